@@ -15,11 +15,11 @@ from typing import Any
 def load_engine() -> Any:
     """Load the extension that is installed beside this interpreter."""
     package = find_spec("aqmlab")
-    found = PathFinder.find_spec("_core", package.submodule_search_locations) if package else None
-    if found is None or found.loader is None:
+    module_spec = PathFinder.find_spec("_core", package.submodule_search_locations) if package else None
+    if module_spec is None or module_spec.loader is None:
         sys.exit("bench: build the extension first: make .venv/extension.stamp")
-    module = module_from_spec(found)
-    found.loader.exec_module(module)
+    module = module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
     return module
 
 

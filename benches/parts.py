@@ -80,15 +80,15 @@ def part_of(files: list[str]) -> str:
 def parts_of(addresses: list[int], binary: Path) -> dict[int, str]:
     """Say which part each address belongs to."""
     command = ["addr2line", "--addresses", "--inlines", "--exe", str(binary)]
-    asked = "\n".join(map(hex, addresses))
-    answer = subprocess.run(command, input=asked, capture_output=True, text=True, check=True).stdout
-    found: dict[int, list[str]] = {}
+    addresses_text = "\n".join(map(hex, addresses))
+    answer = subprocess.run(command, input=addresses_text, capture_output=True, text=True, check=True).stdout
+    frames: dict[int, list[str]] = {}
     for line in answer.splitlines():
         if line.startswith("0x"):
-            files = found.setdefault(int(line, 16), [])
+            files = frames.setdefault(int(line, 16), [])
         else:
             files.append(line.rpartition(":")[0])
-    return {address: part_of(files) for address, files in found.items()}
+    return {address: part_of(files) for address, files in frames.items()}
 
 
 def profile(binary: Path, text: str, directory: Path) -> tuple[Counter[int], int]:

@@ -43,7 +43,7 @@ settings.register_profile("aqmlab", deadline=None)
 settings.load_profile("aqmlab")
 
 
-class Done(NamedTuple):
+class Outcome(NamedTuple):
     """The exit code and the output of a command."""
 
     code: int
@@ -51,7 +51,7 @@ class Done(NamedTuple):
     err: str
 
 
-Command = Callable[..., Done]
+Command = Callable[..., Outcome]
 
 Write = Callable[..., Path]
 
@@ -98,13 +98,13 @@ def aqmlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
 
-    def command(*arguments: str) -> Done:
+    def command(*arguments: str) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["aqmlab", *arguments])
         with pytest.raises(SystemExit) as exited:
             cli.main()
         code = exited.value.code
         assert code is None or isinstance(code, int)
-        return Done(code or 0, *capsys.readouterr())
+        return Outcome(code or 0, *capsys.readouterr())
 
     return command
 

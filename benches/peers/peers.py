@@ -55,8 +55,8 @@ def traces(cases: Sequence[Case], directory: Path | None) -> dict[int, str]:
     loads = sorted({case.load_percent for case in cases if case.load_percent is not None})
     if directory is not None:
         return {load: arrivals.read(directory / f"{load}.txt") for load in loads}
-    drawn = ((load, arrivals.generate(scenario.PER_SECOND[load], scenario.TRACE_S, SEED)) for load in loads)
-    return {load: arrivals.to_text(transfers) for load, transfers in drawn}
+    generated = ((load, arrivals.generate(scenario.PER_SECOND[load], scenario.TRACE_S, SEED)) for load in loads)
+    return {load: arrivals.to_text(transfers) for load, transfers in generated}
 
 
 def saved(file: Path | None) -> list[dict[str, Any]]:
@@ -76,8 +76,14 @@ def run(cases: Sequence[Case], traces: dict[int, str], peers: list[str], save: P
     have = {record["case"] for record in results["cases"]}
     cases = [case for case in cases if case.name not in have]
     console = Console(stderr=True)
-    shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*shown, console=console, disable=not console.is_terminal) as progress:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=len(cases))
         for case in cases:
             began = time.monotonic()

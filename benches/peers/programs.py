@@ -57,15 +57,15 @@ def _has_header(header: str) -> bool:
 
 def versions(peers: Sequence[str]) -> dict[str, str]:
     """Say what was compared, and on what machine."""
-    found = {"aqmlab": version("aqmlab")}
+    by_program = {"aqmlab": version("aqmlab")}
     for peer in peers:
         package = DEBIAN[peer].split()[0]
         query = ["dpkg-query", "--show", "--showformat=${Version}", package]
         known = shutil.which("dpkg-query") and subprocess.run(query, capture_output=True, text=True).stdout
-        found[peer] = f"{package} {known}" if known else "of unknown version"
+        by_program[peer] = f"{package} {known}" if known else "of unknown version"
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    found["machine"] = f"{cpu[1] if cpu else platform.machine()}, {platform.system()} {platform.release()}"
-    return found
+    by_program["machine"] = f"{cpu[1] if cpu else platform.machine()}, {platform.system()} {platform.release()}"
+    return by_program
 
 
 def build(work: Path) -> None:

@@ -116,19 +116,19 @@ class _Idle(Executor):
     ids=["threads", "processes"],
 )
 def test_any_executor_finds_the_same(tmp_path: Path, make: Callable[[], Executor]) -> None:
-    def found(out: Path, executor: Executor | None) -> tuple[lab.Tuned, lab.Sensitivity]:
+    def search(out: Path, executor: Executor | None) -> tuple[lab.Tuned, lab.Sensitivity]:
         options: dict[str, Any] = {"experiment": TINY, "seeds": [1], "out": out, "executor": executor}
         tuned = lab.tune("pi", "q_ref=5..50", minimise=["delay"], trials=5, confirm=1, **options)
         return tuned, lab.sensitivity("pi", "q_ref=5..50", of=["delay", "utilisation"], points=2, **options)
 
     with make() as executor, patch.object(executor, "submit", wraps=executor.submit) as submit:
-        remote = found(tmp_path / "there", executor)
+        remote = search(tmp_path / "there", executor)
     assert submit.call_count == len(list((tmp_path / "there" / "cells").iterdir())), "each cell, and once"
-    local = found(tmp_path / "here", None)
+    local = search(tmp_path / "here", None)
     assert remote[0].record() == local[0].record()
     assert remote[1].indices.equals(local[1].indices)
     assert tables(tmp_path / "there") == tables(tmp_path / "here")
-    rerun = found(tmp_path / "there", _Idle())
+    rerun = search(tmp_path / "there", _Idle())
     assert rerun[0].record() == local[0].record()
 
 

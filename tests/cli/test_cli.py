@@ -182,9 +182,9 @@ def test_a_bracket_in_a_text_is_shown_as_it_is() -> None:
     entry = Discipline(
         name="odd", family="odd", decides_at="enqueue", summary="Draws from [min, max]", parameters=(odd,), page=""
     )
-    shown = console.plain(table.parameters(entry))
+    output = console.plain(table.parameters(entry))
     for text in ("[packets]", "[1]", "in [p, q]", "odd: Draws from [min, max]"):
-        assert text in shown
+        assert text in output
     assert "Draws from [min, max]" in console.plain(table.disciplines([entry]))
 
 
@@ -200,7 +200,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("arguments", "message"),
     [
         pytest.param(["compare", "green"], "'green'", id="unknown scheme"),
         pytest.param(["compare", "pi:qref=24"], "'qref'", id="unknown key"),
@@ -259,7 +259,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
-    aqmlab: Command, tmp_path: Path, arguments: list[str], named: str
+    aqmlab: Command, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "file").write_text("no TOML")
     (tmp_path / "some.toml").write_text("users.load = 80")
@@ -268,7 +268,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert outcome.out == ""
     (line,) = outcome.err.splitlines()
     assert line.startswith("aqmlab: ")
-    assert named in line
+    assert message in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "some.toml"], "nothing is written"
 
 

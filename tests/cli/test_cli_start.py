@@ -116,8 +116,8 @@ def test_a_command_without_arguments_shows_help_and_exits_with_2(aqmlab: Command
 
 
 def test_completion_offers_commands_and_options(tmp_path: Path) -> None:
-    def offered(typed: str, word: int) -> list[str]:
-        process = command(cwd=tmp_path, _AQMLAB_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(word))
+    def offered(words: str, word: int) -> list[str]:
+        process = command(cwd=tmp_path, _AQMLAB_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(word))
         return process.stdout.split()
 
     assert "compare" in offered("aqmlab co", 1)
@@ -163,30 +163,30 @@ def test_a_locale_without_our_characters_is_written_to_plainly(tmp_path: Path) -
     assert compared.returncode == 0, compared.stderr
     assert "+-" in compared.stdout
     for arguments in (["aqm", "show", "red"], ["show", str(Path(__file__).parents[2] / "examples" / "gfc2.toml")]):
-        shown = command(*arguments, cwd=tmp_path, **posix)
-        assert shown.returncode == 0, shown.stderr
-        assert shown.stdout.isascii()
+        process = command(*arguments, cwd=tmp_path, **posix)
+        assert process.returncode == 0, process.stderr
+        assert process.stdout.isascii()
 
 
 @pytest.mark.parametrize("arguments", [["aqm", "list"], ["aqm", "list", "--json"], ["--help"], ["--version"]])
 def test_a_full_disk_is_one_line_and_a_closed_pipe_none(tmp_path: Path, arguments: list[str]) -> None:
-    typed = [sys.executable, "-m", "aqmlab", *arguments]
+    command_line = [sys.executable, "-m", "aqmlab", *arguments]
     with Path("/dev/full").open("w") as full:
-        process = subprocess.run(typed, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        process = subprocess.run(command_line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (process.returncode, process.stderr) == (
         1,
         "aqmlab: standard output: cannot be written: No space left on device\n",
     )
     read, write = os.pipe()
     os.close(read)
-    process = subprocess.run(typed, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    process = subprocess.run(command_line, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (process.returncode, process.stderr) == (1, "")
 
 
 def test_an_interrupt_says_what_is_kept_in_one_line(tmp_path: Path) -> None:
-    typed = [sys.executable, "-m", "aqmlab", "compare", "--users", "9330", "--workers", "1", "-v", "pi"]
-    with subprocess.Popen(typed, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    command_line = [sys.executable, "-m", "aqmlab", "compare", "--users", "9330", "--workers", "1", "-v", "pi"]
+    with subprocess.Popen(command_line, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)

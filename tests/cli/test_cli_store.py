@@ -85,9 +85,9 @@ def test_a_long_list_of_cells_has_the_columns_of_a_short_one(out: Store) -> None
     short, long = (table.cells(pl.concat([row] * n)) for n in (1, 1_001))
     assert isinstance(long, str)
     head, first, *_ = long.splitlines()
-    shown = list(filter(None, console.plain(short).splitlines()))
-    assert head.split() == shown[0].split()
-    assert first.split() == shown[-1].split()
+    lines = list(filter(None, console.plain(short).splitlines()))
+    assert head.split() == lines[0].split()
+    assert first.split() == lines[-1].split()
 
 
 def test_an_empty_store_has_no_cells(aqmlab: Command, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_rm_says_what_and_how_much_and_asks(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("arguments", "message"),
     [
         (["ls", "missing"], "DIR: must be a results directory, got missing"),
         (["rm", "missing", "--scheme", "pi"], "DIR: must be a results directory, got missing"),
@@ -156,14 +156,14 @@ def test_rm_says_what_and_how_much_and_asks(
     ],
 )
 def test_a_mistake_is_one_line_and_removes_nothing(
-    aqmlab: Command, out: Store, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: str
+    aqmlab: Command, out: Store, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     outcome = aqmlab(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
     (line,) = outcome.err.splitlines()
     assert line.startswith("aqmlab: ")
-    assert named in line
+    assert message in line
     assert len(kept(out)) == 3
 
 

@@ -38,7 +38,7 @@ SMALL = lab.AccessLink(down="4 Mbit/s", up="2 Mbit/s", rtt="20 ms", users=60)
 POINTS = Samples(over=dict(SPACE), points=64).values()
 
 
-def made(factor: Mapping[str, float], noise: float = 0.1) -> Map:
+def synthetic_map(factor: Mapping[str, float], noise: float = 0.1) -> Map:
     """A map in which each candidate's response times are a multiple of those of its link."""
     rng = np.random.default_rng(1)
     rows = []
@@ -78,7 +78,7 @@ def test_a_map_of_other_results_says_so() -> None:
 
 
 def test_each_link_of_the_map_is_its_own_nearest_link() -> None:
-    known = made({})
+    known = synthetic_map({})
     for number in (0, 17, 63):
         near = known.near(link_at(POINTS[number], ecn=True), 1)
         assert near["ecn"].all()
@@ -118,7 +118,7 @@ def test_a_link_outside_of_the_map_is_refused(change: dict[str, Any], message: s
 
 
 def test_a_dominated_candidate_never_wins_nor_ties_with_the_best() -> None:
-    known = made({"fq_pie": 2.0})
+    known = synthetic_map({"fq_pie": 2.0})
     for point in POINTS[:20]:
         ranked = standings(known, link_at(point, ecn=False), "p95")
         assert ranked[-1].candidate == "fq_pie"
@@ -126,14 +126,14 @@ def test_a_dominated_candidate_never_wins_nor_ties_with_the_best() -> None:
 
 
 def test_what_is_better_everywhere_wins_by_as_much_as_it_is() -> None:
-    ranked = standings(made({"codel": 0.5}), HOME, "p95")
+    ranked = standings(synthetic_map({"codel": 0.5}), HOME, "p95")
     assert ranked[0].candidate == "codel"
     assert ranked[0].change.low < -50 < ranked[0].change.high
     assert [candidate.candidate for candidate in ranked if candidate.is_alike] == ["codel"]
 
 
 def test_equal_candidates_tie_on_19_of_20_links() -> None:
-    known = made({})
+    known = synthetic_map({})
     ranked = [standings(known, link_at(point, ecn=ecn), "p95") for point in POINTS[::4] for ecn in (False, True)]
     separated = [not all(candidate.is_alike for candidate in one) for one in ranked]
     # The best is chosen after the fact, which makes it look somewhat better than it is.
@@ -158,13 +158,13 @@ def test_a_ranking_knows_of_no_units(rows: list[tuple[float, ...]], scale: float
 
 
 def test_a_link_without_transfers_has_no_goodput_of_theirs() -> None:
-    known = made({})
+    known = synthetic_map({})
     none = Map(known.rows.with_columns(pl.lit(None).cast(pl.Float64).alias("bulk")), known.provenance)
     assert [candidate.bulk for candidate in standings(none, HOME, "p95")] == [None] * len(CANDIDATES)
 
 
 def test_a_candidate_without_responses_ranks_slowest() -> None:
-    known = made({"pi2": 0.5})
+    known = synthetic_map({"pi2": 0.5})
     unanswered = pl.when(candidate="pi2").then(None).otherwise("p95").alias("p95")
     none = Map(known.rows.with_columns(unanswered), known.provenance)
     assert standings(known, HOME, "p95")[0].candidate == "pi2"
@@ -232,9 +232,9 @@ def test_a_map_of_other_results_is_told_of() -> None:
 def test_schemes_that_a_rule_makes_the_defaults_are_run_once(tmp_path: Path) -> None:
     # An interval of 100 ms and a target of 5 ms are the defaults.
     link = replace(SMALL, rtt="100 ms", down="20 Mbit/s", up="20 Mbit/s")
-    found = lab.advise(link, seeds=[1, 2], out=tmp_path, workers=1)
-    assert len(found.run) == 1 + advice._CONFIRMED
-    assert len({CANDIDATES[candidate.candidate](link) for candidate in found.run}) == len(found.run)
+    result = lab.advise(link, seeds=[1, 2], out=tmp_path, workers=1)
+    assert len(result.run) == 1 + advice._CONFIRMED
+    assert len({CANDIDATES[candidate.candidate](link) for candidate in result.run}) == len(result.run)
 
 
 # The experiment.
@@ -311,12 +311,12 @@ def test_a_discipline_is_written_as_its_man_page_has_it(scheme: str, text: str) 
 
 
 def test_cake_shapes_itself() -> None:
-    made = tc.commands(cell("fq_cobalt:quantum=610 B,through_old=never"))
-    assert made.lines == (
+    synthetic_map = tc.commands(cell("fq_cobalt:quantum=610 B,through_old=never"))
+    assert synthetic_map.lines == (
         "tc qdisc replace dev $WAN root cake besteffort flows rtt 100ms memlimit 4194304 bandwidth 20mbit overhead 38",
         "tc qdisc replace dev $LAN root cake besteffort flows rtt 100ms memlimit 4194304 bandwidth 500mbit overhead 38",
     )
-    assert any("CAKE alone" in note for note in made.notes)
+    assert any("CAKE alone" in note for note in synthetic_map.notes)
 
 
 def test_red_has_byte_thresholds_for_each_direction() -> None:
@@ -368,10 +368,10 @@ def test_tc_understands_each_command(candidate: str) -> None:
 
 
 def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_path: Path) -> None:
-    asked = ("advise", "--down", SMALL.down, "--up", SMALL.up, "--rtt", SMALL.rtt, "--users", "60", "--seeds", "2")
-    outcome = aqmlab(*asked, "--out", tmp_path)
+    arguments = ("advise", "--down", SMALL.down, "--up", SMALL.up, "--rtt", SMALL.rtt, "--users", "60", "--seeds", "2")
+    outcome = aqmlab(*arguments, "--out", tmp_path)
     assert outcome.code == 0
-    record = json.loads(aqmlab(*asked, "--out", tmp_path, "--json").out)
+    record = json.loads(aqmlab(*arguments, "--out", tmp_path, "--json").out)
     assert f"Advised: {record['scheme']}" in outcome.out
     for line in (*record["tc"]["lines"], *record["notes"]):
         assert line in outcome.out

@@ -25,18 +25,18 @@ DESIGNS = [
 ]
 
 
-def value(made: design.Design, name: str) -> float:
-    (found,) = [value.value for value in (*made.parameters, *made.follows_from) if value.name == name]
-    return found
+def value(result: design.Design, name: str) -> float:
+    (number,) = [value.value for value in (*result.parameters, *result.follows_from) if value.name == name]
+    return number
 
 
-@pytest.mark.parametrize("made", DESIGNS, ids=lambda made: made.discipline)
-def test_a_designed_scheme_is_one_that_the_engine_takes(made: design.Design) -> None:
-    if made.discipline not in disciplines():
+@pytest.mark.parametrize("result", DESIGNS, ids=lambda result: result.discipline)
+def test_a_designed_scheme_is_one_that_the_engine_takes(result: design.Design) -> None:
+    if result.discipline not in disciplines():
         pytest.skip("there is no such discipline yet")
-    scheme = schemes.parse(made.scheme)
+    scheme = schemes.parse(result.scheme)
     _core.Resolved(scheme.applied_to(lab.Experiment(users={"per_side": 1})).to_json())
-    assert scheme.queue.parameters.keys() == {parameter.name for parameter in made.parameters}
+    assert scheme.queue.parameters.keys() == {parameter.name for parameter in result.parameters}
 
 
 @pytest.mark.parametrize("sampling_hz", [160, 170])

@@ -52,9 +52,9 @@ def test_a_run_under_pi_in_python_gives_the_results_of_pi(example: str, small: l
         for name in ("pi", example)
     )
     assert engine_result.summary["counters"][0]["dropped_early"] > 100
-    named = ("label", "scheme", "parameters", "spec")
+    labels = ("label", "scheme", "parameters", "spec")
     measured = [
-        {name: value for name, value in result.summary.items() if name not in named}
+        {name: value for name, value in result.summary.items() if name not in labels}
         for result in (engine_result, python_result)
     ]
     assert measured[0] == measured[1]

@@ -96,7 +96,7 @@ def test_what_a_law_uses_is_part_of_its_hash(old: str, new: str) -> None:
 
 
 def test_what_a_law_inherits_and_encloses_is_part_of_its_hash() -> None:
-    def made(threshold: int) -> type[lab.Law]:
+    def law_with(threshold: int) -> type[lab.Law]:
         class Base(lab.Law):
             def on_enqueue(self, packet: Any, queue: Any, now: Any) -> Any:
                 return "mark" if queue.packets >= threshold else "pass"
@@ -106,7 +106,7 @@ def test_what_a_law_inherits_and_encloses_is_part_of_its_hash() -> None:
 
         return Derived
 
-    assert source.digest(made(3)) == source.digest(made(3)) != source.digest(made(4))
+    assert source.digest(law_with(3)) == source.digest(law_with(3)) != source.digest(law_with(4))
 
 
 def test_a_class_of_a_module_goes_by_the_modules_name(write: Write) -> None:

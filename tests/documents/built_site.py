@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from axe import found
+from axe import violations
 from browser import NEEDS_CHROMIUM, WIDER, chromium
 
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
@@ -69,7 +69,8 @@ def test_every_page_is_whole(browser: Any, address: str, width: int) -> None:
     page.on("console", lambda message: messages.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: messages.append(str(error)))
     page.on(
-        "request", lambda asked: messages.append(asked.url) if not asked.url.startswith((address, "data:")) else None
+        "request",
+        lambda request: messages.append(request.url) if not request.url.startswith((address, "data:")) else None,
     )
     page.on(
         "response", lambda answer: messages.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
@@ -91,7 +92,7 @@ def test_every_page_is_whole(browser: Any, address: str, width: int) -> None:
 def test_nothing_serious_is_found_on_a_page(browser: Any, address: str, scheme: str, width: int, kind: str) -> None:
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     page.goto(f"{address}{kind}.html")
-    assert found(page) == []
+    assert violations(page) == []
     page.close()
 
 

@@ -161,10 +161,10 @@ def test_commands_stand_in_fences(document: str) -> None:
 
 
 def test_the_guide_shows_the_law_of_the_rust_example() -> None:
-    (shown,) = [block.text for block in blocks("docs/guide/custom-law.md") if block.language == "rust"]
+    (example,) = [block.text for block in blocks("docs/guide/custom-law.md") if block.language == "rust"]
     law = (ROOT / "examples" / "rust_aqm" / "src" / "lib.rs").read_text()
     # The guide leaves out what shows the law's variable.
-    assert shown.rstrip().removesuffix("}").rstrip() in law
+    assert example.rstrip().removesuffix("}").rstrip() in law
 
 
 def test_the_guide_to_explanations_names_every_part() -> None:

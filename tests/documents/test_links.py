@@ -36,14 +36,14 @@ def links(page: Path) -> Iterator[str]:
 @cache
 def anchors(page: Path) -> set[str]:
     """Return what headings are called in links, as GitHub and the site call them; those of one name are numbered."""
-    found: list[str] = []
+    names: list[str] = []
     for heading, text in zip(tokens(page), tokens(page)[1:], strict=False):
         if heading.type == "heading_open":
             plain = "".join(token.content for token in text.children or () if token.type in ("text", "code_inline"))
             name = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
-            before = found.count(name)
-            found += [name, f"{name}-{before}"] if before else [name]
-    return set(found)
+            before = names.count(name)
+            names += [name, f"{name}-{before}"] if before else [name]
+    return set(names)
 
 
 def wrong(page: Path) -> Iterator[str]:

@@ -16,13 +16,13 @@ def row(label: str, *pairs: Pair) -> parity.ParityRow:
     return parity.ParityRow(parity.LOADS[0], SchemeParity(label, pairs), as_kernel)
 
 
-def written(*rows: parity.ParityRow) -> str:
+def page_of(*rows: parity.ParityRow) -> str:
     other_loads = [parity.ParityRow(load, row.both, row.as_kernel) for load in parity.LOADS[1:] for row in rows]
     return parity.page([*rows, *other_loads])
 
 
 def test_one_seed_has_no_interval_and_the_page_says_so() -> None:
-    page = written(row("pi", pair(1, 12.0, 10.0)), row("rem", pair(1, 5.0, 4.0)))
+    page = page_of(row("pi", pair(1, 12.0, 10.0)), row("rem", pair(1, 5.0, 4.0)))
     assert "seed 1 alone" in page
     assert "no number has an interval" in page
     assert "±" not in page
@@ -30,7 +30,7 @@ def test_one_seed_has_no_interval_and_the_page_says_so() -> None:
 
 
 def test_several_seeds_give_means_with_intervals() -> None:
-    page = written(row("pi", pair(1, 10.0, 10.0), pair(2, 14.0, 10.0)))
+    page = page_of(row("pi", pair(1, 10.0, 10.0), pair(2, 14.0, 10.0)))
     assert "seeds 1 to 2" in page
     # Student's t of two values, 10 and 14: 12.706 times 2.
     assert "| `pi` | 12.0 ± 25.4 / 10.0 ± 0.0 / 7.0 ± 0.0 |" in page
@@ -38,14 +38,14 @@ def test_several_seeds_give_means_with_intervals() -> None:
 
 
 def test_seeds_that_are_not_valid_are_named_and_count_nowhere() -> None:
-    page = written(row("pi", pair(1, 12.0, 10.0), pair(2, 1e9, 99.0, "it was late")))
+    page = page_of(row("pi", pair(1, 12.0, 10.0), pair(2, 1e9, 99.0, "it was late")))
     assert "left out of all numbers: pi at 80 %, seed 2;" in page
     assert "| `pi` | 12.0 / 10.0 / 7.0 |" in page
     assert "NOT: it was late" in page
 
 
 def test_orders_are_of_what_is_told_apart_in_the_simulator() -> None:
-    page = written(
+    page = page_of(
         row("pi", pair(1, 12.0, 10.0)), row("rem", pair(1, 5.0, 4.0)), row("red", pair(1, 13.0, 4.5)), row("pie")
     )
     # rem and red are not told apart; pi and red are the other way round live; pie has no runs.

@@ -49,8 +49,8 @@ def test_the_index_has_each_family_once_with_its_disciplines() -> None:
     families = [family for family, *_ in rows if family]
     assert len(families) == len(set(families)) == len({entry.family for entry in disciplines().values()})
     family = ""
-    for named, link, decides_at, summary in rows:
-        family = named or family
+    for name, link, decides_at, summary in rows:
+        family = name or family
         entry = disciplines()[link[1:].partition("]")[0]]
         assert (entry.family, entry.decides_at, entry.summary) == (family, decides_at, summary)
 

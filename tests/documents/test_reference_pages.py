@@ -133,10 +133,10 @@ def test_a_tables_columns_are_those_that_are_declared(table: str, results: list[
     stored = [pl.read_parquet(result.directory / f"{table}.parquet") for result in results]
     real = set().union(*map(columns, stored))
     if table == "queue":
-        shown = {name for law in ("pi", "codel") for name in lab.Queue(law).probe()}
-        assert shown
-        assert shown <= real
-        real -= shown
+        variables = {name for law in ("pi", "codel") for name in lab.Queue(law).probe()}
+        assert variables
+        assert variables <= real
+        real -= variables
     assert real == {column.name for column in declared if not column.several}
     for frame in stored:
         for column in declared:
@@ -208,7 +208,7 @@ def test_every_option_of_every_command_is_documented(aqmlab: Command) -> None:
         below = section("commands.md", f"`{name}`")
         on_page = dict(re.findall(r"^\| `(.+?)` \| (.*?) \|", shared_options + below, re.MULTILINE))
         assert [option for option, meaning in on_page.items() if not re.search(r"\w\W+\w", meaning)] == [], name
-        written = set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(on_page)))
+        options = set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(on_page)))
         output = re.findall(r"^  (-.*?)(?:  |$)", aqmlab(*name.split()[1:], "--help").out, re.MULTILINE)
-        assert set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(output))) - {"-h", "--help"} <= written, name
+        assert set(re.findall(r"--?[a-z][a-z0-9-]*", " ".join(output))) - {"-h", "--help"} <= options, name
         assert output

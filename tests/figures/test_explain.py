@@ -57,13 +57,13 @@ def test_the_parts_add_up_to_the_stored_response_time(result: Result, explanatio
 
 
 def test_a_request_is_found_by_its_row_and_the_run_ends_with_it(result: Result) -> None:
-    seen: list[float] = []
-    one = lab.explain(result.directory, request=100, watch=lambda now, end: seen.append(now))
+    instants: list[float] = []
+    one = lab.explain(result.directory, request=100, watch=lambda now, end: instants.append(now))
     (row,) = one.requests.to_dicts()
     assert row["request"] == 100
     assert row["response_time_ns"] / 1e6 == pytest.approx(result.exchanges["response_time_ms"][100])
     end_s = (row["start_ns"] + row["response_time_ns"]) / 1e9
-    assert end_s <= seen[-1] < end_s + 1
+    assert end_s <= instants[-1] < end_s + 1
     assert one.timelines["request"].unique().to_list() == [100]
     assert one.timelines["time_ns"][-1] == row["response_time_ns"]
 
@@ -177,9 +177,9 @@ def test_explain_prints_the_parts_and_draws_them(aqmlab: Command, result: Result
     for part, name in PARTS.items():
         assert (f"\n {name} " in outcome.out) == (part in _present(shares))
     assert (tmp_path / "parts.svg").stat().st_size > 0
-    line, written = outcome.err.splitlines()
+    line, file_line = outcome.err.splitlines()
     assert "35 s simulated" in line
-    assert written == "parts.svg"
+    assert file_line == "parts.svg"
     report = json.loads(aqmlab("explain", str(result.directory), "--json").out)
     assert [band["band"] for band in report["bands"]] == ["mean", "p50", "p90", "p99"]
     for band in report["bands"]:
@@ -201,7 +201,7 @@ def test_explain_prints_timelines(aqmlab: Command, result: Result, explanation: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("arguments", "message"),
     [
         pytest.param(["--request", "1000000"], "request: must be from 0 to ", id="number beyond the last"),
         pytest.param(["--request", "-1"], "got -1", id="negative number"),
@@ -214,13 +214,13 @@ def test_explain_prints_timelines(aqmlab: Command, result: Result, explanation: 
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
-    aqmlab: Command, result: Result, arguments: list[str], named: str
+    aqmlab: Command, result: Result, arguments: list[str], message: str
 ) -> None:
     outcome = aqmlab("explain", str(result.directory), *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     (line,) = outcome.err.splitlines()
     assert line.startswith("aqmlab: "), "before anything is run"
-    assert named in line
+    assert message in line
 
 
 @pytest.mark.parametrize("directory", ["missing", ".", 300 * "x"])
@@ -274,8 +274,8 @@ def test_a_custom_law_is_explained_unless_it_has_changed(
 
 
 def test_a_table_of_parts_has_shares_that_add_up(explanation: lab.Explanation) -> None:
-    shown = console.plain(table.bands(by_band(explanation.requests).to_dicts()))
-    rows = [line for line in shown.splitlines() if line.strip().startswith(tuple(PARTS.values()))]
+    text = console.plain(table.bands(by_band(explanation.requests).to_dicts()))
+    rows = [line for line in text.splitlines() if line.strip().startswith(tuple(PARTS.values()))]
     assert len(rows) == len(_present(by_band(explanation.requests)))
     assert sum(float(row.split()[-1]) for row in rows) == pytest.approx(100, abs=0.5)
 

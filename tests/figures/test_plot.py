@@ -41,9 +41,9 @@ CURVES = {"uncongested": curve(100), "droptail": curve(400), "pi": curve(150), "
 
 
 def styles(labels: Iterable[str], baseline: str = "uncongested") -> LineStyles:
-    made = LineStyles(baseline)
-    made.together(labels)
-    return made
+    line_styles = LineStyles(baseline)
+    line_styles.together(labels)
+    return line_styles
 
 
 @pytest.mark.parametrize("draw", [plot.response_time_cdf, plot.response_time_ccdf])
@@ -62,13 +62,13 @@ def test_a_difference_lies_within_its_band_beside_nought(axis: Axes) -> None:
     band = pl.DataFrame(
         {"time_ms": times, "difference": np.full(20, 0.1), "low": np.full(20, -3), "high": np.full(20, 3)}
     )
-    drawn = plot.response_time_difference(axis, {"pi": band}, styles(["droptail", "pi"]), "droptail")
-    first, line = drawn.get_lines()
+    axis_drawn = plot.response_time_difference(axis, {"pi": band}, styles(["droptail", "pi"]), "droptail")
+    first, line = axis_drawn.get_lines()
     assert (first.get_label(), set(np.asarray(first.get_ydata()))) == ("droptail", {0})
     assert np.asarray(line.get_ydata()) == pytest.approx(10)
-    assert len(drawn.collections) == 1
+    assert len(axis_drawn.collections) == 1
     # A band of few seeds is wider than any difference can be.
-    assert drawn.get_ylim() == (-100, 100)
+    assert axis_drawn.get_ylim() == (-100, 100)
 
 
 def test_the_baseline_is_a_thin_black_line_and_the_rest_differ(axis: Axes) -> None:
@@ -240,8 +240,8 @@ def test_a_name_is_written_as_it_was_typed(tmp_path: Path) -> None:
     files = canvas.save(
         tmp_path / "names", lambda axis: plot.response_time_ccdf(axis, curves, styles(curves)), title="at $_$ 98 %"
     )
-    shown = unescape(files[0].read_text(encoding="utf-8"))
-    assert all(text in shown for text in (*names, "at $_$ 98 %"))
+    svg_text = unescape(files[0].read_text(encoding="utf-8"))
+    assert all(text in svg_text for text in (*names, "at $_$ 98 %"))
 
 
 def test_a_figure_of_ones_own_has_the_colours_of_all_others() -> None:
@@ -293,9 +293,9 @@ def test_a_plain_savefig_has_the_names_of_all_lines() -> None:
 def test_a_distribution_of_several_seeds_has_a_band(axis: Axes) -> None:
     band = curve(400).with_columns(low=pl.col("fraction") - 0.1, high=pl.col("fraction") + 0.1)
     own.cdf({"droptail": band, "pi": curve(150)}, axis)
-    (drawn,) = axis.collections
-    assert drawn.get_paths()[0].contains_point((400, 45))
-    assert not drawn.get_paths()[0].contains_point((400, 65))
+    (band_artist,) = axis.collections
+    assert band_artist.get_paths()[0].contains_point((400, 45))
+    assert not band_artist.get_paths()[0].contains_point((400, 65))
 
 
 def stretch(delay_ms: float) -> pl.DataFrame:

@@ -76,8 +76,8 @@ def test_a_chains_tables_and_record_list_its_links(tmp_path: Path) -> None:
 
 def test_a_variable_is_null_where_a_law_has_none_of_that_name(tmp_path: Path) -> None:
     queue = lab.run(lab.Experiment(**PARTS), out=tmp_path).queue
-    shown = queue.group_by("link").agg(pl.col("avg").is_not_null().all(), pl.col("p").is_not_null().all())
-    assert sorted(shown.rows()) == [(1, True, False), (2, False, True), (3, True, False)]
+    by_link = queue.group_by("link").agg(pl.col("avg").is_not_null().all(), pl.col("p").is_not_null().all())
+    assert sorted(by_link.rows()) == [(1, True, False), (2, False, True), (3, True, False)]
     assert not queue["avg"].is_nan().any()
 
 
@@ -125,8 +125,8 @@ def test_hosts_show_their_base_rtt_and_their_own_interface() -> None:
 
 
 def test_data_oppose_requests_except_uploads_and_datagrams() -> None:
-    drawn = network(PARTS)
-    assert {sender.name: drawn.way(sender) for sender in drawn.senders} == {
+    diagram = network(PARTS)
+    assert {sender.name: diagram.way(sender) for sender in diagram.senders} == {
         "web users": "both directions, R1 ↔ R3",
         "down": "reverse, R4 → R2",
         "up": "forward, R1 → R4",
@@ -139,10 +139,10 @@ def test_users_of_one_side_are_drawn_on_it() -> None:
     users = {"per_side": 20, "sides": 1}
     (unnamed,) = network({"users": users}).senders
     assert (unnamed.what, unnamed.direction) == ("20 at side 0, unc-2001-v3", 1)
-    named = network({"users": users, "sides": ("home", "internet")})
-    assert named.senders[0].what == "20 at home, unc-2001-v3"
-    assert named.way(named.senders[0]) == "internet→home"
-    text = "\n".join(line.plain for line in drawing.drawing(named, 80))
+    diagram = network({"users": users, "sides": ("home", "internet")})
+    assert diagram.senders[0].what == "20 at home, unc-2001-v3"
+    assert diagram.way(diagram.senders[0]) == "internet→home"
+    text = "\n".join(line.plain for line in drawing.drawing(diagram, 80))
     assert "◂─" in text
     assert "▸" not in text
 

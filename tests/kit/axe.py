@@ -14,7 +14,7 @@ _FOUND = """async () => (await axe.run()).violations
     .flatMap(each => each.nodes.map(node => `${each.id}: ${node.html}`))"""
 
 
-def found(page: Any) -> list[str]:
+def violations(page: Any) -> list[str]:
     """Return what is serious or critical on a page."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     return [str(violation) for violation in page.evaluate(_FOUND)]

@@ -22,20 +22,20 @@ UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = tru
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """Open it."""
+    """Open Chromium."""
     with playwright.sync_playwright() as browsers:
         browser = browsers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
 
 
-def heard(page: Any) -> Any:
-    """Return a page with what it asks for in ``asked``, and what the browser complains of or shows in ``said``."""
-    page.asked, page.said = [], []
-    page.on("request", lambda request: page.asked.append(request.url))
-    page.on("console", lambda message: page.said.append(message.text))
-    page.on("pageerror", lambda error: page.said.append(str(error)))
-    page.on("dialog", lambda dialog: (page.said.append(dialog.message), dialog.dismiss()))
+def record_events(page: Any) -> Any:
+    """Record a page's requests in ``requested_urls``, and the browser's messages in ``logged_messages``; return it."""
+    page.requested_urls, page.logged_messages = [], []
+    page.on("request", lambda request: page.requested_urls.append(request.url))
+    page.on("console", lambda message: page.logged_messages.append(message.text))
+    page.on("pageerror", lambda error: page.logged_messages.append(str(error)))
+    page.on("dialog", lambda dialog: (page.logged_messages.append(dialog.message), dialog.dismiss()))
     return page
 
 

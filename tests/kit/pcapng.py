@@ -57,24 +57,24 @@ def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def options(body: bytes) -> dict[int, bytes]:
-    found = {}
+    values = {}
     offset = 0
     while (header := struct.unpack_from("<HH", body, offset)) != (0, 0):
         code, length = header
-        found[code] = body[offset + 4 : offset + 4 + length]
+        values[code] = body[offset + 4 : offset + 4 + length]
         offset += 4 + length + -length % 4
     assert offset + 4 == len(body)
-    return found
+    return values
 
 
 def packets(file: Path) -> list[Seen]:
-    seen = []
+    captured_packets = []
     for kind, body in blocks(file.read_bytes()):
         if kind == 6:
             interface, high, low, stored, length = struct.unpack_from("<5I", body)
             comment = options(body[20 + stored + -stored % 4 :])[1].decode()
-            seen.append(Seen(interface, high << 32 | low, body[20 : 20 + stored], length, comment))
-    return seen
+            captured_packets.append(Seen(interface, high << 32 | low, body[20 : 20 + stored], length, comment))
+    return captured_packets
 
 
 def checksum(data: bytes) -> int:

@@ -256,12 +256,12 @@ def running(spec: Path, directory: Path) -> Iterator[tuple[int, int]]:
 
 def started_from(directory: Path) -> list[str]:
     """List processes with a directory in their environment, as all have that :func:`running` starts."""
-    found = []
+    processes = []
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             if bytes(directory) in environment.read_bytes():
-                found.append(environment.parent.name)
-    return found
+                processes.append(environment.parent.name)
+    return processes
 
 
 _DRAWN = random.Random(2003)

@@ -246,7 +246,7 @@ def test_nothing_is_left_of_programs_whose_run_is_killed(directory: Path, victim
             wait_for("the command", (directory / "started").exists)
             time.sleep(0.2)
             (run,) = children(process.pid)
-            made = namespaces_of(run) - own_namespaces
+            run_namespaces = namespaces_of(run) - own_namespaces
             os.kill((process.pid, run)[victim], signal.SIGKILL)
             wait_for("the end of the run", lambda: not Path(f"/proc/{run}/exe").exists())
             process.wait(timeout=20)
@@ -254,7 +254,9 @@ def test_nothing_is_left_of_programs_whose_run_is_killed(directory: Path, victim
             process.kill()
 
     def left() -> set[str]:
-        return {name for folder in Path("/proc").glob("[0-9]*") for name in namespaces_of(int(folder.name))} & made
+        return {
+            name for folder in Path("/proc").glob("[0-9]*") for name in namespaces_of(int(folder.name))
+        } & run_namespaces
 
     # The kernel ends them one after another.
     wait_for("the end of all that was started", lambda: not left())

@@ -12,7 +12,7 @@ import pytest
 import aqmlab as lab
 import fixtures.console
 from aqmlab.running.store import Store
-from axe import AXE, found
+from axe import AXE, violations
 from browser import NEEDS_CHROMIUM, UNFOLD, chromium
 
 SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
@@ -55,7 +55,7 @@ def test_axe_is_as_published() -> None:
 
 def test_axe_finds_what_is_wrong(page: Any) -> None:
     page.set_content("<img src='data:,'><input>")
-    assert {violation.partition(":")[0] for violation in found(page)} >= {"image-alt", "label"}
+    assert {violation.partition(":")[0] for violation in violations(page)} >= {"image-alt", "label"}
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -68,7 +68,7 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
     keys = Store(out).cells()["cell"].to_list()
     compared = "compare?" + "&".join(f"cell={key}" for key in keys)
     paths = ["", "new", "new?kind=sweep", "new?kind=live", f"cells/{keys[0]}", compared, "runs/1", "nowhere"]
-    violations = {}
+    by_path = {}
     for path in paths:
         page.goto(console + path)
         page.evaluate(UNFOLD)
@@ -81,8 +81,8 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
             page.locator("#parameters label").first.wait_for()
         if path == "runs/1":
             page.locator("canvas").nth(3).wait_for()
-        violations[path] = found(page)
-    assert violations == {path: [] for path in paths}
+        by_path[path] = violations(page)
+    assert by_path == {path: [] for path in paths}
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -90,9 +90,9 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
 def test_nothing_serious_is_found_in_a_report(page: Any, out: Path, tmp_path: Path, scheme: str, width: int) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})
-    written = lab.report(out=out, to=tmp_path / "report.html", schemes=["droptail:limit=20", "codel"])
-    page.goto(written.as_uri())
+    file = lab.report(out=out, to=tmp_path / "report.html", schemes=["droptail:limit=20", "codel"])
+    page.goto(file.as_uri())
     page.evaluate(UNFOLD)
     # They are drawn one after the other.
     page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
-    assert found(page) == []
+    assert violations(page) == []

@@ -152,12 +152,12 @@ def test_a_report_is_a_file_and_never_blocks_the_console(visitor: Visitor) -> No
     assert f"/report?{query}" in unescape(visitor.ask(f"/compare?{query}")[1])
     assert f"/report?cell={keys[0]}" in visitor.ask(f"/cells/{keys[0]}")[1]
     with ThreadPoolExecutor() as threads:
-        made = threads.submit(visitor.ask, f"/report?{query}")
+        pending = threads.submit(visitor.ask, f"/report?{query}")
         answered = 0
-        while not made.done():
+        while not pending.done():
             assert visitor.ask("/new")[0] == 200
             answered += 1
-    status, report, headers = made.result()
+    status, report, headers = pending.result()
     assert status == 200
     assert answered > 5
     assert headers["Content-Disposition"] == 'attachment; filename="report.html"'

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import fixtures.console
-from browser import NEEDS_CHROMIUM, WIDER, chromium, heard, playwright, tab_to
+from browser import NEEDS_CHROMIUM, WIDER, chromium, playwright, record_events, tab_to
 from fixtures.console import HOSTILE
 
 PATHS = ("/", "/new", "/new?kind=sweep", "/nowhere")
@@ -21,10 +21,10 @@ pytestmark = NEEDS_CHROMIUM
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The first page, with what was asked for and complained of in ``asked`` and ``said``."""
+    """The first page, with its requests and messages recorded."""
     out = fixtures.console.store(tmp_path_factory.mktemp("store"))
     with fixtures.console.console(out) as address, chromium() as browser:
-        page = heard(browser.new_page(viewport={"width": 1280, "height": 800}))
+        page = record_events(browser.new_page(viewport={"width": 1280, "height": 800}))
         page.set_default_timeout(120_000)
         page.entered = address
         page.goto(address)
@@ -35,15 +35,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def quiet(page: Any) -> Iterator[None]:
     """Fail on any message in the browser's console and on any request to another host."""
-    page.said.clear()
+    page.logged_messages.clear()
     yield
-    assert page.said == []
-    assert {urlsplit(url).netloc for url in page.asked} == {urlsplit(page.home).netloc}
+    assert page.logged_messages == []
+    assert {urlsplit(url).netloc for url in page.requested_urls} == {urlsplit(page.home).netloc}
 
 
 def forgive_refusals(page: Any) -> None:
     """Drop what the browser says of its own where the answer is a refusal."""
-    page.said[:] = [message for message in page.said if "the server responded with a status of 4" not in message]
+    refusal = "the server responded with a status of 4"
+    page.logged_messages[:] = [message for message in page.logged_messages if refusal not in message]
 
 
 def test_the_token_leaves_the_address_bar_and_the_history(page: Any) -> None:
@@ -227,8 +228,8 @@ def test_a_scheme_is_made_of_its_parameters(page: Any) -> None:
     page.get_by_label("target", exact=True).fill("7 ms")
     page.get_by_label("sqrt", exact=True).select_option("newton16")
     page.get_by_role("button", name="Add this scheme").click()
-    made = re.compile(r"codel\ncodel:target=7ms,sqrt=newton16$")
-    playwright.expect(page.get_by_label("Schemes, one a line")).to_have_value(made)
+    expected = re.compile(r"codel\ncodel:target=7ms,sqrt=newton16$")
+    playwright.expect(page.get_by_label("Schemes, one a line")).to_have_value(expected)
     assert page.get_by_text("Schemes, one a line").count() == 1
 
 

@@ -110,9 +110,9 @@ def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
     datagrams = { rate = "1 Mbit/s", bursts = { on.fixed = "1 s", off.exponential.mean = "1 s" } }
     """
     plain = asked.comparison({"schemes": "codel", "spec": spec}, tmp_path)
-    made = asked.comparison({"schemes": "codel", **rows}, tmp_path)
-    assert made.cells == plain.cells
-    assert made.cells != asked.comparison({"schemes": "codel"}, tmp_path).cells
+    job = asked.comparison({"schemes": "codel", **rows}, tmp_path)
+    assert job.cells == plain.cells
+    assert job.cells != asked.comparison({"schemes": "codel"}, tmp_path).cells
 
 
 def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_path: Path) -> None:
@@ -121,14 +121,14 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_
         choices = re.search(r'<select id="testbed".*?</select>', page, re.DOTALL)
         assert choices is not None
         assert ["unc-2003" in choices[0], "<option>none" in choices[0]] == [True, True]
-    typed = {"schemes": "codel", "users.per_side": "5", "link.rate": "5 Mbit/s"}
+    fields = {"schemes": "codel", "users.per_side": "5", "link.rate": "5 Mbit/s"}
     spec = 'link.rate = "5 Mbit/s"\nusers.per_side = 5\n'
-    cells_2003 = asked.comparison(typed, tmp_path).cells
-    today = asked.comparison({**typed, "testbed": "none"}, tmp_path).cells
-    assert asked.comparison({**typed, "testbed": "unc-2003"}, tmp_path).cells == cells_2003 != today
+    cells_2003 = asked.comparison(fields, tmp_path).cells
+    today = asked.comparison({**fields, "testbed": "none"}, tmp_path).cells
+    assert asked.comparison({**fields, "testbed": "unc-2003"}, tmp_path).cells == cells_2003 != today
     assert asked.comparison({"schemes": "codel", "spec": spec}, tmp_path).cells == today
     assert asked.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == cells_2003
-    assert set(asked.sweep({**typed, "testbed": "none"}, tmp_path).cells) < set(today)
+    assert set(asked.sweep({**fields, "testbed": "none"}, tmp_path).cells) < set(today)
     with pytest.raises(Refused, match="without one, say who sends"):
         asked.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
     with pytest.raises(Refused, match="the spec names one"):
@@ -137,9 +137,9 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_
 
 def test_a_list_without_kinds_may_have_rows_that_say_nothing(tmp_path: Path) -> None:
     users = {"schemes": "codel", "users.per_side": "5"}
-    made = asked.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)
-    assert made.cells == asked.comparison({**users, "spec": "testbed = 'unc-2003'\nchain = [{}, {}]"}, tmp_path).cells
-    assert made.cells != asked.comparison(users, tmp_path).cells
+    job = asked.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)
+    assert job.cells == asked.comparison({**users, "spec": "testbed = 'unc-2003'\nchain = [{}, {}]"}, tmp_path).cells
+    assert job.cells != asked.comparison(users, tmp_path).cells
 
 
 def test_every_row_that_is_offered_has_a_field_for_each_key(visitor: Visitor) -> None:
@@ -253,7 +253,7 @@ def test_a_sweep_is_run_and_its_means_are_shown(visitor: Visitor, console_store:
 
 
 def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
-    typed = {
+    fields = {
         "schemes": "droptail:limit=20\npi:ecn=true",
         "axes[0].path": "queue.pi.q_ref",
         "axes[0].values": "5, 20",
@@ -262,8 +262,8 @@ def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
         "protocol.warmup": "1 s",
         "protocol.duration": "3 s",
     }
-    assert asked.sweep(typed, tmp_path).cells == asked.sweep({"grid": GRID}, tmp_path).cells
-    spans = {**typed, "axes[0].values": "{from = 5, to = 20, steps = 2}"}
+    assert asked.sweep(fields, tmp_path).cells == asked.sweep({"grid": GRID}, tmp_path).cells
+    spans = {**fields, "axes[0].values": "{from = 5, to = 20, steps = 2}"}
     assert set(asked.sweep(spans, tmp_path).cells) == set(asked.sweep({"grid": GRID}, tmp_path).cells)
 
 
@@ -351,8 +351,8 @@ def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monke
 def test_a_live_run_takes_a_scheme_in_the_place_of_a_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked, "check_live", lambda: None)
     spec = 'testbed = "unc-2003"\n[link]\nrate = "10 Mbit/s"\n[tcp]\necn = true\n[queue.codel]\ntarget = "7 ms"\n'
-    typed = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
-    assert asked.live(typed, tmp_path).cells == asked.live({"spec": spec}, tmp_path).cells
+    fields = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
+    assert asked.live(fields, tmp_path).cells == asked.live({"spec": spec}, tmp_path).cells
     for wrong in ("codel:targt=1", "os:system"):
         with pytest.raises(Refused, match=r"^scheme: "):
             asked.live({"scheme": wrong}, tmp_path)

@@ -56,8 +56,8 @@ def test_without_cells_it_is_about_the_newest_comparison(out: Path, selection: G
 def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, selection: Gathered) -> None:
     codel_results = selection.by_label["codel"]
     keys = [result.directory.name for result in codel_results]
-    for named in (keys[0][:12], str(codel_results[0].directory), f"{codel_results[0].directory}/"):
-        assert [result.directory.name for result in gather(out, Choice(cells=[named])).valid] == keys[:1]
+    for key in (keys[0][:12], str(codel_results[0].directory), f"{codel_results[0].directory}/"):
+        assert [result.directory.name for result in gather(out, Choice(cells=[key])).valid] == keys[:1]
     assert list(gather(out, Choice(schemes=["pie"])).by_label) == ["uncongested", "pie:ecn=true"]
     assert {result.cell.seed for result in gather(out, Choice(seeds=range(2, 4))).valid} == {2, 3}
     load = Store(out).cells().filter(users_per_side=50)["load_percent"][0]
@@ -65,9 +65,9 @@ def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, selection: Gath
 
 
 def test_the_first_requested_scheme_is_the_reference(out: Path) -> None:
-    named = gather(out, Choice(schemes=["codel", "droptail"]))
-    assert named.labels == ["codel", "droptail:limit=20"]
-    assert {scheme["paired"]["to"] for scheme in named.schemes if "paired" in scheme} == {"codel"}
+    chosen = gather(out, Choice(schemes=["codel", "droptail"]))
+    assert chosen.labels == ["codel", "droptail:limit=20"]
+    assert {scheme["paired"]["to"] for scheme in chosen.schemes if "paired" in scheme} == {"codel"}
 
 
 def test_sentences_name_the_best_and_those_not_told_from_it(selection: Gathered) -> None:
@@ -134,8 +134,8 @@ def test_commands_and_files_make_the_same_cells_again(out: Path, tmp_path: Path,
     (step,) = again.steps(selection)
     (tmp_path / step.file).write_text(step.spec)
     assert step.commands == [f"aqmlab compare experiment.toml {' '.join(selection.labels)} --seeds 1-3"]
-    made = comparison_cells(selection.labels, lab.Experiment.from_toml(tmp_path / step.file), [1, 2, 3], {})
-    assert {cell.key for cell in made} == {result.directory.name for result in selection.valid}
+    cells = comparison_cells(selection.labels, lab.Experiment.from_toml(tmp_path / step.file), [1, 2, 3], {})
+    assert {cell.key for cell in cells} == {result.directory.name for result in selection.valid}
 
 
 def test_cells_of_no_single_comparison_have_a_file_per_scheme(selection: Gathered, tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def _keys(value: Any) -> Iterator[str]:
 def test_names_are_shown_as_text(selection: Gathered) -> None:
     cells = selection.by_label["codel"][:1]
     labels = (HOSTILE, LONG, LONG + "y", "plain")
-    named = tuple(replace(cells[0], cell=replace(cells[0].cell, label=label)) for label in labels)
-    hostile = Page(html(Gathered(named, ())))
+    renamed = tuple(replace(cells[0], cell=replace(cells[0].cell, label=label)) for label in labels)
+    hostile = Page(html(Gathered(renamed, ())))
     assert len(hostile.scripts) == len(Page(html(selection)).scripts)
     assert "alert(1)" in json.dumps(hostile.data)
     assert all(character not in hostile.whole for character in ("\u202e", "\u2028"))
@@ -207,9 +207,9 @@ def test_a_report_of_twenty_schemes_is_below_8_mb(selection: Gathered) -> None:
         for number in range(20)
         for result in results
     )
-    written = html(Gathered(relabelled, ()))
-    assert len(written.encode()) < 8e6
-    assert len(Page(written).data["charts"]["delay"]["rows"]) > 20 * over_time.BINS
+    page = html(Gathered(relabelled, ()))
+    assert len(page.encode()) < 8e6
+    assert len(Page(page).data["charts"]["delay"]["rows"]) > 20 * over_time.BINS
 
 
 def test_invalid_live_runs_are_named_and_left_out(out: Path, tmp_path: Path) -> None:
@@ -267,13 +267,13 @@ def test_a_results_directory_is_reported_by_its_name_alone(aqmlab: Command, out:
 
 
 def test_how_cells_were_made_is_said_once_where_it_is_alike(selection: Gathered, page: Page) -> None:
-    made = selection.valid[0].metadata
-    assert f"engine {made['engine']}, commit" in page.text
-    assert page.text.count(made["engine"]) == 1
+    metadata = selection.valid[0].metadata
+    assert f"engine {metadata['engine']}, commit" in page.text
+    assert page.text.count(metadata["engine"]) == 1
     other_result = replace(selection.valid[0])
-    other_result.__dict__["metadata"] = {**made, "python": "3.14.0"}
+    other_result.__dict__["metadata"] = {**metadata, "python": "3.14.0"}
     mixed = Page(html(Gathered((other_result, *selection.valid[1:]), ())))
-    assert mixed.text.count(made["python"]) == len(selection.valid) - 1
+    assert mixed.text.count(metadata["python"]) == len(selection.valid) - 1
     assert "3.14.0" in mixed.text
 
 

@@ -12,7 +12,7 @@ import pytest
 import aqmlab as lab
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.page import html
-from browser import NEEDS_CHROMIUM, UNFOLD, WIDER, chromium, heard, tab_to
+from browser import NEEDS_CHROMIUM, UNFOLD, WIDER, chromium, record_events, tab_to
 from fixtures.reports import HOSTILE, LONG
 
 SCHEMES = ("droptail:limit=20", "pie:ecn=true")
@@ -54,7 +54,7 @@ def browser() -> Iterator[Any]:
 
 def opened(browser: Any, report: Path, width: int) -> Any:
     """Open a report and wait for its figures: they are drawn one after the other, the bars last."""
-    page = heard(browser.new_page(viewport={"width": width, "height": 800}))
+    page = record_events(browser.new_page(viewport={"width": width, "height": 800}))
     page.goto(report.as_uri())
     page.locator(f".bars figure .chart svg {MARKS}").last.wait_for(state="attached")
     page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
@@ -73,8 +73,8 @@ def lines(page: Any, chart: str) -> int:
 
 
 def test_all_is_drawn_and_nothing_is_asked_for_or_complained_of(page: Any, report: Path) -> None:
-    assert page.asked == [report.as_uri()]
-    assert page.said == []
+    assert page.requested_urls == [report.as_uri()]
+    assert page.logged_messages == []
     assert lines(page, "response-times") == 3
     assert page.locator("figure").count() >= 10
     assert page.locator("figure[data-chart='parts'] .mark-rect path").count() > 3 * 3
@@ -82,20 +82,20 @@ def test_all_is_drawn_and_nothing_is_asked_for_or_complained_of(page: Any, repor
 
 def test_every_view_of_every_figure_has_something_in_it(browser: Any, report: Path) -> None:
     page = opened(browser, report, 1280)
-    seen = 0
+    view_count = 0
     for figure in page.locator("figure").all():
         for choice in figure.locator("[data-view]").all() or [None]:
             if choice is not None:
                 figure.locator(".chart svg").evaluate("svg => svg.classList.add('old')")
                 choice.click()
-            drawn = figure.locator(f".chart svg:not(.old) {MARKS}")
-            drawn.first.wait_for(state="attached")
-            width, height = drawn.evaluate_all(EXTENT)
+            marks = figure.locator(f".chart svg:not(.old) {MARKS}")
+            marks.first.wait_for(state="attached")
+            width, height = marks.evaluate_all(EXTENT)
             assert width > 50, choice
             assert height > 5, choice
-            seen += 1
-    assert seen >= 25
-    assert page.said == []
+            view_count += 1
+    assert view_count >= 25
+    assert page.logged_messages == []
     page.close()
 
 
@@ -146,7 +146,7 @@ def test_a_figure_has_other_views(page: Any) -> None:
         arg=before,
     )
     assert lines(page, "response-times") == 3
-    assert page.said == []
+    assert page.logged_messages == []
 
 
 def test_tables_are_sorted_by_numbers_with_the_keyboard(page: Any) -> None:
@@ -169,7 +169,7 @@ def test_a_script_that_is_not_the_pages_own_does_not_run(page: Any, report: Path
         " script.textContent = 'window.ran = true'; document.body.append(script); }"
     )
     assert page.evaluate("window.ran === undefined")
-    assert any("Content Security Policy" in message for message in page.said)
+    assert any("Content Security Policy" in message for message in page.logged_messages)
 
 
 def test_the_keyboard_alone_suffices_and_is_seen_where_it_is(browser: Any, report: Path) -> None:
@@ -207,17 +207,17 @@ def test_hostile_names_are_text_and_leave_the_page_its_shape(
 ) -> None:
     results = gather(out, Choice(schemes=["pie"])).valid[-1:]
     names = (HOSTILE, LONG, LONG + "y", "plain")
-    named = tuple(replace(result, cell=replace(result.cell, label=label)) for result in results for label in names)
+    renamed = tuple(replace(result, cell=replace(result.cell, label=label)) for result in results for label in names)
     file = tmp_path / "hostile.html"
-    file.write_text(html(Gathered(named, ())), encoding="utf-8")
+    file.write_text(html(Gathered(renamed, ())), encoding="utf-8")
     page = opened(browser, file, width)
     page.evaluate(UNFOLD)
-    shown = page.locator("table").first.locator("tbody th").all_inner_texts()
-    assert list(dict.fromkeys(shown)) == [
+    headings = page.locator("table").first.locator("tbody th").all_inner_texts()
+    assert list(dict.fromkeys(headings)) == [
         HOSTILE.replace("\u202e", "⟨U+202E⟩").replace("\u2028", "⟨U+2028⟩"),
         *names[1:],
     ]
     assert page.evaluate(WIDER) == 0
-    assert page.said == []
-    assert page.asked == [file.as_uri()]
+    assert page.logged_messages == []
+    assert page.requested_urls == [file.as_uri()]
     page.close()

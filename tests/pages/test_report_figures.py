@@ -49,11 +49,11 @@ def fields(spec: Any) -> Iterator[str]:
 
 
 def test_each_figure_has_data_and_draws_no_field_that_it_lacks(selection: Gathered) -> None:
-    drawn = charts(selection, VegaBuilder(list(selection.by_label)))
-    names = [chart.name for chart in drawn]
+    chart_list = charts(selection, VegaBuilder(list(selection.by_label)))
+    names = [chart.name for chart in chart_list]
     assert names[:5] == ["response-times", "difference", "sizes", "delay", "probability"]
     assert set(names[5:]) == {"density", *(measure.replace("_", "-") for measure in MEASURES)}
-    for chart in drawn:
+    for chart in chart_list:
         rows = chart.record()["rows"]
         assert rows
         for view in chart.views.values():
@@ -100,13 +100,15 @@ def test_an_interval_of_what_is_not_measured_is_refused(selection: Gathered, nam
 
 def test_distribution_differences_and_bands_match_compare(selection: Gathered) -> None:
     assert selection.paired is not None
-    drawn = {chart.name: chart for chart in charts(selection, VegaBuilder(list(selection.by_label)))}["difference"]
+    charts_by_name = {chart.name: chart for chart in charts(selection, VegaBuilder(list(selection.by_label)))}[
+        "difference"
+    ]
     for label, band in selection.paired.response_time_differences().items():
-        rows = drawn.rows.filter(scheme=label)
+        rows = charts_by_name.rows.filter(scheme=label)
         assert np.allclose(rows["more"], 100 * band["difference"], rtol=1e-5)
         assert np.allclose(rows["low"], np.maximum(100 * band["low"], -100), rtol=1e-5)
         assert np.allclose(rows["high"], np.minimum(100 * band["high"], 100), rtol=1e-5)
-    assert {"low", "high"} <= set(fields(drawn.views))
+    assert {"low", "high"} <= set(fields(charts_by_name.views))
 
 
 def test_thinning_a_queue_loses_no_extreme(selection: Gathered) -> None:
@@ -136,8 +138,8 @@ def test_a_density_has_every_request_once(selection: Gathered) -> None:
 def test_slowdown_is_shown_if_every_request_has_a_row(tmp_path: Path) -> None:
     lab.compare("codel", experiment=experiment(record={"exchanges": True}), seeds=[1, 2], out=tmp_path)
     recorded = gather(tmp_path, Choice())
-    drawn = {chart.name: chart for chart in charts(recorded, VegaBuilder(list(recorded.by_label)))}
-    rows = drawn["slowdown"].rows
+    charts_by_name = {chart.name: chart for chart in charts(recorded, VegaBuilder(list(recorded.by_label)))}
+    rows = charts_by_name["slowdown"].rows
     assert set(rows["scheme"]) == {"codel"}
     assert (rows["p50"] >= 1).all()
     every = pl.concat(slowdowns(*pair) for pair in zip(*reversed(recorded.by_label.values()), strict=True))
@@ -176,10 +178,10 @@ def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
 
 def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
     one = gather(out, Choice(seeds=[1]))
-    drawn = {chart.name: chart for chart in charts(one, VegaBuilder(list(one.by_label)))}
-    assert "no band" in drawn["difference"].said
+    charts_by_name = {chart.name: chart for chart in charts(one, VegaBuilder(list(one.by_label)))}
+    assert "no band" in charts_by_name["difference"].said
     for name in ("difference", "loss-percent"):
-        assert not {"low", "high"} & {field for view in drawn[name].views.values() for field in fields(view)}
+        assert not {"low", "high"} & {field for view in charts_by_name[name].views.values() for field in fields(view)}
     sentences = said.answer(one, {label: label for label in one.by_label})
     assert sentences[-1].startswith("One seed is too few")
     times = [sentence for sentence in sentences if sentence.startswith(("The median", "The 90th"))]

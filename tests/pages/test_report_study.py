@@ -134,7 +134,7 @@ def test_words_of_others_are_shown_as_text(report: Report) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("[a](b.md) <https://c.d> ![e](f.svg)", "<p>a https://c.d e</p>\n"),
         ("<details><summary>a</summary>\n\nb\n\n</details>", "<details><summary>a</summary>\n<p>b</p>\n</details>\n"),
@@ -147,8 +147,8 @@ def test_words_of_others_are_shown_as_text(report: Report) -> None:
         ("<!-- a -->", "<p>&lt;!-- a --&gt;</p>\n"),
     ],
 )
-def test_of_html_in_markdown_only_details_are_kept(text: str, shown: str) -> None:
-    assert markdown.html(text, {}) == shown
+def test_of_html_in_markdown_only_details_are_kept(text: str, expected: str) -> None:
+    assert markdown.html(text, {}) == expected
 
 
 def test_a_table_scrolls_by_keyboard_and_has_its_headings_name() -> None:
@@ -163,9 +163,9 @@ def test_the_same_cells_give_the_same_file(aqmlab: Command, copied: Path, tmp_pa
     (copied / "studies/tiny-notes.md").write_text(NOTES)
     outcome = aqmlab("report", "tiny", "-o", "tiny.html")
     assert (outcome.code, outcome.out, outcome.err) == (0, "tiny.html\n", "")
-    written = (tmp_path / "tiny.html").read_text(encoding="utf-8")
-    assert written == html(report, NOTES)
-    assert lab.report("tiny", to=tmp_path / "again.html").read_text(encoding="utf-8") == written
+    text = (tmp_path / "tiny.html").read_text(encoding="utf-8")
+    assert text == html(report, NOTES)
+    assert lab.report("tiny", to=tmp_path / "again.html").read_text(encoding="utf-8") == text
 
 
 Break = Callable[[Path], Any]

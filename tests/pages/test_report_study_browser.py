@@ -12,8 +12,8 @@ import aqmlab as lab
 from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.studies.kit.study import study_cells
-from axe import found
-from browser import NEEDS_CHROMIUM, UNFOLD, WIDER, chromium, heard
+from axe import violations
+from browser import NEEDS_CHROMIUM, UNFOLD, WIDER, chromium, record_events
 from fixtures.study import Tiny, register
 
 pytestmark = NEEDS_CHROMIUM
@@ -38,9 +38,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Any]:
-    """A page, with what was asked for and complained of in ``asked`` and ``said``."""
+    """A page with its requests and messages recorded."""
     with chromium() as browser:
-        yield heard(browser.new_page())
+        yield record_events(browser.new_page())
 
 
 @pytest.mark.parametrize(("width", "media"), [(1280, "screen"), (390, "screen"), (680, "print")])
@@ -49,7 +49,7 @@ def test_all_is_shown_and_nothing_is_asked_for_or_complained_of(
 ) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(media=media)
-    page.asked.clear()
+    page.requested_urls.clear()
     page.goto(report.as_uri())
     page.evaluate(UNFOLD)
     assert page.evaluate(DRAWN) == [True, True]
@@ -57,8 +57,8 @@ def test_all_is_shown_and_nothing_is_asked_for_or_complained_of(
     assert page.locator("h1").inner_text() == Tiny.title
     assert page.get_by_role("table").count() == 7
     assert page.evaluate("window.ran === undefined")
-    assert [url for url in page.asked if not url.startswith("data:")] == [report.as_uri()]
-    assert page.said == []
+    assert [url for url in page.requested_urls if not url.startswith("data:")] == [report.as_uri()]
+    assert page.logged_messages == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -67,7 +67,7 @@ def test_nothing_serious_is_found_by_axe(page: Any, report: Path, width: int) ->
     page.emulate_media(media="screen")
     page.goto(report.as_uri())
     page.evaluate(UNFOLD)
-    assert found(page) == []
+    assert violations(page) == []
 
 
 def test_content_wider_than_a_phone_scrolls_by_keyboard(page: Any, report: Path) -> None:

@@ -40,8 +40,8 @@ def test_a_studys_page_has_four_screens_at_most() -> None:
     # A screen has some 50 lines, or two figures.
     for name in STUDIES:
         page = (ROOT / "docs" / "studies" / f"{name}.md").read_text(encoding="utf-8")
-        shown = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
-        assert len(shown.splitlines()) + 25 * shown.count("![") <= 200, name
+        text = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
+        assert len(text.splitlines()) + 25 * text.count("![") <= 200, name
         assert f"({name}-details.md)" in page
         assert ("were fixed after the first results had been seen" in page) == bool(find(name).read_again()), name
         assert re.search(rf"`aqmlab study {name}\b.*commit [0-9a-f]{{7,}}", page), name

@@ -30,8 +30,8 @@ direction 1 arrived 100 dropped 2 mbps 70.0 queue_mean 10.0
 
 
 def case(name: str) -> Case:
-    (found,) = (candidate for candidate in scenario.cases() if candidate.name == name)
-    return found
+    (match,) = (candidate for candidate in scenario.cases() if candidate.name == name)
+    return match
 
 
 def test_a_trace_is_drawn_by_its_seed_alone() -> None:

@@ -32,9 +32,9 @@ def failed(*results: Result) -> set[tuple[str, str]]:
 
 def doctored(result: Result, **summary: Any) -> Result:
     """Return the same cell with other numbers in its summary."""
-    made = dataclasses.replace(result)
-    made.__dict__["summary"] = result.summary | summary
-    return made
+    altered = dataclasses.replace(result)
+    altered.__dict__["summary"] = result.summary | summary
+    return altered
 
 
 def test_healthy_cells_pass_every_check(healthy: lab.Comparison) -> None:

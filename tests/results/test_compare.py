@@ -159,9 +159,9 @@ def test_a_greedy_source_has_no_baseline_and_a_note_says_why(small: lab.Experime
 
 
 def test_a_baseline_is_there_only_on_request(small: lab.Experiment, tmp_path: Path) -> None:
-    asked = lab.compare("pi", experiment=with_bulk(small), seeds=[1], baseline=True, out=tmp_path)
-    assert [result.cell.label for result in asked.results] == [BASELINE, "pi"]
-    assert not any("baseline" in note for note in asked.notes)
+    with_baseline = lab.compare("pi", experiment=with_bulk(small), seeds=[1], baseline=True, out=tmp_path)
+    assert [result.cell.label for result in with_baseline.results] == [BASELINE, "pi"]
+    assert not any("baseline" in note for note in with_baseline.notes)
     brief = small.model_copy(update={"protocol": BRIEF})
     declined = lab.compare("pi", experiment=brief, seeds=[1], baseline=False, out=tmp_path)
     assert [result.cell.label for result in declined.results] == ["pi"]

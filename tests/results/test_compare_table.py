@@ -74,13 +74,13 @@ def record(label: str, seed: int, ms: float | None = 10.0, **options: Any) -> di
 
 
 def schemes(*records_of_scheme: Sequence[dict[str, Any]], paired: bool = False) -> list[dict[str, Any]]:
-    made = [stats.over_seeds(records) for records in records_of_scheme]
+    combined = [stats.over_seeds(records) for records in records_of_scheme]
     if paired:
         for scheme, differences in zip(
-            made[1:], stats.paired(records_of_scheme[0], records_of_scheme[1:]), strict=True
+            combined[1:], stats.paired(records_of_scheme[0], records_of_scheme[1:]), strict=True
         ):
-            scheme["paired"] = {"to": made[0]["label"]} | differences
-    return made
+            scheme["paired"] = {"to": combined[0]["label"]} | differences
+    return combined
 
 
 def mixed(label: str, ms: float) -> list[dict[str, Any]]:
@@ -240,7 +240,7 @@ def test_a_star_is_where_the_interval_excludes_0() -> None:
     assert "± is half of the 95 % interval, in which all 2 schemes hold together. * excludes 0." in plain(scheme_rows)
     # Among more schemes an interval is wider, and it is narrowest alone.
     two_schemes = schemes(first, slower, paired=True)
-    widths = [made[1]["paired"]["high"]["response_time_ms"]["p50"] for made in (two_schemes, scheme_rows)]
+    widths = [rows[1]["paired"]["high"]["response_time_ms"]["p50"] for rows in (two_schemes, scheme_rows)]
     assert widths == sorted(set(widths))
 
 
@@ -279,8 +279,8 @@ def test_a_notebook_has_one_table_with_what_a_user_wrote_as_text() -> None:
 
 
 def test_a_notebook_is_shown_nothing_beside_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[object] = []
+    displayed: list[object] = []
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
-    monkeypatch.setattr(rich.jupyter, "display", lambda *arguments: shown.append(arguments))
+    monkeypatch.setattr(rich.jupyter, "display", lambda *arguments: displayed.append(arguments))
     assert "pi" in console.plain(SideBySide(schemes([record("pi", 1)])))
-    assert shown == []
+    assert displayed == []

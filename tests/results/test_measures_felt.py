@@ -151,14 +151,14 @@ def test_alone_everybody_asks_for_the_same(shared: lab.Comparison) -> None:
     store = Store(result.directory.parents[1])
     columns = ["side", "user", "connection", "request_bytes", "response_bytes"]
 
-    def asked(source_result: lab.Result) -> pl.DataFrame:
+    def request_rows(source_result: lab.Result) -> pl.DataFrame:
         return (
             source_result.exchanges.filter(pl.col("source") == 0).filter(pl.struct(columns).is_unique()).select(columns)
         )
 
     kept = store.get(users_alone)
     assert kept is not None
-    shared_rows, free = asked(result), asked(kept)
+    shared_rows, free = request_rows(result), request_rows(kept)
     assert len(shared_rows.join(free, on=columns)) > 0.8 * len(shared_rows)
     assert users_alone.label == "droptail:limit=200, web users alone"
     solo = store.get(bulk_alone)

@@ -43,9 +43,9 @@ def compared(experiment: lab.Experiment, *schemes: str, out: Path) -> lab.Compar
 
 def note(comparison: lab.Comparison, part: str) -> str | None:
     """Return the note with these words."""
-    found = [note for note in notes(comparison.results) if part in note]
-    assert len(found) <= 1
-    return found[0] if found else None
+    matches = [note for note in notes(comparison.results) if part in note]
+    assert len(matches) <= 1
+    return matches[0] if matches else None
 
 
 def test_delay_in_the_device_fifo_is_named_with_its_size(tmp_path: Path) -> None:

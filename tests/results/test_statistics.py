@@ -53,11 +53,11 @@ def test_intervals_of_many_schemes_hold_together(draws: np.random.Generator, cor
 def test_a_difference_is_significant_if_its_interval_excludes_0(draws: np.random.Generator) -> None:
     for mean in (0.0, 1.0, 2.0, 4.0):
         for values in mean + draws.standard_normal((50, 5)):
-            found = stats.Difference.of(values, np.zeros(5), comparisons=3, looks=2)
+            difference = stats.Difference.of(values, np.zeros(5), comparisons=3, looks=2)
             p_value = scipy.stats.ttest_1samp(values, 0).pvalue
-            assert found.p == pytest.approx(min(1.0, 6 * p_value))
-            assert found.is_significant == (6 * p_value < stats.LEVEL)
-            assert found.high - found.mean == pytest.approx(
+            assert difference.p == pytest.approx(min(1.0, 6 * p_value))
+            assert difference.is_significant == (6 * p_value < stats.LEVEL)
+            assert difference.high - difference.mean == pytest.approx(
                 scipy.stats.t(4).ppf(1 - 0.025 / 6) * scipy.stats.sem(values)
             )
 
@@ -67,17 +67,17 @@ def test_the_best_scheme_is_among_those_not_told_from_the_first(draws: np.random
     schemes, lost = [f"scheme {number}" for number in range(5)], 0
     for values in draws.standard_normal((2_000, 5, 5)):
         values[:, 1:] += distance
-        found = stats.from_best(dict(zip(schemes, values.T, strict=True)))
-        best = found[schemes[0]]
+        differences = stats.from_best(dict(zip(schemes, values.T, strict=True)))
+        best = differences[schemes[0]]
         lost += best is not None and best.is_significant
     assert lost <= stats.LEVEL * 2_000
 
 
 def test_pairs_that_do_not_vary_tell_nothing() -> None:
     for values in ([2.0, 2.0, 2.0], [2.0]):
-        found = stats.Difference.of(np.array(values), np.ones(len(values)))
-        assert (found.mean, found.p, found.is_significant) == (1.0, None, False)
-        assert found.high == -found.low == np.inf
+        difference = stats.Difference.of(np.array(values), np.ones(len(values)))
+        assert (difference.mean, difference.p, difference.is_significant) == (1.0, None, False)
+        assert difference.high == -difference.low == np.inf
 
 
 TIMES = np.geomspace(0.1, 4, 20)
@@ -140,12 +140,12 @@ def test_the_band_of_histograms_is_that_of_their_shares(draws: np.random.Generat
 def test_any_quantile_differs_by_so_much_with_students_interval(draws: np.random.Generator) -> None:
     samples = [[draws.exponential(mean, 2000) for _ in range(4)] for mean in (100.0, 150.0)]
     first, second = ([histogram(times) for times in seeds_of_scheme] for seeds_of_scheme in samples)
-    found = stats.quantile_differences(first, second, fractions=[0.2, 0.975])
+    result = stats.quantile_differences(first, second, fractions=[0.2, 0.975])
     exact = np.array([[np.quantile(times, [0.2, 0.975]) for times in seeds_of_scheme] for seeds_of_scheme in samples])
     differences = exact[1] - exact[0]
-    assert found["difference"].to_numpy() == pytest.approx(differences.mean(axis=0), rel=0.03, abs=0.5)
+    assert result["difference"].to_numpy() == pytest.approx(differences.mean(axis=0), rel=0.03, abs=0.5)
     half = scipy.stats.t(3).ppf(0.975) * scipy.stats.sem(differences)
-    assert (found["high"] - found["low"]).to_numpy() == pytest.approx(2 * half, rel=0.1, abs=2)
+    assert (result["high"] - result["low"]).to_numpy() == pytest.approx(2 * half, rel=0.1, abs=2)
     none = histogram(np.array([]))
     assert stats.quantile_differences(first, [*second[1:], none], fractions=[0.5]).is_empty()
     with pytest.raises(SpecError, match=r"^quantile: must be from 0 to 1, got 1\.5$"):
@@ -163,9 +163,9 @@ def looked_at(values: Values, truth: float, fraction: float) -> tuple[float, flo
     """Return in which share of experiments a mean is known to a fraction, and in which it is known and missed."""
     ends, misled = (np.zeros(len(values), dtype=bool) for _ in range(2))
     for seeds in stats.LOOKS:
-        seen = values[:, :seeds]
-        low, high = stats.repeated_interval(seen)
-        known = ~ends & stats.is_precise(seen, fraction)
+        sample = values[:, :seeds]
+        low, high = stats.repeated_interval(sample)
+        known = ~ends & stats.is_precise(sample, fraction)
         misled |= known & ~((low <= truth) & (truth <= high))
         ends |= known
     return float(ends.mean()), float(misled.mean())

@@ -51,11 +51,11 @@ def test_the_summarys_columns_are_those_the_engine_writes() -> None:
     )
     simulation = _core.Simulation(cells_of(experiment, [1])[0].spec, 1)
     simulation.advance(simulation.end)
-    written = json.loads(simulation.summary())
-    assert written["users"]
-    assert written["classes"]
-    assert written["sources"][1]["datagrams"]
-    fields(pa.struct(list(summary.SCHEMA)), written)
+    row = json.loads(simulation.summary())
+    assert row["users"]
+    assert row["classes"]
+    assert row["sources"][1]["datagrams"]
+    fields(pa.struct(list(summary.SCHEMA)), row)
 
 
 def test_a_column_has_one_type_in_all_cells(tmp_path: Path) -> None:

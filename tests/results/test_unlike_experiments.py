@@ -128,8 +128,8 @@ def test_documented_queries_never_average_over_experiments(tmp_path: Path, monke
     (query,) = re.findall(r"^```sql\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     by_duckdb = duckdb.connect().sql(query).pl()
     (query,) = re.findall(r"^\w+ = \(?\s*store\.scan.*?\.collect\(\)\)$", text, re.DOTALL | re.MULTILINE)
-    found: dict[str, Any] = {"store": lab.Store("results"), "pl": pl, "print": lambda frame: found.update(frame=frame)}
-    exec(query, found)
-    for frame in (by_duckdb, found["frame"]):
+    scope: dict[str, Any] = {"store": lab.Store("results"), "pl": pl, "print": lambda frame: scope.update(frame=frame)}
+    exec(query, scope)
+    for frame in (by_duckdb, scope["frame"]):
         assert set(frame["experiment"]) == experiments
         assert frame.height == 4

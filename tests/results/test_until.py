@@ -38,8 +38,8 @@ def ran(until: Until, measured: dict[str, Measured], cpu_s: float = 60.0) -> tup
         }
         signal = "none" if label == "uncongested" else "drop"
         cell = SimpleNamespace(label=label, signal=signal)
-        made = SimpleNamespace(cell=cell, summary=summary, metadata={"cpu_s": cpu_s})
-        return cast(Result, made)
+        stub = SimpleNamespace(cell=cell, summary=summary, metadata={"cpu_s": cpu_s})
+        return cast(Result, stub)
 
     def cells(seeds: Sequence[int]) -> list[Cell]:
         numbers.append(len(seeds))
@@ -157,12 +157,12 @@ def test_a_mistake_is_one_line(aqmlab: Command, arguments: tuple[str, ...], reas
 
 def test_the_command_says_where_it_stopped_and_why(aqmlab: Command) -> None:
     brief = ("--users", "300", "--warmup", "2 s", "--duration", "15 s", "--no-baseline", "--no-figures", "pi", "codel")
-    asked = ("--until", "p50 within 90 %", "--until", "completed within 90 %", "--paired")
-    outcome = aqmlab("compare", *brief, *asked)
+    conditions = ("--until", "p50 within 90 %", "--until", "completed within 90 %", "--paired")
+    outcome = aqmlab("compare", *brief, *conditions)
     words = " ".join(outcome.out.split())
     assert "Stopped at look 1 of 4, with 5 seeds: p50 within 90 %, completed within 90 % under" in words
     assert "half of the 95 % interval, in which all looks hold together" in words
-    record = json.loads(aqmlab("compare", *brief, *asked, "--json").out)
+    record = json.loads(aqmlab("compare", *brief, *conditions, "--json").out)
     assert (record["until"]["look"], record["until"]["met"], len(record["until"]["widths"])) == (1, True, 4)
     assert record["schemes"][1]["paired"]["confidence"] == pytest.approx(0.9875)
     assert len(record["schemes"][0]["seeds"]) == 5

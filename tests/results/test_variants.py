@@ -50,12 +50,12 @@ def cells(*texts: str, baseline: bool = False, **tables: Any) -> list[Cell]:
 
 
 def test_a_variant_is_the_cell_of_the_spec_written_out() -> None:
-    (typed,) = cells(TYPED)
+    (variant_cell,) = cells(TYPED)
     tcp = {"profile": "linux-6", "congestion": "prague", "ecn": "accurate"}
-    (written,) = cells_of(lab.Experiment(**{**BASE, "tcp": tcp, "queue": {"dualpi2": {}}}), [1])
-    assert typed.key == written.key
-    assert (typed.label, typed.variant) == (TYPED, "tcp.congestion=prague + tcp.ecn=accurate")
-    assert typed.experiment != written.experiment
+    (spec_cell,) = cells_of(lab.Experiment(**{**BASE, "tcp": tcp, "queue": {"dualpi2": {}}}), [1])
+    assert variant_cell.key == spec_cell.key
+    assert (variant_cell.label, variant_cell.variant) == (TYPED, "tcp.congestion=prague + tcp.ecn=accurate")
+    assert variant_cell.experiment != spec_cell.experiment
 
 
 def test_variants_and_schemes_share_an_experiment() -> None:
@@ -72,12 +72,12 @@ def test_a_table_of_the_spec_is_what_is_typed(tmp_path: Path, aqmlab: Command) -
     spec = tmp_path / "spec.toml"
     spec.write_text(TOML)
     experiment = lab.Experiment.from_toml(spec)
-    named = comparison_cells(["L4S", "classic", "more-users"], experiment, [1], {}, baseline=False)
-    typed = cells(TYPED, "fq_codel", "droptail + users.per_side=12")
-    assert [cell.label for cell in named] == ["L4S", "classic", "more-users"]
-    assert [cell.key for cell in named[:2]] == [cell.key for cell in typed[:2]]
-    assert [cell.experiment for cell in named] == [cell.experiment for cell in typed]
-    assert named[2].users_per_side == 12
+    table_cells = comparison_cells(["L4S", "classic", "more-users"], experiment, [1], {}, baseline=False)
+    typed_cells = cells(TYPED, "fq_codel", "droptail + users.per_side=12")
+    assert [cell.label for cell in table_cells] == ["L4S", "classic", "more-users"]
+    assert [cell.key for cell in table_cells[:2]] == [cell.key for cell in typed_cells[:2]]
+    assert [cell.experiment for cell in table_cells] == [cell.experiment for cell in typed_cells]
+    assert table_cells[2].users_per_side == 12
     # Without a scheme the variants are compared, and a variant can be changed further.
     arguments = ("--seeds", "1", "--no-figures", "--no-baseline", "--json")
     outcome = aqmlab("compare", str(spec), *arguments)

@@ -111,9 +111,9 @@ def digests(name: str) -> Digests:
     )
     simulation = _core.Simulation(cells_of(experiment, [1])[0].spec, 1)
     simulation.advance(simulation.end)
-    found = {table: _columns(pa.record_batch(simulation.take(table))) for table in TABLES}
-    found["response_times"] = _columns(pa.record_batch(simulation.response_times()))
-    return found | {"summary": dict(_leaves("", json.loads(simulation.summary())))}
+    tables = {table: _columns(pa.record_batch(simulation.take(table))) for table in TABLES}
+    tables["response_times"] = _columns(pa.record_batch(simulation.response_times()))
+    return tables | {"summary": dict(_leaves("", json.loads(simulation.summary())))}
 
 
 def moved(before: Digests, now: Digests) -> list[str]:

@@ -61,11 +61,11 @@ def test_a_local_calibration_joins_others_and_precedes_shipped(tmp_path: Path) -
     lines.store(line(rtt="general"), tmp_path)
     lines.store(line(), tmp_path)
     lines.store(line(workload="ours"), tmp_path)
-    found = lines.known(tmp_path)
-    assert found["unc-2001-v3", "uniform", 2] == line()
-    assert found["unc-2001-v3", "general", 2] == line(rtt="general")
-    assert found["ours", "uniform", 2] == line(workload="ours")
-    assert lines.known() != found
+    calibrations = lines.known(tmp_path)
+    assert calibrations["unc-2001-v3", "uniform", 2] == line()
+    assert calibrations["unc-2001-v3", "general", 2] == line(rtt="general")
+    assert calibrations["ours", "uniform", 2] == line(workload="ours")
+    assert lines.known() != calibrations
 
 
 def test_a_load_becomes_a_number_of_users() -> None:

@@ -81,10 +81,10 @@ def test_the_file_has_two_raw_ip_interfaces_in_nanoseconds(marking: Path) -> Non
 
 @pytest.mark.parametrize("capture", ["dropping", "marking", "modern"])
 def test_checksums_hold_and_time_runs_forwards(capture: str, request: pytest.FixtureRequest) -> None:
-    seen = packets(request.getfixturevalue(capture))
-    assert len(seen) > 5_000
-    assert [packet.nanos for packet in seen] == sorted(packet.nanos for packet in seen)
-    for packet in seen:
+    captured = packets(request.getfixturevalue(capture))
+    assert len(captured) > 5_000
+    assert [packet.nanos for packet in captured] == sorted(packet.nanos for packet in captured)
+    for packet in captured:
         header, segment = packet.stored[:20], packet.stored[20:]
         pseudo = header[12:20] + struct.pack("!HH", 6, len(segment) + packet.data)
         assert checksum(header) == 0
@@ -96,11 +96,12 @@ def test_windows_are_shifted_as_far_as_both_syns_offer(tmp_path: Path) -> None:
     wide = {"window_scaling": True, "receive_window": 1_000_000}
     brief = experiment(tcp=wide, protocol={"warmup": "1 s", "duration": "2 s"})
     lab.run(brief, out=tmp_path, pcap=lab.Pcap(file=tmp_path / "wide.pcapng", from_s=0))
-    seen = packets(tmp_path / "wide.pcapng")
-    syns = [segment for segment in seen if segment.flags & SYN]
+    captured = packets(tmp_path / "wide.pcapng")
+    syns = [segment for segment in captured if segment.flags & SYN]
     assert {segment.stored[44:48] for segment in syns} == {b"\x03\x03\x04\x00"}
     windows = [
-        {int.from_bytes(segment.stored[34:36]) for segment in segments} for segments in (syns, set(seen) - set(syns))
+        {int.from_bytes(segment.stored[34:36]) for segment in segments}
+        for segments in (syns, set(captured) - set(syns))
     ]
     assert windows == [{65_535}, {1_000_000 >> 4}]
 
@@ -153,9 +154,9 @@ def test_a_stored_cell_is_rerun_for_its_packets_and_kept(tmp_path: Path) -> None
 def test_a_capture_is_bounded(tmp_path: Path) -> None:
     file = tmp_path / "x.pcapng"
     lab.run(experiment(), out=tmp_path, pcap=lab.Pcap(file=file, packets=10))
-    seen = packets(file)
-    assert len(seen) == 10
-    assert seen[0].nanos >= 5e9
+    captured = packets(file)
+    assert len(captured) == 10
+    assert captured[0].nanos >= 5e9
 
 
 def test_a_capture_that_is_cut_says_where(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -266,22 +267,22 @@ def tshark(file: Path, *fields: str) -> list[tuple[str, ...]]:
     return [tuple(line.split("\t")) for line in process.stdout.splitlines()]
 
 
-def sent_before(seen: list[Seen]) -> list[bool]:
+def sent_before(captured: list[Seen]) -> list[bool]:
     """Say of each packet whether its first sequence number was sent before: a retransmission by any cause."""
     sent: dict[tuple[bytes, bytes], int] = {}
     flags = []
-    for segment in seen:
+    for segment in captured:
         known = sent.get(segment.sockets, segment.seq)
         flags.append(segment.next_seq > segment.seq and segment.seq < known)
         sent[segment.sockets] = max(known, segment.next_seq)
     return flags
 
 
-def acknowledges_again(seen: list[Seen]) -> list[bool]:
+def acknowledges_again(captured: list[Seen]) -> list[bool]:
     """Say of each packet whether it is a duplicate acknowledgement (RFC 5681, section 2, but for its clause a)."""
     last: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
     flags = []
-    for segment in seen:
+    for segment in captured:
         pure = segment.next_seq == segment.seq and segment.flags & ACK and not segment.flags & RST
         fields = (segment.ack, segment.stored[34:36])
         flags.append(bool(pure and last.get(segment.sockets) == fields))
@@ -292,7 +293,7 @@ def acknowledges_again(seen: list[Seen]) -> list[bool]:
 @NEEDS_TSHARK
 @pytest.mark.parametrize("capture", ["dropping", "marking", "modern"])
 def test_tshark_finds_nothing_malformed(capture: str, request: pytest.FixtureRequest) -> None:
-    seen = tshark(
+    rows = tshark(
         request.getfixturevalue(capture),
         "_ws.malformed",
         "_ws.expert.severity",
@@ -300,20 +301,20 @@ def test_tshark_finds_nothing_malformed(capture: str, request: pytest.FixtureReq
         "tcp.checksum.status",
     )
     error, good, unverified = 0x800000, "1", "2"
-    for malformed, severities, ip, tcp in seen:
+    for malformed, severities, ip, tcp in rows:
         assert not malformed
         assert all(int(severity, 0) < error for severity in severities.split(",") if severity)
         # What is longer than its headers tshark has not got whole.
         assert (ip, tcp in (good, unverified)) == (good, True)
-    assert sum(tcp == good for *_, tcp in seen) > 1_000
+    assert sum(tcp == good for *_, tcp in rows) > 1_000
 
 
 @NEEDS_TSHARK
 def test_tshark_reads_the_options_of_a_modern_stack(modern: Path) -> None:
     fields = ("tcp.flags.syn", "tcp.flags.reset", "tcp.options.timestamp.tsval", "tcp.options.sack_le")
-    seen = tshark(modern, *fields, "tcp.options.wscale.shift", "tcp.options.mss_val", "tcp.options.sack_perm")
-    assert sum(bool(sack) for *_, sack, _, _, _ in seen) > 100
-    for syn, reset, timestamp, _, shift, mss, permitted in seen:
+    rows = tshark(modern, *fields, "tcp.options.wscale.shift", "tcp.options.mss_val", "tcp.options.sack_perm")
+    assert sum(bool(sack) for *_, sack, _, _, _ in rows) > 100
+    for syn, reset, timestamp, _, shift, mss, permitted in rows:
         is_syn = syn in ("1", "True")
         assert timestamp or reset in ("1", "True")
         # 32 MiB takes a shift of 10.
@@ -325,8 +326,8 @@ def test_tshark_finds_our_retransmissions(dropping: Path) -> None:
     # tshark gives one of four names to what starts below the highest sequence number: a retransmission so soon that it
     # could have been overtaken is out of order, though nothing is overtaken here.
     names = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
-    found = tshark(dropping, "frame.number", *(f"tcp.analysis.{name}" for name in names))
-    expected = [int(number) for number, *flags in found if any(flags)]
+    rows = tshark(dropping, "frame.number", *(f"tcp.analysis.{name}" for name in names))
+    expected = [int(number) for number, *flags in rows if any(flags)]
     actual = [number for number, is_repeated in enumerate(sent_before(packets(dropping)), 1) if is_repeated]
     assert expected == actual
     assert len(actual) > 100
@@ -334,8 +335,8 @@ def test_tshark_finds_our_retransmissions(dropping: Path) -> None:
 
 @NEEDS_TSHARK
 def test_tshark_finds_our_duplicate_acknowledgements(dropping: Path) -> None:
-    found = tshark(dropping, "frame.number", "tcp.analysis.duplicate_ack")
-    expected = [int(number) for number, duplicate in found if duplicate]
+    rows = tshark(dropping, "frame.number", "tcp.analysis.duplicate_ack")
+    expected = [int(number) for number, duplicate in rows if duplicate]
     actual = [number for number, is_repeated in enumerate(acknowledges_again(packets(dropping)), 1) if is_repeated]
     assert expected == actual
     assert len(actual) > 100

@@ -138,10 +138,10 @@ def test_equal_names_are_extended_by_their_differences(small: lab.Experiment) ->
     ]
     cells = [cells_of(variant, [1], label="pi")[0] for variant in variants]
     other_seed = replace(cells[0], seed=2)
-    named = names([*cells, other_seed])
-    assert named[cells[0].key] == f'{cells[0]} (link.delay="1 ms")'
-    assert named[cells[1].key] == f'{cells[1]} (link.delay="20 ms")'
-    assert named[other_seed.key] == str(other_seed)
+    cell_names = names([*cells, other_seed])
+    assert cell_names[cells[0].key] == f'{cells[0]} (link.delay="1 ms")'
+    assert cell_names[cells[1].key] == f'{cells[1]} (link.delay="20 ms")'
+    assert cell_names[other_seed.key] == str(other_seed)
 
 
 def test_from_python_progress_is_heard_too(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,13 +50,13 @@ def experiment(**parts: Any) -> lab.Experiment:
 
 
 def cell(experiment_of_cell: lab.Experiment) -> Cell:
-    (made,) = cells_of(experiment_of_cell, [1], known())
-    return made
+    (single,) = cells_of(experiment_of_cell, [1], known())
+    return single
 
 
 def directions(experiment_of_run: lab.Experiment, out: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = lab.run(experiment_of_run, out=out).summary["directions"]
-    return found
+    counters: list[dict[str, Any]] = lab.run(experiment_of_run, out=out).summary["directions"]
+    return counters
 
 
 def test_each_direction_does_as_under_its_discipline_alone(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_a_report_repeats_schemes_beside_a_queue_that_stays(tmp_path: Path) -> N
 
 def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:
     swept = lab.sweep(lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path)
-    found = lab.Store(tmp_path).found([planned.cell for planned in swept.planned])
-    small_limit, large_limit = (found[planned.cell.key].summary["directions"] for planned in swept.planned)
+    stored = lab.Store(tmp_path).found([planned.cell for planned in swept.planned])
+    small_limit, large_limit = (stored[planned.cell.key].summary["directions"] for planned in swept.planned)
     assert small_limit[0] == large_limit[0]
     assert small_limit[1]["queue_packets_p99"] <= 5 < large_limit[1]["queue_packets_p99"]
 
@@ -147,9 +147,9 @@ def test_a_custom_law_may_stand_in_either_direction_alone(tmp_path: Path, monkey
     drop: dict[str, Any] = {"one_way:Never": {}}
     droptail = {"droptail": {"limit": 50}}
     for parts, lost in (({"queue": drop, "queue_back": droptail}, 0), ({"queue": droptail, "queue_back": drop}, 1)):
-        found = directions(experiment(**parts), tmp_path / "out")
-        assert found[lost]["loss_percent"] == 100
-        assert found[1 - lost]["loss_percent"] < 60
+        counters = directions(experiment(**parts), tmp_path / "out")
+        assert counters[lost]["loss_percent"] == 100
+        assert counters[1 - lost]["loss_percent"] < 60
 
 
 def test_names_of_sides_are_no_part_of_tables(tmp_path: Path) -> None:

@@ -155,9 +155,9 @@ def test_a_notebook_shows_a_result_as_one_table(small: lab.Experiment, tmp_path:
 
 
 def test_a_row_of_json_keeps_its_numbers_however_long_it_is() -> None:
-    written = {"parameters": "x" * 3_000_000, "seed": 2**64 - 1, "load_percent": 0.1 + 0.2}
-    row = summary.as_row(json.dumps(written), columns.SCHEMA)
+    expected = {"parameters": "x" * 3_000_000, "seed": 2**64 - 1, "load_percent": 0.1 + 0.2}
+    row = summary.as_row(json.dumps(expected), columns.SCHEMA)
     assert row.schema == columns.SCHEMA
-    assert {name: value for name, value in row.to_pylist()[0].items() if value is not None} == written
+    assert {name: value for name, value in row.to_pylist()[0].items() if value is not None} == expected
     with pytest.raises(pa.ArrowInvalid):
-        summary.as_row(json.dumps({**written, "colour": "blue"}), columns.SCHEMA)
+        summary.as_row(json.dumps({**expected, "colour": "blue"}), columns.SCHEMA)

@@ -28,20 +28,20 @@ def experiment(profile: str, **changes: Any) -> lab.Experiment:
     return lab.Experiment(**settings | changes)
 
 
-def repeats(seen: Iterable[Seen]) -> int:
+def repeats(captured: Iterable[Seen]) -> int:
     """Count the SYNs, data and FINs of the measured window whose first number had been sent before."""
     highest: dict[tuple[bytes, bytes], int] = {}
-    found = 0
-    for segment in seen:
+    repeat_count = 0
+    for segment in captured:
         # What takes no numbers acknowledges.
         if segment.next_seq == segment.seq:
             continue
         before = highest.setdefault(segment.sockets, segment.seq)
         is_repeat = (segment.seq - before) % 2**32 >= 2**31
-        found += is_repeat and segment.nanos > WARMUP_S * 1e9
+        repeat_count += is_repeat and segment.nanos > WARMUP_S * 1e9
         if (segment.next_seq - before) % 2**32 < 2**31:
             highest[segment.sockets] = segment.next_seq
-    return found
+    return repeat_count
 
 
 def sent_again(result: Result) -> float:

@@ -63,8 +63,8 @@ def resolved(parts: Table) -> Table:
     # Room for any segment, hosts without options, and something to do without users.
     spec = {"testbed": "unc-2003", "users": {"per_side": 1}, "sources": [{"bulk": {"flows": 1}}], **parts}
     spec["link"] = {"mtu": "65535 B", **spec.get("link", {})}
-    found: Table = json.loads(_core.Resolved(json.dumps(spec)).json)
-    return found
+    table: Table = json.loads(_core.Resolved(json.dumps(spec)).json)
+    return table
 
 
 def ranges() -> Iterator[tuple[str, str, str]]:
@@ -119,8 +119,8 @@ def test_a_default_that_is_written_out_is_what_is_left_out(table: str, key: str)
     within = {schema.WHOLE: lambda keys: keys, **TABLES, **SOURCES}[table]
     default = schema.part(table)["properties"][key]["default"]
     bare = {"users": {"per_side": 1}}
-    written = json.dumps({**bare, **within({key: default})})
-    assert _core.Resolved(written) == _core.Resolved(json.dumps({**bare, **within({})}))
+    explicit = json.dumps({**bare, **within({key: default})})
+    assert _core.Resolved(explicit) == _core.Resolved(json.dumps({**bare, **within({})}))
 
 
 def test_many_keys_have_a_default_or_a_range() -> None:
@@ -186,8 +186,8 @@ def test_the_schema_admits_files_and_custom_laws() -> None:
 def test_types_in_python_name_what_the_engine_names() -> None:
     forms = schema.part("DelayAt")["oneOf"]
     assert [form["const"] for form in forms] == list(get_args(experiment.DelayAt))
-    named = schema.key("tcp.ecn")["anyOf"][1]["enum"]
-    assert named == [*experiment.ECN_SWITCH, *get_args(experiment.EcnForm)]
+    choices = schema.key("tcp.ecn")["anyOf"][1]["enum"]
+    assert choices == [*experiment.ECN_SWITCH, *get_args(experiment.EcnForm)]
     for name in ("Link", "RateChange", "ChainLink", "Hosts", "Users", "Protocol", "Record"):
         fields = [field for field in getattr(experiment, name).model_fields if field != "load"]
         assert fields == list(schema.part(name)["properties"]), name

@@ -55,9 +55,9 @@ def test_values_of_a_testbed_follow_its_name_and_no_others() -> None:
 
 
 def test_a_spec_that_writes_the_testbed_out_is_the_same_cell() -> None:
-    named = lab.Experiment(testbed="unc-2003")
-    written = lab.Experiment(**testbeds.named("unc-2003").tables)
-    cells = [cells_of(experiment, [1], lines.known())[0] for experiment in (named, written)]
+    short_form = lab.Experiment(testbed="unc-2003")
+    long_form = lab.Experiment(**testbeds.named("unc-2003").tables)
+    cells = [cells_of(experiment, [1], lines.known())[0] for experiment in (short_form, long_form)]
     assert cells[0].key == cells[1].key
     assert [cell.testbed for cell in cells] == ["unc-2003", None]
 
@@ -108,7 +108,7 @@ def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) 
     for path in leaves(resolved) - leaves(experiment.written):
         is_of_tables = path.startswith(("users.workload", "users.rtt"))
         is_of_absent_users = path.startswith("users.") and not resolved["users"]["per_side"]
-        in_short = any(path.startswith(f"{written}.") for written in leaves(experiment.written))
+        in_short = any(path.startswith(f"{leaf}.") for leaf in leaves(experiment.written))
         assert path in listed or is_of_tables or is_of_absent_users or in_short, path
     assert all(value.origin for value in listed.values())
     if experiment.testbed:

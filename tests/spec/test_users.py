@@ -37,10 +37,10 @@ def test_a_table_is_the_same_inline_in_toml_and_in_json(tmp_path: Path, monkeypa
     Path("near.json").write_text(json.dumps(NEAR))
     Path("spec.toml").write_text('[users]\nper_side = 5\nrtt = "near.toml"\n')
     inline = lab.Experiment(users={"per_side": 5, "rtt": NEAR})
-    named = [lab.Experiment(users={"per_side": 5, "rtt": file}) for file in ("near.toml", "near.json")]
+    by_file = [lab.Experiment(users={"per_side": 5, "rtt": file}) for file in ("near.toml", "near.json")]
     monkeypatch.chdir("/")
     read = lab.Experiment.from_toml(tmp_path / "spec.toml")
-    assert inline == named[0] == named[1] == read
+    assert inline == by_file[0] == by_file[1] == read
     assert inline.users.names[0] == "unc-2001-v3"
     assert re.fullmatch(r"here-[0-9a-f]{8}", inline.users.names[1])
 

@@ -47,24 +47,24 @@ def a_process_that_writes(drafts: Path) -> Iterator[tuple[subprocess.Popen[str],
 
 def rows(store: Store) -> int:
     """The number of rows that DuckDB finds in all cells."""
-    found = duckdb.connect().execute(f"SELECT count(*) FROM read_parquet('{store.out}/cells/*/queue.parquet')")
-    ((count,),) = found.fetchall()
+    answer = duckdb.connect().execute(f"SELECT count(*) FROM read_parquet('{store.out}/cells/*/queue.parquet')")
+    ((count,),) = answer.fetchall()
     return int(count)
 
 
 def test_duckdb_reads_the_cells_at_any_moment_of_a_run(small_cell: Cell, another_cell: Cell, store: Store) -> None:
     before = run_cell(small_cell, store).queue.height
-    seen: list[int] = []
+    row_counts: list[int] = []
 
     def watch(now: float, end: float) -> None:
         drafts = list(store.out.glob("drafts/*/*/queue.parquet"))
         # After the first rows have been written, and after the last.
         if now in (1, 62, end):
             assert len(drafts) == (now > 1)
-            seen.append(rows(store))
+            row_counts.append(rows(store))
 
     after = run_cell(another_cell, store, watch).queue.height
-    assert seen == [before] * 3
+    assert row_counts == [before] * 3
     assert rows(store) == before + after
 
 

@@ -84,8 +84,8 @@ def test_a_list_of_many_cells_opens_no_file_of_a_cell(aqmlab: Command, out: Path
 
 def test_the_first_page_shows_the_newest_of_many_cells(out: Path) -> None:
     with calls() as counted:
-        rows, found = kept.cells(Store(out), "", app.MOST_ROWS)
-    assert (len(rows), found) == (app.MOST_ROWS, CELLS)
+        rows, cell_count = kept.cells(Store(out), "", app.MOST_ROWS)
+    assert (len(rows), cell_count) == (app.MOST_ROWS, CELLS)
     assert counted["open"] == 0
     assert counted["os.scandir"] == CELLS
     assert {*rows[0]} == {*kept._LISTED}, "columns that the page does not show are not read"

@@ -7,11 +7,11 @@ from aqmlab.running.files.once import once
 
 
 def test_threads_that_ask_at_once_are_given_the_same() -> None:
-    ready, made = threading.Barrier(8), []
+    ready, calls = threading.Barrier(8), []
 
     @once
     def make(name: str) -> object:
-        made.append(name)
+        calls.append(name)
         # Long enough for all others to come while it is being made.
         threading.Event().wait(0.05)
         return object()
@@ -22,5 +22,5 @@ def test_threads_that_ask_at_once_are_given_the_same() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         given = list(threads.map(ask, ["a", "b"] * 4))
-    assert sorted(made) == ["a", "b"]
+    assert sorted(calls) == ["a", "b"]
     assert len(set(map(id, given))) == 2

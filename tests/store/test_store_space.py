@@ -15,7 +15,7 @@ import aqmlab as lab
 from aqmlab.running.cell import Cell
 from aqmlab.running.run import run_cell
 from aqmlab.running.store import Store
-from conftest import Command, Done
+from conftest import Command, Outcome
 from disks import mounted, remount
 
 SHORT = ("--users", "40", "--warmup", "1 s", "--duration", "20 s", "--seeds", "1", "--workers", "1")
@@ -24,7 +24,7 @@ SHORT = ("--users", "40", "--warmup", "1 s", "--duration", "20 s", "--seeds", "1
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 
 
-def command(*arguments: str, limit: int | None = None) -> Done:
+def command(*arguments: str, limit: int | None = None) -> Outcome:
     """Run a command in a process of its own, whose files may be no longer than a limit.
 
     Permissions hold for it even if the tests are run by root.
@@ -40,7 +40,7 @@ def command(*arguments: str, limit: int | None = None) -> Done:
 
     line = [sys.executable, "-m", "aqmlab", *arguments]
     process = subprocess.run(line, capture_output=True, text=True, check=False, preexec_fn=begin)
-    return Done(process.returncode, process.stdout, process.stderr)
+    return Outcome(process.returncode, process.stdout, process.stderr)
 
 
 def fill(directory: Path, leave: int) -> None:
@@ -54,7 +54,7 @@ def contents(out: Path) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in (out / "cells").rglob("*") if file.is_file()}
 
 
-def is_one_line(outcome: Done, place: Path, reason: str | tuple[str, ...]) -> bool:
+def is_one_line(outcome: Outcome, place: Path, reason: str | tuple[str, ...]) -> bool:
     """Say whether a command's last word was one line with place and reason, after lines on how far it was."""
     *before, line = outcome.err.splitlines()
     return (
