@@ -150,12 +150,12 @@ calibration: $(READY)
 		$(BIN)/aqmlab calibrate --workload $$workload --rtt general --out results && \
 		$(BIN)/aqmlab calibrate --workload $$workload --rtt uniform --sides 1 --out results || exit 1; \
 	done
-	cp results/calibration.json python/aqmlab/running/calibration/calibration.json
+	cp results/calibration.json python/aqmlab/cells/calibration.json
 
 # The map of advice the package ships, after a change of the engine that moves its results.
 POINTS ?= 96
 advice-map: $(READY)
-	$(BIN)/python tools/advice_map.py python/aqmlab/advice/map.parquet --points $(POINTS)
+	$(BIN)/python tools/advice_map.py python/aqmlab/advice/survey.parquet --points $(POINTS)
 
 golden: $(READY)
 	$(BIN)/python tests/running/golden.py

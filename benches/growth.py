@@ -97,7 +97,7 @@ def main() -> None:
 
 def draw(rates: list[dict[str, float]], rows: list[dict[str, float]], file: Path) -> None:
     """Draw time per packet over the rate and over the number of bottlenecks."""
-    from aqmlab.show import canvas  # Not at the top: the measuring processes are to hold the engine alone.
+    from aqmlab.ui import canvas  # Not at the top: the measuring processes are to hold the engine alone.
 
     def panels(figure: Any) -> None:
         left, right = figure.subplots(1, 2, sharey=True)

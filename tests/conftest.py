@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 import aqmlab as lab
 import fork_server
 import short_runs
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.cli import main as cli
 from aqmlab.live import doctor, process
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 from fixtures.console import console_store, visitor
 from fixtures.places import bucket, cell, place, s3, tiny
 from markers import pytest_itemcollected

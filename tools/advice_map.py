@@ -17,15 +17,15 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from aqmlab import _core
-from aqmlab.advice.advice import standings
+from aqmlab.advice.access_link import AccessLink
+from aqmlab.advice.advice import rankings
 from aqmlab.advice.candidates import CANDIDATES
-from aqmlab.advice.link import AccessLink
-from aqmlab.advice.map import MEASURES, PROVENANCE, SPACE, Map, link_at, measured
+from aqmlab.advice.survey import MEASURES, PROVENANCE, SPACE, Map, link_at, measured
 from aqmlab.campaigns.axes import Samples
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.store import Store
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running.sweep import sweep
 from aqmlab.spec import schemes
+from aqmlab.store.store import Store
 
 _BITS = 4e9
 """What a link can carry in a run, both directions together: half a million packets of 1 kB, a quarter of a second of
@@ -100,7 +100,7 @@ def _say_how_good(rows: pl.DataFrame) -> None:
         p95 = dict(zip(measured_here["candidate"], measured_here["p95"], strict=True))
         answers = {f"always {name}": name for name in CANDIDATES}
         for near in _NEAR_TRIED:
-            answers[f"the first on {near} links like it"] = standings(others, link, "p95", near)[0].candidate
+            answers[f"the first on {near} links like it"] = rankings(others, link, "p95", near)[0].candidate
         for name, answer in answers.items():
             # Nobody was answered: as slow as the slowest.
             regrets.setdefault(name, []).append(p95.get(answer, max(p95.values())) / min(p95.values()) - 1)

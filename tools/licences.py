@@ -1,6 +1,6 @@
 """Write the licences of what is in the wheel beside aqmlab itself to one file: `python tools/licences.py FILE`.
 
-`console/vendored.py` lists the libraries of pages, `cargo metadata` what is compiled in. Each crate's own licence
+`console/third_party.py` lists the libraries of pages, `cargo metadata` what is compiled in. Each crate's own licence
 files are beside its source, where cargo keeps it.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from aqmlab.console import vendored
+from aqmlab.console import third_party
 
 ROOT = Path(__file__).parents[1]
 BINARIES = ("aqmlab-py", "aqmlab-live")
@@ -57,7 +57,7 @@ def main(target: str) -> None:
         lines.append(f"{name}: {package['license']}; {', '.join(package['authors']) or 'its contributors'}")
         for text in texts(package):
             holders.setdefault(text, []).append(name)
-    for library in vendored.LIBRARIES:
+    for library in third_party.LIBRARIES:
         name = f"{library.name} {library.version}"
         lines.append(f"{name}: {library.licence}; its contributors")
         holders.setdefault(library.text.read_text(encoding="utf-8").strip(), []).append(name)

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from aqmlab import stats
 from aqmlab.cli.options import read_seeds
 from aqmlab.live.parity import Pair, SchemeParity, parity
-from aqmlab.results import stats
-from aqmlab.results.measured import at
-from aqmlab.results.result import Result
+from aqmlab.metrics.metrics import lookup
 from aqmlab.running.run import run
-from aqmlab.show import console
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
+from aqmlab.store.result import Result
+from aqmlab.ui import console
 from markdown import table
 
 _TEMPLATE = Path(__file__).with_name("parity.md")
@@ -98,7 +98,7 @@ def _apart(live: Iterable[Result], simulated: Iterable[Result]) -> list[float]:
 
 def _measured(measure: str, results: Iterable[Result]) -> list[float]:
     """Return a measure of the results that have it."""
-    values = (at(result.summary, _MEASURES[measure]) for result in results)
+    values = (lookup(result.summary, _MEASURES[measure]) for result in results)
     return [value for value in values if value is not None]
 
 

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.campaigns.search.sensitivity import Sensitivity
-from aqmlab.campaigns.search.tuning import Tuned
-from aqmlab.show import canvas
+from aqmlab.campaigns.search.tuning import TuningResult
+from aqmlab.ui import canvas
 from markdown import table
 
 _TEMPLATE = Path(__file__).with_name("sensitivity.md")
@@ -41,7 +41,7 @@ class Studied(NamedTuple):
     """A discipline at a load."""
 
     sensitivity: Sensitivity
-    tuned: Tuned
+    tuned: TuningResult
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-from aqmlab.console import vendored
+from aqmlab.console import third_party
 
 ROOT = Path(__file__).parents[1]
 
@@ -68,7 +68,7 @@ def main(package: str) -> None:
         run(python, "-I", ROOT / "tests" / "project" / "smoke.py")
         run(command, *DEMO)
         # A wheel has compiled parts of others in it; who compiles a source package fetches those with their licences.
-        texts = ["LICENSE-APACHE", "LICENSE-MIT", *(library.text.name for library in vendored.LIBRARIES)]
+        texts = ["LICENSE-APACHE", "LICENSE-MIT", *(library.text.name for library in third_party.LIBRARIES)]
         run(python, "-I", "-c", LICENCES, *texts, *(["licences.txt"] if file.suffix == ".whl" else []))
         run(python, "-I", "-c", MATERIALS)
         if file.suffix == ".whl" and sys.platform == "linux":

@@ -21,7 +21,7 @@ import measure
 import programs
 import report
 import scenario
-from aqmlab.show import console
+from aqmlab.ui import console
 from scenario import Case
 
 WORK = Path(__file__).parents[2] / "target" / "peers"

@@ -17,27 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aqmlab._core import LinkContext, Packet, QueueState, SpecError, Stream
+    from aqmlab.advice.access_link import AccessLink
     from aqmlab.advice.advice import Advice, advise
-    from aqmlab.advice.link import AccessLink
     from aqmlab.campaigns.campaign import Campaign, sweep
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.search.sensitivity import Sensitivity, sensitivity
-    from aqmlab.campaigns.search.tuning import Tuned, tune
+    from aqmlab.campaigns.search.tuning import TuningResult, tune
     from aqmlab.disciplines.custom.errors import LawError
     from aqmlab.disciplines.custom.law import Law, Time, Verdict
     from aqmlab.disciplines.queue import Counters, Queue
     from aqmlab.explain.explanation import Explanation, explain
     from aqmlab.report.page import report
     from aqmlab.results.compare import Comparison, compare
-    from aqmlab.results.result import Result
-    from aqmlab.results.stats.bands import difference_band, quantile_differences
-    from aqmlab.results.stats.distributions import cdf, quantiles
-    from aqmlab.running.files.errors import StoreError
     from aqmlab.running.pcap import Pcap
     from aqmlab.running.run import run
-    from aqmlab.running.store import Store
     from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, QueueSpec, Record, Tcp, Users
     from aqmlab.spec.presets import BOTTLENECK, UNCONGESTED, uncongested
+    from aqmlab.stats.bands import difference_band, quantile_differences
+    from aqmlab.stats.distributions import cdf, quantiles
+    from aqmlab.storage.errors import StoreError
+    from aqmlab.store.result import Result
+    from aqmlab.store.store import Store
 
     __version__: str
 
@@ -72,7 +72,7 @@ __all__ = [
     "Stream",
     "Tcp",
     "Time",
-    "Tuned",
+    "TuningResult",
     "Users",
     "Verdict",
     "advise",
@@ -91,7 +91,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "AccessLink": "advice.link",
+    "AccessLink": "advice.access_link",
     "Advice": "advice.advice",
     "BOTTLENECK": "spec.presets",
     "Campaign": "campaigns.campaign",
@@ -112,25 +112,25 @@ _HOME = {
     "QueueSpec": "spec.experiment",
     "QueueState": "_core",
     "Record": "spec.experiment",
-    "Result": "results.result",
+    "Result": "store.result",
     "Sensitivity": "campaigns.search.sensitivity",
     "SpecError": "_core",
-    "Store": "running.store",
-    "StoreError": "running.files.errors",
+    "Store": "store.store",
+    "StoreError": "storage.errors",
     "Stream": "_core",
     "Tcp": "spec.experiment",
     "Time": "disciplines.custom.law",
-    "Tuned": "campaigns.search.tuning",
+    "TuningResult": "campaigns.search.tuning",
     "UNCONGESTED": "spec.presets",
     "Users": "spec.experiment",
     "Verdict": "disciplines.custom.law",
     "advise": "advice.advice",
-    "cdf": "results.stats.distributions",
+    "cdf": "stats.distributions",
     "compare": "results.compare",
-    "difference_band": "results.stats.bands",
+    "difference_band": "stats.bands",
     "explain": "explain.explanation",
-    "quantile_differences": "results.stats.bands",
-    "quantiles": "results.stats.distributions",
+    "quantile_differences": "stats.bands",
+    "quantiles": "stats.distributions",
     "report": "report.page",
     "run": "running.run",
     "sensitivity": "campaigns.search.sensitivity",

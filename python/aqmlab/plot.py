@@ -24,7 +24,7 @@ from matplotlib.lines import Line2D
 
 from aqmlab.results import plot
 from aqmlab.results.cells import BASELINE
-from aqmlab.show.canvas import LineStyles, name_inside
+from aqmlab.ui.canvas import LineStyles, name_inside
 
 __all__ = ["against", "bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace"]
 

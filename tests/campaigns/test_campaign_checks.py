@@ -11,8 +11,8 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.campaigns import campaign as campaigns
-from aqmlab.running.cell import cells_of
-from aqmlab.running.store import Store
+from aqmlab.cells.cell import cells_of
+from aqmlab.store.store import Store
 from conftest import Command
 from fixtures.campaigns import TINY
 

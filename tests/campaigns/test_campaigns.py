@@ -28,10 +28,10 @@ import aqmlab as lab
 from aqmlab.campaigns import campaign as campaigns
 from aqmlab.campaigns.axes import Samples
 from aqmlab.campaigns.shards import Shard
+from aqmlab.cells.cell import Cell, cells_of, work
 from aqmlab.running import sweep as sweeping
-from aqmlab.running.cell import Cell, cells_of, work
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 from conftest import Command
 from custom_laws import importable
 from fixtures.campaigns import GRID, TINY, tables

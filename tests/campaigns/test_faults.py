@@ -32,12 +32,13 @@ from polars.exceptions import PanicException
 import aqmlab as lab
 from aqmlab.campaigns import campaign as campaigns
 from aqmlab.campaigns import failures
-from aqmlab.running import progress, run, store
+from aqmlab.cells.cell import Cell
+from aqmlab.running import progress, run
 from aqmlab.running import sweep as sweeping
-from aqmlab.running.cell import Cell
-from aqmlab.running.files import directory, index, marker
-from aqmlab.running.integrity import read_metadata
 from aqmlab.running.run import run_cell
+from aqmlab.storage import directory, marker
+from aqmlab.storage.integrity import read_metadata
+from aqmlab.store import index, store
 from disks import mounted, remount
 from fixtures.campaigns import TINY, grid, tables
 

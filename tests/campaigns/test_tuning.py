@@ -22,7 +22,7 @@ from matplotlib.patches import Rectangle
 
 import aqmlab as lab
 from aqmlab.campaigns.search import plot, space
-from aqmlab.campaigns.search.trial import Trial, Values
+from aqmlab.campaigns.search.evaluate import Trial, Values
 from aqmlab.spec import schemes
 from conftest import Command
 from custom_laws import importable
@@ -116,7 +116,7 @@ class _Idle(Executor):
     ids=["threads", "processes"],
 )
 def test_any_executor_finds_the_same(tmp_path: Path, make: Callable[[], Executor]) -> None:
-    def search(out: Path, executor: Executor | None) -> tuple[lab.Tuned, lab.Sensitivity]:
+    def search(out: Path, executor: Executor | None) -> tuple[lab.TuningResult, lab.Sensitivity]:
         options: dict[str, Any] = {"experiment": TINY, "seeds": [1], "out": out, "executor": executor}
         tuned = lab.tune("pi", "q_ref=5..50", minimise=["delay"], trials=5, confirm=1, **options)
         return tuned, lab.sensitivity("pi", "q_ref=5..50", of=["delay", "utilisation"], points=2, **options)

@@ -14,7 +14,7 @@ import pytest
 
 from aqmlab.disciplines import table
 from aqmlab.disciplines.catalogue import Discipline, Parameter, disciplines
-from aqmlab.show import console
+from aqmlab.ui import console
 from conftest import Command
 
 SMALL = """

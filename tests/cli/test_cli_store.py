@@ -10,11 +10,11 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.running import table
-from aqmlab.running.cell import cells_of
+from aqmlab.cells.cell import cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
-from aqmlab.show import console
+from aqmlab.store import table
+from aqmlab.store.store import Store
+from aqmlab.ui import console
 from conftest import Command
 from fixtures.metadata import reseal
 

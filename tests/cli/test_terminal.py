@@ -12,13 +12,13 @@ from rich.progress import Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.running.cell import Cell
-from aqmlab.running.store import Store
+from aqmlab.cells.cell import Cell
 from aqmlab.running.sweep import sweep
-from aqmlab.show import messages
-from aqmlab.show.escaped import visible
-from aqmlab.show.layout import Fitted
-from aqmlab.show.terminal import Terminal
+from aqmlab.store.store import Store
+from aqmlab.ui import messages
+from aqmlab.ui.escaping import visible
+from aqmlab.ui.layout import Fitted
+from aqmlab.ui.terminal import Terminal
 from conftest import Command
 
 HOSTILE = "red\x1b[31m\x1b]0;title\x07\r\x9b2J\u202eend"
@@ -66,7 +66,7 @@ def test_a_terminal_obeys_rich_and_not_what_is_printed(capsys: pytest.CaptureFix
 
 
 def test_an_error_is_one_line_and_no_longer_than_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
-    with messages.heard():
+    with messages.level_of():
         messages.logger.error("a\nb" + "x" * 100_000)
         messages.logger.info("two\nlines")
     stderr = capsys.readouterr().err

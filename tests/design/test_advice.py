@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab.advice import advice, tc
-from aqmlab.advice import map as maps
-from aqmlab.advice.advice import standings
+from aqmlab.advice import survey as maps
+from aqmlab.advice.advice import rankings
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
-from aqmlab.advice.map import LOAD, SPACE, Map, coordinates, link_at, shipped
-from aqmlab.advice.ranking import Standing, rank
+from aqmlab.advice.ranking import Ranking, rank
+from aqmlab.advice.survey import LOAD, SPACE, Map, coordinates, link_at, shipped
 from aqmlab.campaigns.axes import Samples
-from aqmlab.results.named.numbers import NUMBERS
-from aqmlab.results.stats.intervals import Values
-from aqmlab.running.cell import Cell, cells_of
+from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.metrics.numbers import NUMBERS
 from aqmlab.spec import schemes
+from aqmlab.stats.intervals import Values
 from conftest import Command
 
 HOME = lab.AccessLink(down="500 Mbit/s", up="20 Mbit/s", rtt="10..80 ms")
@@ -120,22 +120,22 @@ def test_a_link_outside_of_the_map_is_refused(change: dict[str, Any], message: s
 def test_a_dominated_candidate_never_wins_nor_ties_with_the_best() -> None:
     known = synthetic_map({"fq_pie": 2.0})
     for point in POINTS[:20]:
-        ranked = standings(known, link_at(point, ecn=False), "p95")
+        ranked = rankings(known, link_at(point, ecn=False), "p95")
         assert ranked[-1].candidate == "fq_pie"
-        assert not ranked[-1].is_alike
+        assert not ranked[-1].is_indistinguishable
 
 
 def test_what_is_better_everywhere_wins_by_as_much_as_it_is() -> None:
-    ranked = standings(synthetic_map({"codel": 0.5}), HOME, "p95")
+    ranked = rankings(synthetic_map({"codel": 0.5}), HOME, "p95")
     assert ranked[0].candidate == "codel"
     assert ranked[0].change.low < -50 < ranked[0].change.high
-    assert [candidate.candidate for candidate in ranked if candidate.is_alike] == ["codel"]
+    assert [candidate.candidate for candidate in ranked if candidate.is_indistinguishable] == ["codel"]
 
 
 def test_equal_candidates_tie_on_19_of_20_links() -> None:
     known = synthetic_map({})
-    ranked = [standings(known, link_at(point, ecn=ecn), "p95") for point in POINTS[::4] for ecn in (False, True)]
-    separated = [not all(candidate.is_alike for candidate in one) for one in ranked]
+    ranked = [rankings(known, link_at(point, ecn=ecn), "p95") for point in POINTS[::4] for ecn in (False, True)]
+    separated = [not all(candidate.is_indistinguishable for candidate in one) for one in ranked]
     # The best is chosen after the fact, which makes it look somewhat better than it is.
     assert np.mean(separated) < 0.3
 
@@ -160,31 +160,31 @@ def test_a_ranking_knows_of_no_units(rows: list[tuple[float, ...]], scale: float
 def test_a_link_without_transfers_has_no_goodput_of_theirs() -> None:
     known = synthetic_map({})
     none = Map(known.rows.with_columns(pl.lit(None).cast(pl.Float64).alias("bulk")), known.provenance)
-    assert [candidate.bulk for candidate in standings(none, HOME, "p95")] == [None] * len(CANDIDATES)
+    assert [candidate.bulk for candidate in rankings(none, HOME, "p95")] == [None] * len(CANDIDATES)
 
 
 def test_a_candidate_without_responses_ranks_slowest() -> None:
     known = synthetic_map({"pi2": 0.5})
     unanswered = pl.when(candidate="pi2").then(None).otherwise("p95").alias("p95")
     none = Map(known.rows.with_columns(unanswered), known.provenance)
-    assert standings(known, HOME, "p95")[0].candidate == "pi2"
-    assert standings(none, HOME, "p95")[-1].candidate == "pi2"
+    assert rankings(known, HOME, "p95")[0].candidate == "pi2"
+    assert rankings(none, HOME, "p95")[-1].candidate == "pi2"
 
 
 def test_a_mark_agrees_with_the_interval_in_its_row() -> None:
     for point in POINTS[::8]:
-        for candidate in standings(shipped(), link_at(point, ecn=False), "p95"):
-            assert candidate.is_alike == (candidate.behind is None or candidate.behind.low <= 0)
+        for candidate in rankings(shipped(), link_at(point, ecn=False), "p95"):
+            assert candidate.is_indistinguishable == (candidate.behind is None or candidate.behind.low <= 0)
     link = lab.AccessLink(down="100 Mbit/s", up="20 Mbit/s", rtt="30 ms")
-    best, *_, last = standings(shipped(), link, "p95")
+    best, *_, last = rankings(shipped(), link, "p95")
     assert last.candidate == PLAIN
     assert last.mean > 5 * best.mean
-    assert not last.is_alike
+    assert not last.is_indistinguishable
     assert best.change.high < 0
 
 
 def test_the_same_comparison_has_the_same_interval_both_ways() -> None:
-    ranked = standings(shipped(), HOME, "p95")
+    ranked = rankings(shipped(), HOME, "p95")
     best, plain = ranked[0], next(candidate for candidate in ranked if candidate.candidate == PLAIN)
     assert plain.behind is not None
     assert 1 + plain.behind.low / 100 == pytest.approx(1 / (1 + best.change.high / 100))
@@ -193,11 +193,11 @@ def test_the_same_comparison_has_the_same_interval_both_ways() -> None:
 # What is advised.
 
 
-def given_advice(by_map: list[Standing], by_run: list[Standing]) -> lab.Advice:
+def given_advice(by_map: list[Ranking], by_run: list[Ranking]) -> lab.Advice:
     return lab.Advice(HOME, NUMBERS["p95"], tuple(by_map), tuple(by_run), (1, 2), (), {"results": 0})
 
 
-def ranked(**values: Values) -> list[Standing]:
+def ranked(**values: Values) -> list[Ranking]:
     return rank(values, {}, plain=PLAIN)
 
 
@@ -233,7 +233,7 @@ def test_schemes_that_a_rule_makes_the_defaults_are_run_once(tmp_path: Path) -> 
     # An interval of 100 ms and a target of 5 ms are the defaults.
     link = replace(SMALL, rtt="100 ms", down="20 Mbit/s", up="20 Mbit/s")
     result = lab.advise(link, seeds=[1, 2], out=tmp_path, workers=1)
-    assert len(result.run) == 1 + advice._CONFIRMED
+    assert len(result.run) == 1 + advice._CONFIRMATION_RUNS
     assert len({CANDIDATES[candidate.candidate](link) for candidate in result.run}) == len(result.run)
 
 

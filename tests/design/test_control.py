@@ -48,8 +48,8 @@ def test_at_the_margins_the_loop_would_oscillate(loop: Loop) -> None:
     assert lagging == pytest.approx(-1, abs=1e-6)
     late = transfer(loop, 1j * margins.crossover) * np.exp(-1j * margins.crossover * margins.delay_margin_s)
     assert late == pytest.approx(-1, abs=1e-6)
-    louder = transfer(loop, 1j * margins.phase_crossover) * 10 ** (margins.gain_margin_db / 20)
-    assert louder == pytest.approx(-1, abs=1e-6)
+    scale_gain = transfer(loop, 1j * margins.phase_crossover) * 10 ** (margins.gain_margin_db / 20)
+    assert scale_gain == pytest.approx(-1, abs=1e-6)
 
 
 @given(n=st.floats(1, 500), c=st.floats(1e3, 1e6), r=st.floats(0.01, 1), x=st.floats(0.01, 0.85))
@@ -72,7 +72,7 @@ def test_the_loop_settles_below_its_gain_margin_only(loop: Loop) -> None:
 
     def swings(factor: float) -> tuple[float, float]:
         """The queue's distance from its reference in the third and in the last quarter."""
-        queue = loop.louder(factor).step_response(100, points=20_000)["queue"].to_numpy()
+        queue = loop.scale_gain(factor).step_response(100, points=20_000)["queue"].to_numpy()
         half, quarter = len(queue) // 2, len(queue) // 4
         return abs(queue[half : half + quarter] - 1).max(), abs(queue[half + quarter :] - 1).max()
 

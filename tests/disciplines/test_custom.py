@@ -11,7 +11,7 @@ from test_queue import traffic
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.disciplines.custom import laws
+from aqmlab.disciplines.custom import registry
 from conftest import Command, Write
 from custom_laws import STEP, law
 
@@ -87,7 +87,7 @@ def on_timeout(self, queue, now):
     queue.enqueue(size=700, at=0.001)
     queue.enqueue(size=500, flow=7, at=0.002)
     queue.dequeue(at=0.003)
-    assert laws.find("my_module:MyLaw").law.heard == [  # type: ignore[attr-defined]
+    assert registry.find("my_module:MyLaw").law.heard == [  # type: ignore[attr-defined]
         ("enqueue", 700, 0, 1_000_000),
         ("timeout", 1, 0.002),
         ("enqueue", 500, 1, 2_000_000),
@@ -99,7 +99,7 @@ def on_timeout(self, queue, now):
 
 def test_a_law_gets_its_link_parameters_and_random_stream(write: Write) -> None:
     write(STEP)
-    step = laws.find("my_module:Step")
+    step = registry.find("my_module:Step")
     calls: list[Any] = []
 
     class Spy(step.law):  # type: ignore[misc,name-defined]
@@ -131,7 +131,7 @@ def probe(self):
             "from dataclasses import dataclass",
         )
     )
-    make = laws.find("my_module:MyLaw").maker({})
+    make = registry.find("my_module:MyLaw").maker({})
     text = '{"my_module:MyLaw": {}}'
     first, second = (_core.Qdisc(text, "1 Mbit/s", "0 B", 1, make) for _ in range(2))
     first.enqueue(1000, 0, "ce", 0)

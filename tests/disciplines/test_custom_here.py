@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.disciplines.custom import laws, source
+from aqmlab.disciplines.custom import registry, source
 from aqmlab.spec import schemes
 from conftest import Write
 
@@ -111,13 +111,13 @@ def test_what_a_law_inherits_and_encloses_is_part_of_its_hash() -> None:
 
 def test_a_class_of_a_module_goes_by_the_modules_name(write: Write) -> None:
     write(MODULE)
-    assert laws.hand_over(laws.find("my_module:Step").law) == "my_module:Step"
+    assert registry.register(registry.find("my_module:Step").law) == "my_module:Step"
 
 
 def test_two_laws_of_one_name_cannot_be_compared(experiment: lab.Experiment, tmp_path: Path) -> None:
-    laws = [_cell_of_a_notebook(MODULE), _cell_of_a_notebook(MODULE)]
+    registry = [_cell_of_a_notebook(MODULE), _cell_of_a_notebook(MODULE)]
     with pytest.raises(lab.SpecError, match="__main__:Step twice"):
-        lab.compare(*laws, experiment=experiment, seeds=[1], out=tmp_path)
+        lab.compare(*registry, experiment=experiment, seeds=[1], out=tmp_path)
 
 
 def test_a_mistake_is_told_with_its_place(experiment: lab.Experiment, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.disciplines.custom import laws
+from aqmlab.disciplines.custom import registry
 from aqmlab.spec import schemes
 from conftest import Write
 from custom_laws import STEP, law
@@ -42,7 +42,7 @@ def test_a_law_in_a_package_is_found(write: Write, tmp_path: Path) -> None:
 
 def test_an_own_law_is_described_as_those_of_the_catalogue_are(write: Write) -> None:
     write(STEP)
-    discipline = laws.discipline("my_module:Step")
+    discipline = registry.discipline("my_module:Step")
     assert discipline.summary == "Signals every packet that finds a threshold of packets waiting."
     assert discipline.decides_at == "enqueue"
     threshold, name, limit = discipline.parameters
@@ -168,7 +168,7 @@ def test_times_of_a_law_are_typed_as_those_of_the_catalogue(
     write(TIMES)
     scheme = schemes.parse(f"my_module:MyLaw:{text}")
     assert scheme.label == f"my_module:MyLaw:{text}"
-    parameters = scheme.queue.in_full().parameters
+    parameters = scheme.queue.with_defaults().parameters
     assert (parameters["target"], parameters["interval"]) == (target, interval)
 
 
@@ -186,4 +186,4 @@ def test_times_of_a_law_are_typed_as_those_of_the_catalogue(
 def test_a_time_that_a_law_cannot_have_is_one_line(write: Write, text: str, says: str) -> None:
     write(TIMES)
     with pytest.raises(lab.SpecError, match=says):
-        schemes.parse(f"my_module:MyLaw:{text}").queue.in_full()
+        schemes.parse(f"my_module:MyLaw:{text}").queue.with_defaults()

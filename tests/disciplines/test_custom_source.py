@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.cell import cells_of
-from aqmlab.running.store import Store
+from aqmlab.cells.cell import cells_of
+from aqmlab.store.store import Store
 from conftest import Write
 from custom_laws import STEP, law
 

@@ -22,9 +22,9 @@ import yaml
 import aqmlab as lab
 import short_runs
 from aqmlab import plot
+from aqmlab.cells.cell import cells_of
 from aqmlab.cli.main import app
 from aqmlab.explain import PARTS
-from aqmlab.running.cell import cells_of
 
 ROOT = Path(__file__).parents[2]
 

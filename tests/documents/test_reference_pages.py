@@ -15,7 +15,7 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab.explain import PARTS
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from conftest import Command
 from reference import api, tables
 from reference.commands import leaves

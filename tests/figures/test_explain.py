@@ -11,13 +11,13 @@ import pytest
 from matplotlib.figure import Figure
 
 import aqmlab as lab
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.explain import PARTS, by_band, plot, table
 from aqmlab.explain.timeline import lines
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
-from aqmlab.show import console
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
+from aqmlab.ui import console
 from conftest import Command
 from fixtures.metadata import reseal
 

@@ -13,9 +13,9 @@ from aqmlab.design import pi
 from aqmlab.design import table as design_table
 from aqmlab.disciplines import catalogue
 from aqmlab.disciplines import table as discipline_table
-from aqmlab.show import console
 from aqmlab.studies.kit import table as study_table
 from aqmlab.studies.kit.study import Table as Numbers
+from aqmlab.ui import console
 
 
 def table_of(names: list[str], headings: list[str], *, collapse_padding: bool = True) -> Table:

@@ -20,9 +20,10 @@ from matplotlib.patches import Ellipse
 
 import aqmlab as lab
 from aqmlab import plot as own
-from aqmlab.results import plot, stats
-from aqmlab.show import canvas
-from aqmlab.show.canvas import LineStyles
+from aqmlab import stats
+from aqmlab.results import plot
+from aqmlab.ui import canvas
+from aqmlab.ui.canvas import LineStyles
 
 
 def curve(median_ms: float) -> pl.DataFrame:

@@ -11,13 +11,13 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
+from aqmlab.calibration import plot as calibration_plot
+from aqmlab.cells.calibration_model import Calibration
 from aqmlab.design import plot as design_plot
 from aqmlab.design.control import Loop
 from aqmlab.disciplines import plot as discipline_plot
 from aqmlab.disciplines.step import Load
 from aqmlab.models import plot as queue_plot
-from aqmlab.running.calibration import plot as calibration_plot
-from aqmlab.running.calibration.lines import Calibration
 
 
 def test_a_calibration_shows_its_points_and_the_published_one(axis: Axes) -> None:

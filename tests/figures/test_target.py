@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab.show import target
+from aqmlab.ui import output_files
 from conftest import Command
 
 
 def write(file: Path, content: bytes = b"new") -> None:
-    with target.opened(file) as out:
+    with output_files.opened(file) as out:
         out.write(content)
 
 
@@ -36,14 +36,14 @@ def pipe(tmp_path: Path) -> tuple[Path, Callable[[], bytes]]:
 
 def test_a_pipe_is_written_into_and_stays_one(pipe: tuple[Path, Callable[[], bytes]]) -> None:
     file, end = pipe
-    target.check(file)
+    output_files.check(file)
     write(file)
     assert end() == b"new"
     assert stat.S_ISFIFO(file.stat().st_mode)
 
 
 def test_a_device_is_written_into_and_stays_one() -> None:
-    target.check(Path("/dev/null"))
+    output_files.check(Path("/dev/null"))
     write(Path("/dev/null"))
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
     with pytest.raises(OSError, match="No space left") as error:
@@ -58,7 +58,7 @@ def test_a_link_is_followed_and_stays_one(tmp_path: Path, exists: bool) -> None:
     if exists:
         aim.write_text("old")
     link.symlink_to("there/aim")
-    target.check(link)
+    output_files.check(link)
     write(link)
     assert link.is_symlink()
     assert aim.read_bytes() == b"new"
@@ -71,7 +71,7 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     file.chmod(0o640)
 
     def fail() -> None:
-        with target.opened(file) as out:
+        with output_files.opened(file) as out:
             out.write(b"half")
             out.flush()
             assert file.read_text() == "old"
@@ -89,7 +89,7 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "no/where", "a" * 300])
 def test_a_place_that_cannot_be_written_is_known_before(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
-    for attempt in (target.check, write):
+    for attempt in (output_files.check, write):
         with pytest.raises(OSError) as error:  # noqa: PT011 - which one depends on the place
             attempt(file)
         assert error.value.filename == str(file)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import cells_of
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
 from aqmlab.topology import drawing, plot
 from aqmlab.topology.network import Topology, rows, topology

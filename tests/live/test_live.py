@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
+from aqmlab.cells.cell import cells_of
 from aqmlab.live.errors import LiveError
 from aqmlab.live.process import PROGRAM, LiveRun
 from aqmlab.live.run import run_live
 from aqmlab.live.settings import Settings
-from aqmlab.running.cell import cells_of
-from aqmlab.running.files.drafts import Drafts
+from aqmlab.storage.drafts import Drafts
 from conftest import Command
 
 pytestmark = pytest.mark.usefixtures("_live_permitted")

@@ -12,8 +12,8 @@ import pytest
 
 import aqmlab as lab
 import fixtures.console
-from aqmlab.console import kept
-from aqmlab.console.guard import Refused
+from aqmlab.console import queries
+from aqmlab.console.auth import Refused
 from fixtures.console import Visitor
 from fixtures.metadata import LATE, reseal
 
@@ -40,7 +40,7 @@ def keys(folder: Path, *, valid: bool | None = None) -> list[str]:
 
 def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
     store = lab.Store(doctored)
-    compared, notes = kept.comparison(store, keys(doctored))
+    compared, notes = queries.comparison(store, keys(doctored))
     assert [(scheme["label"], scheme["seeds"]) for scheme in compared.schemes] == [
         ("droptail:limit=20", [1, 2]),
         ("codel", [1]),
@@ -48,7 +48,7 @@ def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
     (sentence,) = notes
     assert sentence.endswith("seed 2 is not valid and is left out: the router was late.")
     with pytest.raises(Refused, match=r"seed 2 is not valid and is left out: the router was late\.$"):
-        kept.comparison(store, keys(doctored, valid=False))
+        queries.comparison(store, keys(doctored, valid=False))
     with fixtures.console.console(doctored) as address:
         visitor = Visitor(address)
         visitor.go_in()
@@ -58,7 +58,7 @@ def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
 
 
 def test_a_comparison_takes_none(doctored: Path) -> None:
-    results = kept.results(lab.Store(doctored), keys(doctored))
+    results = queries.results(lab.Store(doctored), keys(doctored))
     with pytest.raises(lab.SpecError, match=r"^results: a live run that is not valid goes into no mean, got .*seed 2"):
         lab.Comparison(tuple(results))
     assert lab.Comparison(tuple(result for result in results if result.valid)).schemes

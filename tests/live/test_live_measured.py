@@ -11,7 +11,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.live.run import run_command
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 
 pytestmark = pytest.mark.usefixtures("_live_permitted")
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
+from aqmlab.cells.cell import cells_of
 from aqmlab.live.run import run_live
-from aqmlab.running.cell import cells_of
 
 pytestmark = pytest.mark.usefixtures("_live_permitted")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
+from aqmlab.cells.cell import Cell
 from aqmlab.live import process
 from aqmlab.live.errors import LiveError
 from aqmlab.live.process import LiveRun
 from aqmlab.live.run import run_live
-from aqmlab.running.cell import Cell
 
 STUB = """#!/bin/sh
 cat > /dev/null

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
+from aqmlab.cells.cell import cells_of
 from aqmlab.live import profile
-from aqmlab.running.cell import cells_of
 from conftest import Command
 
 LINUX_6 = {

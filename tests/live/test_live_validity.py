@@ -12,8 +12,8 @@ import aqmlab as lab
 from aqmlab.live import run as live_run
 from aqmlab.live.process import LiveRun
 from aqmlab.live.settings import DEFAULT, Settings
-from aqmlab.live.validity import NUMBERS, stays_valid, verdict
-from aqmlab.results.result import Result
+from aqmlab.live.validity import NUMBERS, is_still_valid, verdict
+from aqmlab.store.result import Result
 
 IN_TIME: dict[str, Any] = {
     "router_lateness_ms_p99": 0.9,
@@ -81,15 +81,15 @@ def test_each_bound_is_that_of_its_number(bound: str, lax: float, strict: float)
         return replace(DEFAULT, **changed)
 
     stored = {**IN_TIME, **verdict(IN_TIME, DEFAULT)}
-    assert stays_valid(stored, bounded(lax))
-    assert not stays_valid(stored, bounded(strict))
+    assert is_still_valid(stored, bounded(lax))
+    assert not is_still_valid(stored, bounded(strict))
     assert len(verdict(IN_TIME, bounded(strict))["invalid_reasons"]) == 1
 
 
 def test_a_run_with_missing_evidence_is_invalid() -> None:
     stored = {**IN_TIME, **verdict(IN_TIME, DEFAULT)}
     for number in NUMBERS:
-        assert not stays_valid({name: value for name, value in stored.items() if name != number}, DEFAULT)
+        assert not is_still_valid({name: value for name, value in stored.items() if name != number}, DEFAULT)
 
 
 @pytest.mark.usefixtures("_live_permitted")

@@ -11,7 +11,7 @@ import pytest
 
 import aqmlab as lab
 import fixtures.console
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 from axe import AXE, violations
 from browser import NEEDS_CHROMIUM, UNFOLD, chromium
 

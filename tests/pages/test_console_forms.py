@@ -14,12 +14,12 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.campaigns.grid import Grid
-from aqmlab.console import asked, fields
-from aqmlab.console.guard import Refused
-from aqmlab.disciplines.custom import modules
+from aqmlab.cells import calibration_model
+from aqmlab.cells.cell import cells_of
+from aqmlab.console import form_fields, job_requests
+from aqmlab.console.auth import Refused
+from aqmlab.disciplines.custom import loader
 from aqmlab.live import doctor
-from aqmlab.running.calibration import lines
-from aqmlab.running.cell import cells_of
 from fixtures.console import Visitor
 
 
@@ -109,10 +109,10 @@ def test_rows_of_a_form_are_the_lists_of_the_spec(tmp_path: Path) -> None:
     [[sources]]
     datagrams = { rate = "1 Mbit/s", bursts = { on.fixed = "1 s", off.exponential.mean = "1 s" } }
     """
-    plain = asked.comparison({"schemes": "codel", "spec": spec}, tmp_path)
-    job = asked.comparison({"schemes": "codel", **rows}, tmp_path)
+    plain = job_requests.comparison({"schemes": "codel", "spec": spec}, tmp_path)
+    job = job_requests.comparison({"schemes": "codel", **rows}, tmp_path)
     assert job.cells == plain.cells
-    assert job.cells != asked.comparison({"schemes": "codel"}, tmp_path).cells
+    assert job.cells != job_requests.comparison({"schemes": "codel"}, tmp_path).cells
 
 
 def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_path: Path) -> None:
@@ -121,34 +121,39 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_
         choices = re.search(r'<select id="testbed".*?</select>', page, re.DOTALL)
         assert choices is not None
         assert ["unc-2003" in choices[0], "<option>none" in choices[0]] == [True, True]
-    fields = {"schemes": "codel", "users.per_side": "5", "link.rate": "5 Mbit/s"}
+    form_fields = {"schemes": "codel", "users.per_side": "5", "link.rate": "5 Mbit/s"}
     spec = 'link.rate = "5 Mbit/s"\nusers.per_side = 5\n'
-    cells_2003 = asked.comparison(fields, tmp_path).cells
-    today = asked.comparison({**fields, "testbed": "none"}, tmp_path).cells
-    assert asked.comparison({**fields, "testbed": "unc-2003"}, tmp_path).cells == cells_2003 != today
-    assert asked.comparison({"schemes": "codel", "spec": spec}, tmp_path).cells == today
-    assert asked.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == cells_2003
-    assert set(asked.sweep({**fields, "testbed": "none"}, tmp_path).cells) < set(today)
+    cells_2003 = job_requests.comparison(form_fields, tmp_path).cells
+    today = job_requests.comparison({**form_fields, "testbed": "none"}, tmp_path).cells
+    assert job_requests.comparison({**form_fields, "testbed": "unc-2003"}, tmp_path).cells == cells_2003 != today
+    assert job_requests.comparison({"schemes": "codel", "spec": spec}, tmp_path).cells == today
+    assert (
+        job_requests.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == cells_2003
+    )
+    assert set(job_requests.sweep({**form_fields, "testbed": "none"}, tmp_path).cells) < set(today)
     with pytest.raises(Refused, match="without one, say who sends"):
-        asked.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
+        job_requests.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
     with pytest.raises(Refused, match="the spec names one"):
-        asked.comparison({"schemes": "codel", "testbed": "none", "spec": "testbed = 'unc-2003'"}, tmp_path)
+        job_requests.comparison({"schemes": "codel", "testbed": "none", "spec": "testbed = 'unc-2003'"}, tmp_path)
 
 
 def test_a_list_without_kinds_may_have_rows_that_say_nothing(tmp_path: Path) -> None:
     users = {"schemes": "codel", "users.per_side": "5"}
-    job = asked.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)
-    assert job.cells == asked.comparison({**users, "spec": "testbed = 'unc-2003'\nchain = [{}, {}]"}, tmp_path).cells
-    assert job.cells != asked.comparison(users, tmp_path).cells
+    job = job_requests.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)
+    assert (
+        job.cells
+        == job_requests.comparison({**users, "spec": "testbed = 'unc-2003'\nchain = [{}, {}]"}, tmp_path).cells
+    )
+    assert job.cells != job_requests.comparison(users, tmp_path).cells
 
 
 def test_every_row_that_is_offered_has_a_field_for_each_key(visitor: Visitor) -> None:
-    for path, known in fields.lists().items():
+    for path, known in form_fields.lists().items():
         for kind in known.kinds:
             query = urlencode({"list": path, "number": 3, "row": kind})
             status, part, _ = visitor.ask(f"/rows?{query}")
             assert status == 200
-            for field in fields.row(path, 3, kind):
+            for field in form_fields.row(path, 3, kind):
                 assert f'name="{field.path}"' in part
             assert "number=4" in part
 
@@ -253,7 +258,7 @@ def test_a_sweep_is_run_and_its_means_are_shown(visitor: Visitor, console_store:
 
 
 def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
-    fields = {
+    form_fields = {
         "schemes": "droptail:limit=20\npi:ecn=true",
         "axes[0].path": "queue.pi.q_ref",
         "axes[0].values": "5, 20",
@@ -262,9 +267,9 @@ def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
         "protocol.warmup": "1 s",
         "protocol.duration": "3 s",
     }
-    assert asked.sweep(fields, tmp_path).cells == asked.sweep({"grid": GRID}, tmp_path).cells
-    spans = {**fields, "axes[0].values": "{from = 5, to = 20, steps = 2}"}
-    assert set(asked.sweep(spans, tmp_path).cells) == set(asked.sweep({"grid": GRID}, tmp_path).cells)
+    assert job_requests.sweep(form_fields, tmp_path).cells == job_requests.sweep({"grid": GRID}, tmp_path).cells
+    spans = {**form_fields, "axes[0].values": "{from = 5, to = 20, steps = 2}"}
+    assert set(job_requests.sweep(spans, tmp_path).cells) == set(job_requests.sweep({"grid": GRID}, tmp_path).cells)
 
 
 @pytest.mark.parametrize(
@@ -286,19 +291,19 @@ def test_no_form_imports_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     Path(tmp_path, "codel.py").write_text("open('imported', 'w')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    with modules.no_further(), pytest.raises(Refused):
-        asked.named(form.get("kind", "comparison"))(form, tmp_path / "store")
+    with loader.end_imports(), pytest.raises(Refused):
+        job_requests.by_name(form.get("kind", "comparison"))(form, tmp_path / "store")
     assert not Path(tmp_path, "imported").exists()
 
 
 def test_seeds_of_a_form_are_those_of_the_command_line(tmp_path: Path) -> None:
     form = {"schemes": "codel", "protocol.duration": "1 s", "seeds": "4-6"}
-    run = asked.comparison(form, tmp_path)
+    run = job_requests.comparison(form, tmp_path)
     assert run.words[run.words.index("--seeds") + 1] == "4-6"
     assert len(run.cells) == 6, "the scheme and the uncongested network, with three seeds each"
-    assert not {*run.cells} & {*asked.comparison({**form, "seeds": "3"}, tmp_path).cells}
+    assert not {*run.cells} & {*job_requests.comparison({**form, "seeds": "3"}, tmp_path).cells}
     grid = {"grid": "schemes = ['codel']", "protocol.duration": "1 s", "seeds": "4-6"}
-    assert list(asked.sweep(grid, tmp_path).seeds) == [4, 5, 6]
+    assert list(job_requests.sweep(grid, tmp_path).seeds) == [4, 5, 6]
 
 
 def test_a_form_takes_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,14 +311,14 @@ def test_a_form_takes_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     plain = "[variants.plain]\nscheme = 'fq_codel'\ntcp.congestion = 'reno'\n"
     spec = f"[link]\nrate = '10 Mbit/s'\n[users]\nper_side = 5\n{plain}"
     form = {"spec": spec, "schemes": f"{variant}\npi codel\n  plain ", "seeds": "1"}
-    run = asked.comparison(form, tmp_path)
+    run = job_requests.comparison(form, tmp_path)
     assert run.words[2:6] == [variant, "pi", "codel", "plain"]
     experiment = lab.Experiment.from_toml(run.words[1])
     assert len(run.cells) == 5
-    monkeypatch.setattr(asked, "check_live", lambda: None)
-    live = asked.live({"spec": spec, "scheme": variant}, tmp_path)
+    monkeypatch.setattr(job_requests, "check_live", lambda: None)
+    live = job_requests.live({"spec": spec, "scheme": variant}, tmp_path)
     changed_spec = experiment.changed(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
-    (cell,) = cells_of(changed_spec, [1], lines.known(tmp_path))
+    (cell,) = cells_of(changed_spec, [1], calibration_model.known(tmp_path))
     assert live.cells == (replace(cell, kernel=platform.release()).key,)
 
 
@@ -321,7 +326,7 @@ def test_a_large_grid_is_refused_before_its_points_are_made(tmp_path: Path, monk
     monkeypatch.setattr(Grid, "points", lambda _: pytest.fail("points are made"))
     grid_text = "[samples]\npoints = 1_000_000\nover.'users.load' = {from = 1, to = 2}"
     with pytest.raises(Refused, match="at most 2,000 cells, got 1,000,000"):
-        asked.sweep({"grid": grid_text}, tmp_path)
+        job_requests.sweep({"grid": grid_text}, tmp_path)
 
 
 def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
@@ -329,33 +334,33 @@ def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
 ) -> None:
     monkeypatch.setattr("aqmlab.live.doctor.PROGRAM", tmp_path / "nothing")
     with pytest.raises(Refused, match="nothing: cannot be started"):
-        asked.live({"spec": "[queue.codel]"}, tmp_path)
+        job_requests.live({"spec": "[queue.codel]"}, tmp_path)
     report = doctor.Report(can_run=False, checks=[doctor.Check("namespaces", ok=False, found="not allowed", lack="")])
-    monkeypatch.setattr(asked, "examine", lambda: report)
+    monkeypatch.setattr(job_requests, "examine", lambda: report)
     with pytest.raises(Refused, match=r"^this machine lets no live run: namespaces: not allowed; [^\n]*$"):
-        asked.live({"spec": "[queue.codel]"}, tmp_path)
+        job_requests.live({"spec": "[queue.codel]"}, tmp_path)
 
 
 def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "check_live", lambda: None)
+    monkeypatch.setattr(job_requests, "check_live", lambda: None)
     spec = '[link]\nrate = "10 Mbit/s"\n[queue.codel]\n'
-    run = asked.live({"spec": spec, "users.load": "50", "seed": "3"}, tmp_path)
+    run = job_requests.live({"spec": spec, "users.load": "50", "seed": "3"}, tmp_path)
     assert run.words[0] == "live"
     assert Path(run.words[1]).read_text() == spec
     assert run.words[2:6] == ["--set", "users.load=50", "--seed", "3"]
     experiment = lab.Experiment.from_toml(run.words[1], changes=["users.load=50"])
-    (simulated,) = cells_of(experiment, [3], lines.known(tmp_path))
+    (simulated,) = cells_of(experiment, [3], calibration_model.known(tmp_path))
     assert run.cells == (replace(simulated, kernel=platform.release()).key,)
 
 
 def test_a_live_run_takes_a_scheme_in_the_place_of_a_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "check_live", lambda: None)
+    monkeypatch.setattr(job_requests, "check_live", lambda: None)
     spec = 'testbed = "unc-2003"\n[link]\nrate = "10 Mbit/s"\n[tcp]\necn = true\n[queue.codel]\ntarget = "7 ms"\n'
-    fields = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
-    assert asked.live(fields, tmp_path).cells == asked.live({"spec": spec}, tmp_path).cells
+    form_fields = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
+    assert job_requests.live(form_fields, tmp_path).cells == job_requests.live({"spec": spec}, tmp_path).cells
     for wrong in ("codel:targt=1", "os:system"):
         with pytest.raises(Refused, match=r"^scheme: "):
-            asked.live({"scheme": wrong}, tmp_path)
+            job_requests.live({"scheme": wrong}, tmp_path)
 
 
 @pytest.mark.usefixtures("_live_permitted")

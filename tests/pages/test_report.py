@@ -16,15 +16,16 @@ import numpy as np
 import pytest
 
 import aqmlab as lab
+from aqmlab import stats
+from aqmlab.cells.cell import cells_of
 from aqmlab.report import again, said
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.page import html
-from aqmlab.results import over_time, stats, table
+from aqmlab.results import table, timeseries
 from aqmlab.results.cells import comparison_cells
 from aqmlab.results.compare import Comparison
-from aqmlab.running.cell import cells_of
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
+from aqmlab.store.store import Store
 from conftest import Command, Write
 from fixtures.metadata import LATE, reseal
 from fixtures.reports import HOSTILE, LONG, SCHEMES, Page, experiment, store
@@ -209,7 +210,7 @@ def test_a_report_of_twenty_schemes_is_below_8_mb(selection: Gathered) -> None:
     )
     page = html(Gathered(relabelled, ()))
     assert len(page.encode()) < 8e6
-    assert len(Page(page).data["charts"]["delay"]["rows"]) > 20 * over_time.BINS
+    assert len(Page(page).data["charts"]["delay"]["rows"]) > 20 * timeseries.BINS
 
 
 def test_invalid_live_runs_are_named_and_left_out(out: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from aqmlab.report import said, series
 from aqmlab.report.charts import MEASURES, charts
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.vega import VegaBuilder
-from aqmlab.results import over_time
+from aqmlab.results import timeseries
 from aqmlab.results.measures.slowdown import slowdowns
 from fixtures.metadata import LATE, reseal
 from fixtures.reports import SCHEMES, Page, experiment, store
@@ -113,8 +113,8 @@ def test_distribution_differences_and_bands_match_compare(selection: Gathered) -
 
 def test_thinning_a_queue_loses_no_extreme(selection: Gathered) -> None:
     result = selection.by_label["pie:ecn=true"][0]
-    thin, queue = over_time.thinned(result), result.queue
-    assert len(thin) <= 2 * over_time.BINS < len(queue)
+    thin, queue = timeseries.downsample(result), result.queue
+    assert len(thin) <= 2 * timeseries.BINS < len(queue)
     # An empty queue waits for exactly nothing: by rounding below it, an axis would begin at -20 ms.
     assert thin["delay_ms_low"].min() == 0
     for way in (0, 1):

@@ -14,16 +14,16 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 import aqmlab as lab
+from aqmlab.cells.cell import Cell
 from aqmlab.report import again
 from aqmlab.report.gathered import Choice
 from aqmlab.report.study import gather, html
-from aqmlab.running.cell import Cell
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
-from aqmlab.show import markdown
+from aqmlab.store.store import Store
 from aqmlab.studies.kit.page import write_page
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import Figure, Table, study_cells
+from aqmlab.ui import markdown
 from conftest import Command
 from fixtures.reports import Page
 from fixtures.study import Tiny, register

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
+from aqmlab.store.store import Store
 from aqmlab.studies.kit.study import study_cells
 from axe import violations
 from browser import NEEDS_CHROMIUM, UNFOLD, WIDER, chromium, record_events

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import aqmlab as lab
-from aqmlab.results.checks import check, failures
-from aqmlab.results.result import Result
-from aqmlab.results.stats import mser5
+from aqmlab.running.checks import check, failures
+from aqmlab.stats import mser5
+from aqmlab.store.result import Result
 from conftest import Command
 
 STEADY = lab.Protocol(warmup="60 s", duration="5 min")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
+from aqmlab.cells import columns
 from aqmlab.disciplines import catalogue
 from aqmlab.results.cells import BASELINE
-from aqmlab.running.identity import columns
 from conftest import Command
 
 SETTINGS = {

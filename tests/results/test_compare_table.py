@@ -10,10 +10,11 @@ import rich.console
 import rich.jupyter
 from rich.console import Console
 
-from aqmlab.results import notebook, stats
-from aqmlab.results.measured import COSTS, MEASURES
+from aqmlab import stats
+from aqmlab.metrics.metrics import COSTS, MEASURES
+from aqmlab.results import notebook
 from aqmlab.results.table import SideBySide, parts
-from aqmlab.show import console
+from aqmlab.ui import console
 
 LONG = "ared:min_th=12,max_th=36,w_q=1/8192,ecn=true,ecn_policy=mark_in_gentle"
 TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-from aqmlab.results import stats
-from aqmlab.results.named.diff import diff
-from aqmlab.running.store import Store
+from aqmlab import stats
+from aqmlab.results.numbers.diff import diff
+from aqmlab.store.store import Store
 from conftest import Command
 
 SPEC: dict[str, Any] = {

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from aqmlab.results.stats.ellipse import Ellipse
+from aqmlab.stats.ellipse import Ellipse
 
 
 @pytest.mark.parametrize("angle_deg", [0, 30, 90, 135])

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab._core import Resolved
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.results.measures import MeasuredRow, check_cells, read_measures
 from aqmlab.results.measures.jain import flow_by_flow, jain
 from aqmlab.results.measures.rpm import probed, round_trips_per_minute, trimmed_mean
 from aqmlab.results.measures.slowdown import SIZES, slowdowns
-from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 from conftest import Command
 
 RECORDED = lab.Record(exchanges=True)

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.results.measures.harm import alone, harms, less_is_better, more_is_better
 from aqmlab.results.measures.measure import over_seeds
 from aqmlab.results.measures.outcome import PROFILES, outcome
 from aqmlab.results.measures.page import pages
 from aqmlab.results.measures.step import answer, steps
-from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 from conftest import Command
 
 BULK: list[dict[str, Any]] = [{"bulk": {"flows": 4, "rtt": {"fixed": "20 ms"}}}]

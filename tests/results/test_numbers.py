@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-from aqmlab.results.named.numbers import NUMBERS, OF_DATAGRAMS, OF_REQUESTS, Parts
+from aqmlab.metrics.numbers import NUMBERS, OF_DATAGRAMS, OF_REQUESTS, Parts
 from conftest import Command
 
 SPEC: dict[str, Any] = {

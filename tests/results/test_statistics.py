@@ -8,8 +8,8 @@ import pytest
 import scipy.stats
 from numpy.typing import NDArray
 
+from aqmlab import stats
 from aqmlab._core import SpecError
-from aqmlab.results import stats
 
 Values = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aqmlab import stats
 from aqmlab._core import SpecError
-from aqmlab.results import stats
-from aqmlab.results.measured import COSTS, MEASURES
+from aqmlab.metrics.metrics import COSTS, MEASURES
 
 times = st.lists(st.floats(0.1, 1e6), min_size=1, max_size=300)
 

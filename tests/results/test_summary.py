@@ -16,10 +16,10 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.results.measured import MEASURES
-from aqmlab.results.result import Result
-from aqmlab.running import summary
-from aqmlab.running.cell import cells_of
+from aqmlab.cells.cell import cells_of
+from aqmlab.metrics import summary
+from aqmlab.metrics.metrics import MEASURES
+from aqmlab.store.result import Result
 from conftest import Command
 
 BULK = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}

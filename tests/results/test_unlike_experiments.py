@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
+from aqmlab.cells.cell import cells_of
+from aqmlab.cells.differences import check_one_experiment, differences, differences_text
 from aqmlab.report import again
 from aqmlab.report.gathered import Choice, gather
 from aqmlab.results.compare import Comparison
-from aqmlab.results.result import Result, pooled_cdf
-from aqmlab.running.cell import cells_of
-from aqmlab.running.identity.differences import check_one_experiment, differences, said
+from aqmlab.store.result import Result, pooled_cdf
 from conftest import Command
 
 SPEC: dict[str, Any] = {
@@ -118,7 +118,7 @@ def test_many_differences_are_counted() -> None:
     )
     specs = [cells_of(experiment, [1])[0].resolved for experiment in (first, second)]
     assert set(differences(specs)) == {"link.rate", "link.delay", "users.per_side", "protocol.duration"}
-    assert said(differences(specs)).endswith("; and 1 more")
+    assert differences_text(differences(specs)).endswith("; and 1 more")
 
 
 def test_documented_queries_never_average_over_experiments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 import aqmlab as lab
-from aqmlab.results.named.numbers import NUMBERS, Parts
-from aqmlab.results.result import Result
-from aqmlab.results.stats import LOOKS
-from aqmlab.results.until import Stop, Target, Until, Width
-from aqmlab.running.cell import Cell
+from aqmlab.cells.cell import Cell
+from aqmlab.metrics.numbers import NUMBERS, Parts
+from aqmlab.results.sequential import StoppingRule, StopReason, Target, Width
+from aqmlab.stats import LOOKS
+from aqmlab.store.result import Result
 from conftest import Command
 
 WHOLE = Parts((), (), (), (), ())
@@ -23,7 +23,7 @@ WHOLE = Parts((), (), (), (), ())
 Measured = Callable[[int], float | None]
 
 
-def ran(until: Until, measured: dict[str, Measured], cpu_s: float = 60.0) -> tuple[list[int], Stop]:
+def ran(until: StoppingRule, measured: dict[str, Measured], cpu_s: float = 60.0) -> tuple[list[int], StopReason]:
     """Go on with schemes that measure this under each seed; return the numbers of seeds that were run."""
     numbers: list[int] = []
 
@@ -49,8 +49,8 @@ def ran(until: Until, measured: dict[str, Measured], cpu_s: float = 60.0) -> tup
     return numbers, stop
 
 
-def read(*targets: str, budget: str | None = None) -> Until:
-    until = Until.read(targets, budget, lambda: WHOLE)
+def read(*targets: str, budget: str | None = None) -> StoppingRule:
+    until = StoppingRule.read(targets, budget, lambda: WHOLE)
     assert until is not None
     return until
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.report import again
 from aqmlab.report.gathered import Choice, gather
 from aqmlab.report.page import html
 from aqmlab.results.cells import comparison_cells
-from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
 from aqmlab.spec import schemes
+from aqmlab.store.store import Store
 from conftest import Command, Write
 
 BASE: dict[str, Any] = {

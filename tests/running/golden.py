@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.running.cell import cells_of
+from aqmlab.cells.cell import cells_of
 
 FILE = Path(__file__).with_name("golden.json")
 

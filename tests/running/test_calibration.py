@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab.running.calibration import lines
-from aqmlab.running.calibration.cells import USERS_PER_SIDE, calibration_cells, fitted, up_to
-from aqmlab.running.calibration.lines import Calibration
-from aqmlab.running.cell import cells_of
+from aqmlab.calibration.measure import USERS_PER_SIDE, calibration_cells, fit_calibration, numbers_of_users
+from aqmlab.cells import calibration_model
+from aqmlab.cells.calibration_model import Calibration
+from aqmlab.cells.cell import cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 
 
 def line(**changes: object) -> Calibration:
@@ -33,9 +33,9 @@ def line(**changes: object) -> Calibration:
 def test_the_fit_finds_a_line_through_the_origin(slope: float, seed: int) -> None:
     users = np.array(USERS_PER_SIDE)
     noise = np.random.default_rng(seed).normal(1, 0.01, len(users))
-    fitted, r_squared = lines.fit(users, slope * users * noise)
-    assert fitted == pytest.approx(np.linalg.lstsq(users[:, None], slope * users * noise, rcond=None)[0][0])
-    assert fitted == pytest.approx(slope, rel=0.03)
+    fit_calibration, r_squared = calibration_model.fit(users, slope * users * noise)
+    assert fit_calibration == pytest.approx(np.linalg.lstsq(users[:, None], slope * users * noise, rcond=None)[0][0])
+    assert fit_calibration == pytest.approx(slope, rel=0.03)
     assert 0.98 < r_squared <= 1
 
 
@@ -53,19 +53,19 @@ def test_users_and_load_are_inverse(load: float) -> None:
 @pytest.mark.parametrize(("rtt", "within"), [("uniform", 0.013), ("general", 0.021)])
 @pytest.mark.parametrize("workload", ["unc-2001", "unc-2001-v3"])
 def test_the_shipped_calibrations_are_near_the_published_users(workload: str, rtt: str, within: float) -> None:
-    shipped = lines.known()[workload, rtt, 2]
-    assert shipped.users(100, 100e6) == pytest.approx(lines.PUBLISHED_USERS[rtt], rel=within)
+    shipped = calibration_model.known()[workload, rtt, 2]
+    assert shipped.users(100, 100e6) == pytest.approx(calibration_model.PUBLISHED_USERS[rtt], rel=within)
 
 
 def test_a_local_calibration_joins_others_and_precedes_shipped(tmp_path: Path) -> None:
-    lines.store(line(rtt="general"), tmp_path)
-    lines.store(line(), tmp_path)
-    lines.store(line(workload="ours"), tmp_path)
-    calibrations = lines.known(tmp_path)
+    calibration_model.store(line(rtt="general"), tmp_path)
+    calibration_model.store(line(), tmp_path)
+    calibration_model.store(line(workload="ours"), tmp_path)
+    calibrations = calibration_model.known(tmp_path)
     assert calibrations["unc-2001-v3", "uniform", 2] == line()
     assert calibrations["unc-2001-v3", "general", 2] == line(rtt="general")
     assert calibrations["ours", "uniform", 2] == line(workload="ours")
-    assert lines.known() != calibrations
+    assert calibration_model.known() != calibrations
 
 
 def test_a_load_becomes_a_number_of_users() -> None:
@@ -89,9 +89,9 @@ def test_the_load_of_users_on_one_side_is_that_of_their_data() -> None:
 
 def test_users_on_one_side_are_calibrated_where_their_data_flow(tmp_path: Path) -> None:
     experiment = lab.Experiment(users={"sides": 1}, protocol={"warmup": "1 s", "duration": "5 s"})
-    cells = calibration_cells(experiment, [1], up_to(500))
+    cells = calibration_cells(experiment, [1], numbers_of_users(500))
     results = [run_cell(cell, Store(tmp_path)) for cell in cells]
-    fitted_line = fitted(experiment, results)
+    fitted_line = fit_calibration(experiment, results)
     assert fitted_line.key == ("unc-2001-v3", "uniform", 1)
     back = [result.summary["directions"][1]["throughput_mbps"] for result in results]
     assert fitted_line.throughput_mbps == tuple(back)

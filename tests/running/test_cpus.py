@@ -65,9 +65,9 @@ def _system(root: Path, cgroup: str, files: dict[str, str]) -> Path:
 def test_a_control_groups_quota_bounds_the_processors(
     tmp_path: Path, cgroup: str, files: dict[str, str], usable: int
 ) -> None:
-    assert cpus.usable(_system(tmp_path, cgroup, files)) == usable
+    assert cpus.available_cpus(_system(tmp_path, cgroup, files)) == usable
 
 
 def test_affinity_bounds_the_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3}, raising=False)
-    assert cpus.usable(tmp_path) == 1
+    assert cpus.available_cpus(tmp_path) == 1

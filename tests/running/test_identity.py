@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.identity import columns
-from aqmlab.running.store import Store
+from aqmlab.cells import columns
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.spec import users
+from aqmlab.store.store import Store
 
 BULK = [{"bulk": {"name": "downloads", "flows": 3, "rtt": {"fixed": "20 ms"}}}]
 

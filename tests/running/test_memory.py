@@ -13,11 +13,11 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.campaigns.failures import Failures
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running import sweep
-from aqmlab.running.cell import Cell, cells_of
 from aqmlab.running.machine import memory
 from aqmlab.running.machine.memory import Free, Memory, OutOfMemory
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 
 MB = 1_000_000
 

@@ -8,7 +8,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.advice.tc import commands
-from aqmlab.running.cell import cells_of
+from aqmlab.cells.cell import cells_of
 from aqmlab.spec.schemes import label_of, parse
 from conftest import Command
 

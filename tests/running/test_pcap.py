@@ -14,11 +14,11 @@ import pytest
 from test_run import digests
 
 import aqmlab as lab
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.disciplines.catalogue import disciplines
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.pcap import one_a_cell
+from aqmlab.running.pcap import capture_paths
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 from conftest import Command
 from pcapng import ACK, CWR, ECE, RST, SYN, Seen, blocks, checksum, options, packets
 
@@ -207,7 +207,7 @@ def test_labels_with_equal_file_names_get_separate_files() -> None:
         return cells_of(changed, [1], label=label)[0]
 
     cells = [cell("a:b", 10), cell("a/b", 11), cell("a/b", 11)]
-    files = {pcap.file for pcap in one_a_cell(lab.Pcap(file="x.pcapng"), cells).values()}
+    files = {pcap.file for pcap in capture_paths(lab.Pcap(file="x.pcapng"), cells).values()}
     assert len(files) == 2
 
 

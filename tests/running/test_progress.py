@@ -7,12 +7,12 @@ import pytest
 import rich.console
 
 import aqmlab as lab
+from aqmlab.cells.cell import Cell, cells_of, work
 from aqmlab.running import progress
-from aqmlab.running.cell import Cell, cells_of, work
 from aqmlab.running.progress import SweepProgress, names
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
-from aqmlab.show import messages
+from aqmlab.store.store import Store
+from aqmlab.ui import messages
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ class Clock:
 
 def test_cells_in_the_store_are_one_line(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     sweep(cells[:3], store)
-    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
         sweep(cells, store, watch=watch)
     first, last = capsys.readouterr().err.splitlines()
     assert first == "4 cells, 3 of them in the store"
     assert last.startswith("1 run in ")
-    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
         sweep(cells, store, watch=watch)
     assert capsys.readouterr().err == "4 cells, in the store\n"
 
@@ -44,7 +44,7 @@ def test_a_log_has_a_line_a_minute_with_progress_and_time_left(
     cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(monkeypatch)
-    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
         for cell in cells:
             for now in range(1, 71):
                 clock.now += 1
@@ -66,7 +66,7 @@ def test_a_terminal_shows_the_whole_and_what_runs(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     clock = Clock(monkeypatch)
-    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
         clock.now += 30
         watch(cells[0], 70, 70)
         watch(cells[1], 35, 70)
@@ -83,7 +83,7 @@ def test_what_failed_is_said_and_counts_as_over_in_what_is_left(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     clock = Clock(monkeypatch)
-    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
         clock.now += 30
         watch(cells[0], 70, 70)
         watch.failed(cells[1], "took longer than 20 s")
@@ -113,7 +113,7 @@ def test_what_is_left_is_judged_by_work_and_not_by_seconds(
     # On the uncongested network users ask for no more.
     assert work(cells_of(large, [1], uncongested=True)[0]) == work(long)
     clock = Clock(monkeypatch)
-    with messages.heard(), SweepProgress([short, long], {}) as watch:
+    with messages.level_of(), SweepProgress([short, long], {}) as watch:
         clock.now += 60
         watch(short, 70, 70)
     # A minute for a twentieth of it.
@@ -126,7 +126,7 @@ def test_a_name_is_shown_as_it_is_typed(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     odd = replace(small_cell, label="law:name=[/red]")
-    with messages.heard(), SweepProgress([odd], store.found([odd])) as watch:
+    with messages.level_of(), SweepProgress([odd], store.found([odd])) as watch:
         watch(odd, 35, 70)
         watch._progress.refresh()
     assert "law:name=[/red]" in capsys.readouterr().err
@@ -158,6 +158,6 @@ def test_a_notebook_that_asks_for_colours_is_shown_no_bars(
 ) -> None:
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")  # as its kernel does
-    with messages.heard(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
         sweep(cells, store, watch=watch)
     assert "\x1b" not in capsys.readouterr().err

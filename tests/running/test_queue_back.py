@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.report import again
 from aqmlab.report.gathered import Choice, gather
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import Cell, cells_of
 from aqmlab.spec import schemes
 
 FLOOD = [

@@ -12,8 +12,8 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab._core import bits_per_second
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import cells_of
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
 from aqmlab.topology.network import topology
 

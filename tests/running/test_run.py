@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import aqmlab as lab
-from aqmlab.results import stats
-from aqmlab.running import summary
-from aqmlab.running.cell import Cell
-from aqmlab.running.identity import columns
+from aqmlab import stats
+from aqmlab.cells import columns
+from aqmlab.cells.cell import Cell
+from aqmlab.metrics import summary
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 
 
 def digests(result: lab.Result) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.live.run import run_live
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from pcapng import Seen, packets
 
 WARMUP_S = 1.0

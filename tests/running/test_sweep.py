@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from aqmlab.running.cell import Cell
-from aqmlab.running.store import Store
+from aqmlab.cells.cell import Cell
 from aqmlab.running.sweep import sweep
+from aqmlab.store.store import Store
 
 
 @pytest.fixture

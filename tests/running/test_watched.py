@@ -19,11 +19,11 @@ import polars as pl
 import pytest
 
 from aqmlab._core import Simulation, seconds
-from aqmlab.console import jobs, vendored
-from aqmlab.console.asked import Asked
-from aqmlab.running import watched
-from aqmlab.running.cell import Cell
-from aqmlab.running.store import Store
+from aqmlab.cells.cell import Cell
+from aqmlab.console import jobs, third_party
+from aqmlab.console.job_requests import JobRequest
+from aqmlab.running import monitoring
+from aqmlab.store.store import Store
 from fixtures.console import Visitor
 
 SPEC = """
@@ -41,7 +41,7 @@ def run(folder: Path, *, watch: bool) -> tuple[Mapping[str, bytes], list[Mapping
     spec.write_text(SPEC)
     read_end, write_end = os.pipe()
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(folder / "out")]
-    environment = {**os.environ, watched.PIPE: str(write_end)} if watch else None
+    environment = {**os.environ, monitoring.PIPE: str(write_end)} if watch else None
     program = subprocess.Popen(words, pass_fds=[write_end], env=environment, stdout=subprocess.DEVNULL)
     os.close(write_end)
     with os.fdopen(read_end) as stream:
@@ -55,8 +55,8 @@ def test_a_watched_run_is_the_same_and_reports_its_readings(tmp_path: Path) -> N
     for name in ("plain", "watched"):
         Path(tmp_path, name).mkdir()
     plain, nothing = run(tmp_path / "plain", watch=False)
-    watched, readings = run(tmp_path / "watched", watch=True)
-    assert watched == plain
+    monitoring, readings = run(tmp_path / "watched", watch=True)
+    assert monitoring == plain
     assert nothing == []
     assert {reading["warmup_s"] for reading in readings} == {20}
     first, last = readings[0], readings[-1]
@@ -72,15 +72,15 @@ def test_a_watched_run_is_the_same_and_reports_its_readings(tmp_path: Path) -> N
 
 
 def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watched, "_BETWEEN_S", math.inf)
+    monkeypatch.setattr(monitoring, "_BETWEEN_S", math.inf)
     readings: list[Mapping[str, Any]] = []
-    run = watched.Watched(small_cell, Simulation(small_cell.spec, small_cell.seed), readings.append)
+    run = monitoring.Monitored(small_cell, Simulation(small_cell.spec, small_cell.seed), readings.append)
     taken = []
     while run.now < run.end:
         run.advance(1)
         if run.now % 20 == 0 or run.now == run.end:
             taken.append(run.take("queue"))
-    samples = pl.DataFrame(pl.from_arrow(watched.together(taken)))
+    samples = pl.DataFrame(pl.from_arrow(monitoring._merged(taken)))
     means = samples.group_by("direction").agg(pl.col("packets").mean()).sort("direction")["packets"]
     assert len(readings) == 2, "of the first second, and of all that follows it"
     assert list(readings[-1]["queue"].values()) == pytest.approx(means.to_list(), abs=1e-3)
@@ -94,7 +94,7 @@ def test_a_run_goes_on_when_nobody_reads_any_more(tmp_path: Path) -> None:
     os.close(read_end)
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
     process = subprocess.run(
-        words, pass_fds=[write_end], env={**os.environ, watched.PIPE: str(write_end)}, capture_output=True, text=True
+        words, pass_fds=[write_end], env={**os.environ, monitoring.PIPE: str(write_end)}, capture_output=True, text=True
     )
     os.close(write_end)
     assert process.returncode == 0, process.stderr
@@ -105,18 +105,18 @@ def test_threads_that_begin_at_once_are_all_watched() -> None:
     program = f"""
 import sys, threading
 sys.setswitchinterval(1e-6)
-from aqmlab.running import watched
+from aqmlab.running import monitoring
 ready, seen = threading.Barrier({threads}), []
 def begin():
     ready.wait()
-    seen.append(watched.is_watched())
+    seen.append(monitoring.is_monitored())
 threads = [threading.Thread(target=begin) for _ in range({threads})]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(all(seen), len(seen))
 """
     read_end, write_end = os.pipe()
-    environment = {**os.environ, watched.PIPE: str(write_end)}
+    environment = {**os.environ, monitoring.PIPE: str(write_end)}
     words = [sys.executable, "-c", program]
     process = subprocess.run(words, pass_fds=[write_end], env=environment, capture_output=True, text=True)
     for end in (read_end, write_end):
@@ -129,9 +129,9 @@ def test_what_is_no_pipe_is_refused_in_one_line(tmp_path: Path, number: str) -> 
     spec = tmp_path / "spec.toml"
     spec.write_text(SPEC)
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
-    process = subprocess.run(words, env={**os.environ, watched.PIPE: number}, capture_output=True, text=True)
+    process = subprocess.run(words, env={**os.environ, monitoring.PIPE: number}, capture_output=True, text=True)
     assert process.returncode == 2
-    assert f"aqmlab: {watched.PIPE}: is set by what watches a run" in process.stderr
+    assert f"aqmlab: {monitoring.PIPE}: is set by what watches a run" in process.stderr
     assert "Traceback" not in process.stderr
 
 
@@ -228,7 +228,7 @@ def test_an_interrupted_run_has_the_shells_exit_code(monkeypatch: pytest.MonkeyP
         return await asyncio.create_subprocess_exec("sleep", "600", **files)
 
     async def stopped() -> tuple[int | None, str]:
-        job = await jobs.Jobs().start(Asked("sleeps", []))
+        job = await jobs.Jobs().start(JobRequest("sleeps", []))
         job.stop()
         await job.ended()
         return job.exit_code, job.ending
@@ -246,9 +246,11 @@ def test_a_mistake_is_said_before_anything_is_watched(tmp_path: Path) -> None:
 
 def test_vendored_libraries_are_as_published() -> None:
     files = {
-        library.text.with_name(file): sha256 for library in vendored.LIBRARIES for file, sha256 in library.files.items()
+        library.text.with_name(file): sha256
+        for library in third_party.LIBRARIES
+        for file, sha256 in library.files.items()
     }
-    texts = {library.text for library in vendored.LIBRARIES}
+    texts = {library.text for library in third_party.LIBRARIES}
     folders = {text.parent for text in texts}
     assert {file for folder in folders for file in folder.iterdir()} == files.keys() | texts
     for file, sha256 in files.items():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab.campaigns.grid import Grid
-from aqmlab.spec import bounded
+from aqmlab.spec import bounded_input
 from conftest import Command
 
 TOO_DEEP = "at most 32 levels"
@@ -31,7 +31,7 @@ EXCESSIVE = [
     pytest.param("x = " + "1_" * 5_000 + "1", TOO_LONG, id="digits in groups"),
     pytest.param("x = 0x" + "f" * 5_000, TOO_LONG, id="hexadecimal digits"),
     pytest.param("x = 0x1ffffffffffffffff", "x: a whole number must have at most 64 bits", id="bits"),
-    pytest.param("#" * (bounded.MOST_BYTES + 1), "at most 4,000,000 bytes", id="bytes"),
+    pytest.param("#" * (bounded_input.MOST_BYTES + 1), "at most 4,000,000 bytes", id="bytes"),
 ]
 
 
@@ -144,7 +144,7 @@ _VALUES = st.recursive(
 
 @given(_VALUES)
 def test_what_is_within_the_bounds_is_read_as_it_is(value: Any) -> None:
-    assert bounded.from_json(json.dumps(value)) == value
+    assert bounded_input.from_json(json.dumps(value)) == value
 
 
 @given(st.text("ab.='\"\\[]{}#,\n1 ", max_size=60))
@@ -152,7 +152,7 @@ def test_whatever_toml_refuses_or_reads_so_do_we(text: str) -> None:
     try:
         expected = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        with pytest.raises(bounded.Unreadable):
-            bounded.toml(text)
+        with pytest.raises(bounded_input.Unreadable):
+            bounded_input.toml(text)
     else:
-        assert bounded.toml(text) == expected
+        assert bounded_input.toml(text) == expected

@@ -10,7 +10,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.campaigns.campaign import plan
-from aqmlab.running.calibration.lines import known
+from aqmlab.cells.calibration_model import known
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -9,8 +9,8 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab._core import bits_per_second
+from aqmlab.calibration.measure import calibration_cells
 from aqmlab.results.cells import BASELINE
-from aqmlab.running.calibration.cells import calibration_cells
 from aqmlab.spec import presets
 
 USERS = {"per_side": 400}

@@ -129,7 +129,7 @@ def test_many_keys_have_a_default_or_a_range() -> None:
 
 
 def test_every_key_says_what_it_means() -> None:
-    for name, part in schema.written()["$defs"].items():
+    for name, part in schema.has()["$defs"].items():
         for key, entry in part.get("properties", {}).items():
             about = entry.get("description") or schema.part(schema.name_of(entry)).get("description", "")
             assert len(about) > 3, f"{name}.{key}"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.calibration import lines
-from aqmlab.running.cell import cells_of
+from aqmlab.cells import calibration_model
+from aqmlab.cells.cell import cells_of
 from aqmlab.spec import testbeds
 from aqmlab.topology.origins import unwritten
 
@@ -57,7 +57,7 @@ def test_values_of_a_testbed_follow_its_name_and_no_others() -> None:
 def test_a_spec_that_writes_the_testbed_out_is_the_same_cell() -> None:
     short_form = lab.Experiment(testbed="unc-2003")
     long_form = lab.Experiment(**testbeds.named("unc-2003").tables)
-    cells = [cells_of(experiment, [1], lines.known())[0] for experiment in (short_form, long_form)]
+    cells = [cells_of(experiment, [1], calibration_model.known())[0] for experiment in (short_form, long_form)]
     assert cells[0].key == cells[1].key
     assert [cell.testbed for cell in cells] == ["unc-2003", None]
 
@@ -79,7 +79,7 @@ def test_a_testbed_that_cannot_be_is_refused_in_one_line(parts: dict[str, Any], 
 @pytest.mark.parametrize("parts", [{"link": {"rate": "1 Mbit/s"}}, {"users": {"sides": 1}}])
 def test_a_spec_in_which_nothing_sends_is_refused(parts: dict[str, Any]) -> None:
     with pytest.raises(lab.SpecError, match='testbed = "unc-2003"'):
-        cells_of(lab.Experiment(**parts), [1], lines.known())
+        cells_of(lab.Experiment(**parts), [1], calibration_model.known())
 
 
 def leaves(value: Any, path: str = "") -> set[str]:
@@ -102,7 +102,7 @@ def leaves(value: Any, path: str = "") -> set[str]:
 )
 def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) -> None:
     experiment = lab.Experiment(**parts)
-    (cell,) = cells_of(experiment, [1], lines.known())
+    (cell,) = cells_of(experiment, [1], calibration_model.known())
     resolved = json.loads(cell.spec.json)
     listed = {value.path: value for value in unwritten(experiment, resolved)}
     for path in leaves(resolved) - leaves(experiment.written):

@@ -11,12 +11,12 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.running.calibration import cells as calibrate
-from aqmlab.running.calibration import lines
-from aqmlab.running.cell import Cell
+from aqmlab.calibration import measure as calibrate
+from aqmlab.cells import calibration_model
+from aqmlab.cells.cell import Cell
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
 from aqmlab.spec import users
+from aqmlab.store.store import Store
 from conftest import Command
 
 NEAR: dict[str, Any] = {"source": "here", "distribution": {"uniform_ms": {"min": 5, "max": 9}}}
@@ -133,7 +133,7 @@ def test_a_load_of_custom_users_needs_and_uses_a_calibration(aqmlab: Command, tm
     assert line["users_per_side"] == [50, 100, 150, 200, 250]
     name = users.names("unc-2001-v3", NEAR)
     assert (line["workload"], line["rtt"]) == name
-    assert (*name, 2) in lines.known(tmp_path / "results")
+    assert (*name, 2) in calibration_model.known(tmp_path / "results")
     compared = json.loads(
         aqmlab("compare", "--load", "1", "--rtt", "near.toml", *SHORT, "--seeds", "1", "--json", "pi").out
     )
@@ -145,4 +145,4 @@ def test_calibrating_on_a_network_that_limits_users_is_refused(small_cell: Cell,
     full = run_cell(small_cell, store)
     assert full.summary["utilisation"] > calibrate.MOST_UTILISED
     with pytest.raises(lab.SpecError, match=r"^users: 400 on each side used 9\d.* % of the link: .* at most 90 %$"):
-        calibrate.fitted(lab.Experiment(), [full])
+        calibrate.fit_calibration(lab.Experiment(), [full])

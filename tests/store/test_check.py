@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from polars.testing import assert_frame_equal
 
-from aqmlab.running import integrity
-from aqmlab.running.cell import Cell
-from aqmlab.running.files.errors import Damaged
+from aqmlab.cells.cell import Cell
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage import integrity
+from aqmlab.storage.errors import Damaged
+from aqmlab.store.store import Store
 from conftest import Command
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import duckdb
 
-from aqmlab.running.cell import Cell
-from aqmlab.running.files.drafts import Drafts
+from aqmlab.cells.cell import Cell
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage.drafts import Drafts
+from aqmlab.store.store import Store
 
 KEY = "0123456789abcdef"
 
@@ -25,7 +25,7 @@ WRITES_AND_WAITS = """
 import sys
 import time
 from pathlib import Path
-from aqmlab.running.files.drafts import Drafts
+from aqmlab.storage.drafts import Drafts
 
 with Drafts(Path(sys.argv[1])).new("0123456789abcdef") as draft:
     (draft / "queue.parquet").write_text("half")

@@ -13,15 +13,16 @@ from polars.testing import assert_frame_equal
 
 import aqmlab as lab
 from aqmlab.campaigns.failures import Failures
-from aqmlab.results.result import Result
+from aqmlab.cells import calibration_model
+from aqmlab.cells.cell import Cell
 from aqmlab.running import sweep as sweeping
-from aqmlab.running.calibration import lines
-from aqmlab.running.cell import Cell
-from aqmlab.running.files import content, index, marker
-from aqmlab.running.files.directory import Directory
-from aqmlab.running.files.location import location
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage import io, marker
+from aqmlab.storage.directory import Directory
+from aqmlab.storage.location import location
+from aqmlab.store import index
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 from conftest import Command
 from custom_laws import importable, law
 from fixtures.places import GRID, TINY, bytes_of, files_below
@@ -132,13 +133,13 @@ def test_what_an_index_has_is_not_asked_for_again(bucket: str, requests: list[st
 def test_no_more_is_fetched_than_metadata_and_summary(bucket: str, requests: list[str]) -> None:
     out = f"s3://{bucket}"
     lab.sweep(GRID, seeds=[1, 2], out=out)
-    content._copies.cache_clear()
+    io._copies.cache_clear()
     requests.clear()
     assert Store(out).cells().height == 4
     assert requests.count("get_object") == 4, "the segments of the index"
     assert len(requests) <= 4 + 4, "listings, and the index"
     for name in files_below(out, index.FOLDER):
-        content.remove(location(out), f"{index.FOLDER}/{name}")
+        io.remove(location(out), f"{index.FOLDER}/{name}")
     requests.clear()
     assert Store(out).cells().height == 4
     assert requests.count("get_object") == 2 * 4
@@ -164,9 +165,9 @@ def test_each_kept_cell_is_looked_at_once_when_a_sweep_goes_on(tmp_path: Path, m
 
 
 def test_a_calibration_is_kept_there(place: str) -> None:
-    line = next(iter(lines.known().values())).model_copy(update={"mbps_per_user": 1.0})
-    lines.store(line, location(place))
-    assert lines.known(place)[line.key] == line
+    line = next(iter(calibration_model.known().values())).model_copy(update={"mbps_per_user": 1.0})
+    calibration_model.store(line, location(place))
+    assert calibration_model.known(place)[line.key] == line
 
 
 def test_laws_in_python_run_in_the_process_that_has_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,15 +14,15 @@ import s3fs
 
 import aqmlab as lab
 from aqmlab.campaigns.failures import Failures
-from aqmlab.results.result import Result
+from aqmlab.cells.cell import Cell
 from aqmlab.running import run as running
-from aqmlab.running.cell import Cell
-from aqmlab.running.files import content, marker, objects
-from aqmlab.running.files.errors import Damaged
-from aqmlab.running.files.location import location
-from aqmlab.running.integrity import METADATA
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage import io, marker, object_store
+from aqmlab.storage.errors import Damaged
+from aqmlab.storage.integrity import METADATA
+from aqmlab.storage.location import location
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 from conftest import Command
 from fixtures.places import GRID, bytes_of, files_below
 
@@ -84,7 +84,7 @@ def test_metadata_are_never_written_over_others(
     """Two machines that both look before either has written."""
     first = run_cell(cell, Store(place))
     store = Store(place)
-    monkeypatch.setattr(objects.Objects, "_is_there", lambda self, marker: False)
+    monkeypatch.setattr(object_store.Objects, "_is_there", lambda self, marker: False)
     with store.create(cell) as draft:
         for file in first.place.iterdir():
             if file.name == METADATA:
@@ -98,14 +98,14 @@ def test_metadata_are_never_written_over_others(
 
 def damage(result: Result, name: str, change: Callable[[bytes], bytes] | None) -> None:
     file = result.place / name
-    content = file.read_bytes()
+    io = file.read_bytes()
     file.unlink()
     if change is not None:
-        file.write_bytes(change(content))
+        file.write_bytes(change(io))
 
 
 @pytest.mark.parametrize("name", ["queue.parquet", METADATA])
-@pytest.mark.parametrize("change", [lambda content: content[: len(content) // 2], lambda content: b"", None])
+@pytest.mark.parametrize("change", [lambda io: io[: len(io) // 2], lambda io: b"", None])
 def test_a_damaged_cell_is_set_aside_and_run_again(
     place: str, cell: Cell, name: str, change: Callable[[bytes], bytes] | None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -125,7 +125,7 @@ def test_a_damaged_cell_is_set_aside_and_run_again(
 
 def test_what_is_damaged_again_is_kept_beside_the_first(place: str, cell: Cell) -> None:
     for _ in range(3):
-        damage(run_cell(cell, Store(place)), "queue.parquet", lambda content: b"")
+        damage(run_cell(cell, Store(place)), "queue.parquet", lambda io: b"")
     run_cell(cell, Store(place))
     kept = {file.partition("/")[0] for file in files_below(place, "damaged")}
     assert kept == {cell.key, f"{cell.key}-2", f"{cell.key}-3"}
@@ -137,9 +137,9 @@ def test_a_table_of_other_bytes_is_damage_when_it_is_read(
     second = lab.run(tiny, seed=2, out=place)
     result = run_cell(cell, Store(place))
     for name in ("queue.parquet", "summary.parquet"):
-        damage(result, name, lambda content: content[:-1] + bytes([content[-1] ^ 1]))
+        damage(result, name, lambda io: io[:-1] + bytes([io[-1] ^ 1]))
     # What this process has read before it goes by.
-    content._copies.cache_clear()
+    io._copies.cache_clear()
     reread = Store(place).get(cell)
     assert reread is not None
     assert reread.link.height > 0
@@ -174,7 +174,7 @@ def test_a_refused_write_ends_a_sweep_before_its_first_cell(bucket: str, monkeyp
 
 def test_a_damaged_cell_that_cannot_be_set_aside_is_one_line(bucket: str, cell: Cell) -> None:
     out = f"s3://{bucket}"
-    damage(run_cell(cell, Store(out)), "queue.parquet", lambda content: b"")
+    damage(run_cell(cell, Store(out)), "queue.parquet", lambda io: b"")
     deny(bucket, "s3:PutObject")
     advice = rf"remove {out}/cells/{cell.key}, which cannot be set aside \("
     with pytest.raises(lab.StoreError, match=rf"queue\.parquet is damaged: it has 0 bytes.*; {advice}"):
@@ -186,7 +186,7 @@ def test_a_bucket_that_is_not_there_is_one_line_and_is_not_made(bucket: str, tin
         with pytest.raises(lab.StoreError, match=r"^s3://mistyped\S*: cannot be read: The specified bucket does not"):
             use()
     with pytest.raises(lab.StoreError, match=r"^s3://mistyped/x: cannot be written: The specified bucket does not"):
-        content.put(location("s3://mistyped"), "x", b"")
+        io.write_bytes(location("s3://mistyped"), "x", b"")
     assert "mistyped" not in s3fs.S3FileSystem().ls("")
 
 

@@ -15,14 +15,14 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from aqmlab.console import kept as console
-from aqmlab.console.guard import Refused
+from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.console import queries as console
+from aqmlab.console.auth import Refused
 from aqmlab.report.gathered import Choice, gather
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.integrity import METADATA, read_metadata
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
 from aqmlab.spec.experiment import Experiment
+from aqmlab.storage.integrity import METADATA, read_metadata
+from aqmlab.store.store import Store
 from conftest import Command
 from fixtures.metadata import reseal
 

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import aqmlab as lab
-from aqmlab.running import store as running
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.files import index
-from aqmlab.running.integrity import METADATA
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage.integrity import METADATA
+from aqmlab.store import index
+from aqmlab.store import store as running
+from aqmlab.store.store import Store
 from conftest import Command
 
 
@@ -163,7 +163,7 @@ def test_the_index_says_what_the_cells_say(
         patch.setattr(index, "_MERGED", merged)
         for number, (step, choice) in enumerate(steps):
             store, directory = writers[number % 2], out / "cells" / cells[choice].key
-            running._TENDED.clear()
+            running._MAINTAINED.clear()
             if step == "make":
                 make(store, cells[choice], files)
             elif step == "compact" and (out / "cells").is_dir():
@@ -220,7 +220,7 @@ def test_a_damaged_cell_is_named_by_readers_and_not_by_writers(
     stored_cells: list[Cell], template: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     (store.out / "cells" / stored_cells[0].key / "link.parquet").unlink()
-    running._TENDED.clear()
+    running._MAINTAINED.clear()
     make(Store(store.out), template[1][5], template[0])
     assert caplog.messages == []
     assert Store(store.out).cells().height == 3

@@ -18,10 +18,10 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-from aqmlab.console import app, kept
-from aqmlab.running.cell import cells_of
+from aqmlab.cells.cell import cells_of
+from aqmlab.console import app, queries
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 from conftest import Command
 
 CELLS = 1_200
@@ -84,10 +84,10 @@ def test_a_list_of_many_cells_opens_no_file_of_a_cell(aqmlab: Command, out: Path
 
 def test_the_first_page_shows_the_newest_of_many_cells(out: Path) -> None:
     with calls() as counted:
-        rows, cell_count = kept.cells(Store(out), "", app.MOST_ROWS)
+        rows, cell_count = queries.cells(Store(out), "", app.MOST_ROWS)
     assert (len(rows), cell_count) == (app.MOST_ROWS, CELLS)
     assert counted["open"] == 0
     assert counted["os.scandir"] == CELLS
-    assert {*rows[0]} == {*kept._LISTED}, "columns that the page does not show are not read"
-    _, of_scheme = kept.cells(Store(out), "scheme-3", app.MOST_ROWS)
+    assert {*rows[0]} == {*queries._LISTED}, "columns that the page does not show are not read"
+    _, of_scheme = queries.cells(Store(out), "scheme-3", app.MOST_ROWS)
     assert of_scheme == CELLS // 7

@@ -12,13 +12,13 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.campaigns.failures import Failure, Failures
-from aqmlab.console import typed
-from aqmlab.running.calibration import lines
-from aqmlab.running.cell import Cell
-from aqmlab.running.files import marker
-from aqmlab.running.files.location import location
+from aqmlab.cells import calibration_model
+from aqmlab.cells.cell import Cell
+from aqmlab.console import toml_input
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage import marker
+from aqmlab.storage.location import location
+from aqmlab.store.store import Store
 from conftest import Command
 
 SPEC = "[users]\nper_side = 5\n[protocol]\nwarmup = '0 s'\nduration = '1 s'\n"
@@ -83,9 +83,9 @@ def test_python_touches_no_directory_of_somebody_else(thesis: Path, small_cell: 
         lambda: run_cell(small_cell, store),
         lambda: store.remove("0123456789abcdef"),
         lambda: Failures(thesis).keep(failure),
-        lambda: lines.store(next(iter(lines.known().values())), thesis),
-        lambda: typed.kept("", thesis, "spec"),
-        lambda: marker.folder_for_people(thesis, "figures"),
+        lambda: calibration_model.store(next(iter(calibration_model.known().values())), thesis),
+        lambda: toml_input.store_text("", thesis, "spec"),
+        lambda: marker.folder_for_users(thesis, "figures"),
     ]
     for write in writes:
         with pytest.raises(lab.SpecError, match="has files of others and is no store"):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from aqmlab.running.files.once import once
+from aqmlab.storage.memoize import once
 
 
 def test_threads_that_ask_at_once_are_given_the_same() -> None:

@@ -13,11 +13,11 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import seal
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage.integrity import finalize
+from aqmlab.storage.location import Location
+from aqmlab.store.store import Store
 from fixtures.metadata import PLAIN
 
 
@@ -29,7 +29,7 @@ def write(draft: Path, cell: Cell, content: str) -> None:
     """Write the files of a minimal cell."""
     (draft / "spec.json").write_text(cell.spec.json + "\n")
     (draft / "queue.parquet").write_text(content)
-    seal(draft, {**PLAIN, "seed": cell.seed})
+    finalize(draft, {**PLAIN, "seed": cell.seed})
 
 
 def ask(query: str) -> list[tuple[object, ...]]:
@@ -104,7 +104,7 @@ def test_a_key_follows_from_spec_seed_and_results_number(small_cell: Cell, monke
     assert changed(spec=_core.Resolved(small_cell.spec.json.replace("400", "401"))) != small_cell.key
     monkeypatch.setattr("aqmlab.running.run.engine_version", lambda: "the same engine, better commented")
     assert changed() == small_cell.key
-    monkeypatch.setattr("aqmlab.running.cell.results_number", lambda: 0)
+    monkeypatch.setattr("aqmlab.cells.cell.results_number", lambda: 0)
     assert changed() != small_cell.key
 
 

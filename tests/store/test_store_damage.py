@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.calibration import lines
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.files.errors import Damaged
+from aqmlab.cells import calibration_model
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage.errors import Damaged
+from aqmlab.store.store import Store
 from conftest import Command
 
 FILES = (
@@ -161,7 +161,7 @@ def test_a_whole_cell_is_not_run_again_nor_set_aside(recorded: Cell, out: Path) 
 
 
 def test_a_large_table_is_checked_when_it_is_read(recorded: Cell, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aqmlab.running.integrity._AT_ONCE", 0)
+    monkeypatch.setattr("aqmlab.storage.integrity._AT_ONCE", 0)
     file = out / "cells" / recorded.key / "queue.parquet"
     replace_by_one_as_long(file)
     result = Store(out).get(recorded)
@@ -177,7 +177,7 @@ def test_a_large_table_is_checked_when_it_is_read(recorded: Cell, out: Path, mon
 def test_the_length_of_a_large_table_is_looked_at_before(
     recorded: Cell, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aqmlab.running.integrity._AT_ONCE", 0)
+    monkeypatch.setattr("aqmlab.storage.integrity._AT_ONCE", 0)
     truncate(out / "cells" / recorded.key / "queue.parquet")
     assert Store(out).get(recorded) is None
 
@@ -248,8 +248,8 @@ def test_a_damaged_calibration_is_refused_with_its_file_and_kept(
 
 
 def test_a_calibration_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    line = next(iter(lines.known().values()))
-    file = lines.store(line, tmp_path)
+    line = next(iter(calibration_model.known().values()))
+    file = calibration_model.store(line, tmp_path)
     before = file.read_bytes()
 
     def fail(*_: object) -> None:
@@ -257,5 +257,5 @@ def test_a_calibration_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monk
 
     monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(lab.StoreError, match=r"calibration\.json: cannot be written: No space left on device$"):
-        lines.store(line.model_copy(update={"mbps_per_user": 1.0}), tmp_path)
+        calibration_model.store(line.model_copy(update={"mbps_per_user": 1.0}), tmp_path)
     assert file.read_bytes() == before

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
-from aqmlab.running.cell import Cell
+from aqmlab.cells.cell import Cell
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.store.store import Store
 from conftest import Command, Outcome
 from disks import mounted, remount
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import fixtures.results
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
+from aqmlab.cells.cell import Cell
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Predicate, Raises
 from aqmlab.studies.kit.findings import Finding, Outcome
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fixtures.results
-from aqmlab.results.result import Result
-from aqmlab.results.stats import curves
-from aqmlab.running.cell import Cell
+from aqmlab.cells.cell import Cell
+from aqmlab.results import curves
+from aqmlab.store.result import Result
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.findings import Outcome
 from aqmlab.studies.kit.reading.second import Second, again
@@ -113,8 +113,8 @@ def test_the_distance_of_curves_is_symmetric_none_to_itself_and_at_most_the_vert
     one = np.interp(axis, sorted(times), np.linspace(0, 100, len(times)))
     other = np.interp(axis + ms, sorted(times), np.linspace(0, 100, len(times)))
     seen = np.ones_like(axis, dtype=bool)
-    there, back = curves._furthest(axis, one, other, seen), curves._furthest(axis, other, one, seen)
-    assert curves._furthest(axis, one, one, seen) == pytest.approx(0, abs=1e-9)
+    there, back = curves._max_distance(axis, one, other, seen), curves._max_distance(axis, other, one, seen)
+    assert curves._max_distance(axis, one, one, seen) == pytest.approx(0, abs=1e-9)
     assert max(there, back) <= float(np.abs(one - other).max()) + 1e-9
 
 

@@ -9,8 +9,8 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core, studies
 from aqmlab._core import SpecError
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import cells_of
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
 from aqmlab.studies.kit.page import markdown

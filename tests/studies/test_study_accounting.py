@@ -10,12 +10,12 @@ import pytest
 import fixtures.results
 from accounting import ours
 from accounting.page import PRINTED, write
+from aqmlab.cells.cell import Cell
 from aqmlab.models.accounting import Audit, Opinion
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, dearest_s
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
 from aqmlab.spec import schemes
+from aqmlab.store.result import Result
 from aqmlab.studies import find
 from aqmlab.studies.kit.reading.words import Better
 from aqmlab.studies.le import accounting as le

@@ -13,12 +13,12 @@ from scipy import stats
 
 import fixtures.metadata
 import fixtures.results
+from aqmlab.cells import calibration_model
+from aqmlab.cells.cell import Cell
 from aqmlab.models import plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes
-from aqmlab.results.result import Result
-from aqmlab.running.calibration import lines
-from aqmlab.running.cell import Cell
-from aqmlab.running.integrity import seal
+from aqmlab.storage.integrity import finalize
+from aqmlab.store.result import Result
 from aqmlab.studies import find
 from aqmlab.studies.kit.findings import Outcome
 from aqmlab.studies.kit.report import Report
@@ -35,7 +35,7 @@ EDGES_MS = np.geomspace(1, 1e5, 400)
 
 @cache
 def cells(length: str) -> dict[str, list[Cell]]:
-    return study_cells(STUDY, STUDY.lengths[length], lines.known())
+    return study_cells(STUDY, STUDY.lengths[length], calibration_model.known())
 
 
 def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, waiting: int = 10) -> Path:
@@ -54,7 +54,7 @@ def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, wa
         ),
     }
     fixtures.results.write(directory, summary={"directions": [{}, numbers], "response_time_ms": times}, **tables)
-    seal(directory, {**fixtures.metadata.PLAIN, "simulated_s": 110, "engine": "0.1.0+abc", "commit": None})
+    finalize(directory, {**fixtures.metadata.PLAIN, "simulated_s": 110, "engine": "0.1.0+abc", "commit": None})
     return directory
 
 

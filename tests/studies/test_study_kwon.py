@@ -11,9 +11,9 @@ import pytest
 
 import aqmlab as lab
 import fixtures.results
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
+from aqmlab.cells.cell import Cell
 from aqmlab.spec.experiment import Protocol
+from aqmlab.store.result import Result
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.measures import DATA, goodput_mbps
 from aqmlab.studies.kit.measures import sources as sources_of

@@ -14,11 +14,11 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 import fixtures.results
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import Cell
 from aqmlab.results.cells import comparison_cells
-from aqmlab.results.result import Result
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import Cell
 from aqmlab.spec.experiment import Experiment
+from aqmlab.store.result import Result
 from aqmlab.studies import find
 from aqmlab.studies.kit.claims import All, Predicate
 from aqmlab.studies.kit.study import Study, study_cells

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import fixtures.results
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
+from aqmlab.cells.cell import Cell
+from aqmlab.store.result import Result
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.claims import All
 from aqmlab.studies.kit.decisions import decide

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from aqmlab.models import plot
 from aqmlab.models.accounting import Opinion
 from aqmlab.models.timers import Drops, dearest_s
-from aqmlab.show import canvas
 from aqmlab.spec import schemes
 from aqmlab.studies.le.accounting import ROUND_TRIPS, Account
+from aqmlab.ui import canvas
 
 _CALLED = {"droptail": "drop-tail", "pi": "PI", "rem": "REM", "ared": "ARED"}
 

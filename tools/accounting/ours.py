@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from aqmlab.cells import calibration_model
 from aqmlab.models.intervals import Interval
-from aqmlab.results.result import Result
-from aqmlab.running.calibration import lines
-from aqmlab.running.store import Store
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 from aqmlab.studies import find
 from aqmlab.studies.kit.study import study_cells
 from aqmlab.studies.le.accounting import Measured, measured
@@ -21,7 +21,7 @@ _COLUMNS = ("load, %", "scheme", "loss, %", "completed, M", "Mbit/s")
 
 def stored(results: Path, length: str, seeds: range | None = None) -> list[Measured]:
     """Take what a results directory has of the studies in this length: the runs of which it has all seeds."""
-    store, calibrations = Store(results), lines.known(results)
+    store, calibrations = Store(results), calibration_model.known(results)
     by_run: dict[str, list[Result]] = {}
     for name in STUDIES:
         study = find(name)

@@ -18,12 +18,12 @@ from aqmlab.cli.options import read_seeds
 from aqmlab.models.accounting import Opinion
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import WEB, Drops, Hosts, Kind, dearest_s
-from aqmlab.show import canvas
 from aqmlab.spec import schemes
 from aqmlab.studies import find
 from aqmlab.studies.kit.reading.words import Better
 from aqmlab.studies.le import accounting as le
 from aqmlab.studies.le.accounting import ROUND_TRIPS, Account
+from aqmlab.ui import canvas
 from markdown import table
 
 _TEMPLATE = Path(__file__).with_name("page.md")

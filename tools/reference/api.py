@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TypeGuard
 
 import aqmlab
-from aqmlab.spec.part import SpecPart
+from aqmlab.spec.model_base import SpecPart
 from markdown import docstring, flowing, table
 
 _PAGE = """<!-- Written by `make reference` from the code. Change the docstrings in python/aqmlab, then run it. -->

@@ -11,7 +11,7 @@ import polars as pl
 from aqmlab.disciplines import plot, step
 from aqmlab.disciplines.catalogue import Discipline, disciplines
 from aqmlab.disciplines.queue import Queue
-from aqmlab.show import canvas
+from aqmlab.ui import canvas
 from markdown import table
 
 _NOTE = "<!-- Written by `make reference` from the code. Change crates/aqm/{}, then run it. -->\n"

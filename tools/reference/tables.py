@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from aqmlab import _core
+from aqmlab.cells import columns
 from aqmlab.explain import PARTS
-from aqmlab.running.identity import columns
 from markdown import flowing, table
 
 Schema = Mapping[str, Any]

@@ -14,26 +14,26 @@ from rich.table import Table
 
 from aqmlab._core import SpecError, results_number
 from aqmlab.advice import table, tc
+from aqmlab.advice.access_link import AccessLink
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
-from aqmlab.advice.link import AccessLink
-from aqmlab.advice.map import MEASURES, NEAR, Map, measured, shipped
-from aqmlab.advice.ranking import Standing, rank
-from aqmlab.results import checks
+from aqmlab.advice.ranking import Ranking, rank
+from aqmlab.advice.survey import MEASURES, NEAR, Map, measured, shipped
+from aqmlab.cells.cell import cells_of
+from aqmlab.metrics.numbers import Number, Parts
 from aqmlab.results.compare import compare
-from aqmlab.results.named.numbers import Number, Parts
-from aqmlab.results.result import Result
-from aqmlab.results.stats.intervals import Values
-from aqmlab.running.arguments import check_out, check_seeds, check_workers
-from aqmlab.running.cell import cells_of
-from aqmlab.show import console
+from aqmlab.running import checks
+from aqmlab.running.validation import check_out, check_seeds, check_workers
+from aqmlab.stats.intervals import Values
+from aqmlab.store.result import Result
+from aqmlab.ui import console
 
 MINIMISED = tuple(name for name in MEASURES if name not in ("loss", "bulk"))
 """The measures that the map can be ranked by. Loss may be 0, which has no ratio; goodput is shown in a column."""
 
-_TIMES = "ms"
+_TIME_MEASURES = "ms"
 """The unit of all that may be minimised: a time above 0 has a ratio, and less of it is better."""
 
-_CONFIRMED = 3
+_CONFIRMATION_RUNS = 3
 """So many of the map's first are run on the link itself, beside the plain queue."""
 
 _REQUESTS = 500
@@ -57,9 +57,9 @@ class Advice:
 
     link: AccessLink
     minimised: Number
-    map: tuple[Standing, ...]
+    map: tuple[Ranking, ...]
     """The candidates on the links of the map that are like it, the best first; none where the map lacks the number."""
-    run: tuple[Standing, ...]
+    run: tuple[Ranking, ...]
     """Those that were run on the link itself, the best first."""
     seeds: tuple[int, ...]
     results: tuple[Result, ...]
@@ -72,9 +72,9 @@ class Advice:
         """The candidate: the map's first, unless the run on the link itself tells another one from it as better."""
         if not self.map:
             return self.run[0].candidate
-        standings = {each.candidate: each for each in self.run}
-        first = next(each.candidate for each in self.map if each.candidate in standings)
-        return first if standings[first].is_alike else self.run[0].candidate
+        rankings = {each.candidate: each for each in self.run}
+        first = next(each.candidate for each in self.map if each.candidate in rankings)
+        return first if rankings[first].is_indistinguishable else self.run[0].candidate
 
     @property
     def scheme(self) -> str:
@@ -91,7 +91,7 @@ class Advice:
         """What is to be known of it, in sentences."""
         plain = next(each for each in self.run if each.candidate == PLAIN)
         said = list(checks.failures(checks.check(self.results)))
-        if plain.is_alike:
+        if plain.is_indistinguishable:
             said.append("On this link a plain queue is not distinguishable from the best: there is little to gain.")
         if not self.map:
             said.append(f"The map does not have {self.minimised.name}: all candidates were run on this link instead.")
@@ -146,7 +146,7 @@ class Advice:
     @property
     def asked(self) -> str:
         """What was asked, and what is advised, in sentences."""
-        alike = [each.candidate for each in self.run if each.is_alike and each.candidate != self.advised]
+        alike = [each.candidate for each in self.run if each.is_indistinguishable and each.candidate != self.advised]
         others = f"; not distinguishable from it on this link: {', '.join(alike)}" if alike else ""
         return (
             f"{self.link}\n\nAdvised: {self.scheme}{others}\n"
@@ -160,7 +160,7 @@ class Advice:
         here = f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not distinguishable from the best"
         there = f"On {NEAR} links of the map that are like it. * not distinguishable from the best"
         shown = [(here, self.run), (there, self.map)]
-        return [table.of_ranked(title, self.link, self.minimised, ranked) for title, ranked in shown if ranked]
+        return [table.ranking_table(title, self.link, self.minimised, ranked) for title, ranked in shown if ranked]
 
     def __repr__(self) -> str:
         return "\n".join((self.asked, *map(console.plain, self.sheets), str(self.commands), *self.notes))
@@ -206,14 +206,14 @@ def advise(
     --------
     >>> advise(AccessLink(down="500 Mbit/s", up="20 Mbit/s", rtt="10..80 ms")).scheme  # doctest: +SKIP
     """
-    minimised = _minimised(minimise, link)
+    minimised = _minimized(minimise, link)
     check_workers(workers)
     check_out(out)
     chosen_seeds = tuple(check_seeds(seeds))
     if len(chosen_seeds) < 2:
         raise SpecError(f"seeds: must be two at least, for an interval, got {len(chosen_seeds)}")
     known = shipped()
-    by_map = standings(known, link, minimised.name) if minimised.name in MINIMISED else ()
+    by_map = rankings(known, link, minimised.name) if minimised.name in MINIMISED else ()
     names = _candidates(by_map, link)
     compared = compare(
         *names,
@@ -242,12 +242,12 @@ def advise(
     )
 
 
-def standings(known: Map, link: AccessLink, minimise: str, near: int = NEAR) -> tuple[Standing, ...]:
+def rankings(known: Map, link: AccessLink, minimise: str, near: int = NEAR) -> tuple[Ranking, ...]:
     """Rank the candidates on so many links of a map that are like one."""
     return _ranked(known.near(link, near), minimise)
 
 
-def _ranked(rows: pl.DataFrame, minimise: str) -> tuple[Standing, ...]:
+def _ranked(rows: pl.DataFrame, minimise: str) -> tuple[Ranking, ...]:
     """Rank candidates by rows of a ``link``, which may be a seed, and a ``candidate``."""
     values = _columns(rows, minimise)
     if not values:
@@ -266,7 +266,7 @@ def _columns(rows: pl.DataFrame, measure: str) -> dict[str, Values]:
     return {name: wide[name].to_numpy().astype(np.float64) for name in wide.columns} if wide.height else {}
 
 
-def _candidates(by_map: Sequence[Standing], link: AccessLink) -> dict[str, str]:
+def _candidates(by_map: Sequence[Ranking], link: AccessLink) -> dict[str, str]:
     """Return the plain queue and the map's first by their schemes, each once: a rule may give the defaults.
 
     Without the map they are all.
@@ -274,14 +274,14 @@ def _candidates(by_map: Sequence[Standing], link: AccessLink) -> dict[str, str]:
     names = {CANDIDATES[PLAIN](link): PLAIN}
     for candidate in [each.candidate for each in by_map] or CANDIDATES:
         names.setdefault(CANDIDATES[candidate](link), candidate)
-    return dict(list(names.items())[: 1 + _CONFIRMED if by_map else None])
+    return dict(list(names.items())[: 1 + _CONFIRMATION_RUNS if by_map else None])
 
 
-def _minimised(name: str, link: AccessLink) -> Number:
+def _minimized(name: str, link: AccessLink) -> Number:
     spec = link.experiment(**_window(link))
     parts = Parts.of_cells(cells_of(spec, [1]))
     number = parts.find(name, "minimise")
-    if number.unit != _TIMES:
+    if number.unit != _TIME_MEASURES:
         raise SpecError(f"minimise: must be a time, such as {', '.join(MINIMISED)}, got {name!r} in {number.unit}")
     return number
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from aqmlab import design
-from aqmlab.advice.link import AccessLink
+from aqmlab.advice.access_link import AccessLink
 
 PLAIN = "droptail"
 """What others are compared with: a plain queue of the length that Linux gives an interface."""
@@ -36,26 +36,26 @@ def _cake(link: AccessLink) -> str:
     return f"fq_cobalt:quantum={quantum:.0f} B,through_old=never"
 
 
-def _always(scheme: str) -> Callable[[AccessLink], str]:
+def _unconditionally(scheme: str) -> Callable[[AccessLink], str]:
     return lambda link: scheme
 
 
 CANDIDATES: Mapping[str, Callable[[AccessLink], str]] = MappingProxyType(
     {
-        PLAIN: _always("droptail:limit=1000"),
+        PLAIN: _unconditionally("droptail:limit=1000"),
         "droptail, one BDP": _buffer,
         # avpkt of 1000 bytes: tc-red(8).
-        "ared": _always("ared:mean_packet=1000 B"),
-        "codel": _always("codel"),
+        "ared": _unconditionally("ared:mean_packet=1000 B"),
+        "codel": _unconditionally("codel"),
         "codel, by rule": _codel("codel"),
         # As much room as CAKE has at least, as fq_cobalt's default.
-        "cobalt": _always("cobalt:limit=4194304 B"),
-        "pie": _always("pie"),
-        "pi2": _always("pi2"),
-        "dualpi2": _always("dualpi2"),
-        "fq_codel": _always("fq_codel"),
+        "cobalt": _unconditionally("cobalt:limit=4194304 B"),
+        "pie": _unconditionally("pie"),
+        "pi2": _unconditionally("pi2"),
+        "dualpi2": _unconditionally("dualpi2"),
+        "fq_codel": _unconditionally("fq_codel"),
         "fq_codel, by rule": _codel("fq_codel"),
-        "fq_pie": _always("fq_pie"),
+        "fq_pie": _unconditionally("fq_pie"),
         "fq_cobalt": _cake,
     }
 )

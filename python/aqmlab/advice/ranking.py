@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from aqmlab.results.stats import Difference, from_best
-from aqmlab.results.stats.intervals import Values
+from aqmlab.stats import Difference, from_best
+from aqmlab.stats.intervals import Values
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Ranking:
     """How a candidate stands."""
 
     candidate: str
@@ -53,7 +53,7 @@ class Standing:
     """What it does to the goodput of long transfers; none where there are none."""
 
     @property
-    def is_alike(self) -> bool:
+    def is_indistinguishable(self) -> bool:
         """True where it is the best or not distinguishable from it."""
         return self.behind is None or self.behind.low <= 0
 
@@ -65,7 +65,7 @@ class Standing:
             for name, change in changes.items()
             for key, end in (("percent", ""), ("low", "_low"), ("high", "_high"))
         }
-        return {"mean": self.mean, "alike": self.is_alike, **numbers}
+        return {"mean": self.mean, "alike": self.is_indistinguishable, **numbers}
 
     def record(self) -> dict[str, Any]:
         """Return it as an object for ``--json``."""
@@ -74,12 +74,12 @@ class Standing:
             "mean": self.mean,
             "change_percent": self.change.record(),
             "behind_percent": self.behind and self.behind.record(),
-            "alike": self.is_alike,
+            "alike": self.is_indistinguishable,
             "bulk_percent": self.bulk and self.bulk.record(),
         }
 
 
-def rank(values: Mapping[str, Values], bulk: Mapping[str, Values], *, plain: str) -> list[Standing]:
+def rank(values: Mapping[str, Values], bulk: Mapping[str, Values], *, plain: str) -> list[Ranking]:
     """Rank candidates, the best first. The intervals of all candidates hold together with 95 %.
 
     Parameters
@@ -105,7 +105,7 @@ def rank(values: Mapping[str, Values], bulk: Mapping[str, Values], *, plain: str
         return Change.of(Difference.of(of[name], of[plain], comparisons=comparisons))
 
     return [
-        Standing(
+        Ranking(
             candidate=name,
             mean=math.exp(float(logs[name].mean())),
             change=from_plain(logs, name),

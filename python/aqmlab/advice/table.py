@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from aqmlab.advice.access_link import AccessLink
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
-from aqmlab.advice.link import AccessLink
-from aqmlab.advice.ranking import Standing
-from aqmlab.results.named.numbers import Number
-from aqmlab.show import console
+from aqmlab.advice.ranking import Ranking
+from aqmlab.metrics.numbers import Number
+from aqmlab.ui import console
 
 
-def of_ranked(title: str, link: AccessLink, minimised: Number, ranked: Sequence[Standing]) -> Table:
+def ranking_table(title: str, link: AccessLink, minimised: Number, ranked: Sequence[Ranking]) -> Table:
     """Show candidates for a link, the best first: what is minimised, and what long transfers get."""
     what = f"{minimised.name}, {minimised.unit}"
     sheet = console.sheet(collapse_padding=True, title=title, title_justify="left")
@@ -27,7 +27,7 @@ def of_ranked(title: str, link: AccessLink, minimised: Number, ranked: Sequence[
         is_plain = each.candidate == PLAIN
         sheet.add_row(
             Text(CANDIDATES[each.candidate](link)),
-            f"{each.mean:,.4g}{'*' if each.is_alike else ' '}",
+            f"{each.mean:,.4g}{'*' if each.is_indistinguishable else ' '}",
             "" if each.behind is None else str(each.behind),
             "" if is_plain else str(each.change),
             "" if is_plain or each.bulk is None else str(each.bulk),

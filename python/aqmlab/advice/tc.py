@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from aqmlab._core import size_in_bytes
+from aqmlab.cells.cell import Cell
 from aqmlab.disciplines.catalogue import NOECN
-from aqmlab.running.cell import Cell
 
 Parameters = Mapping[str, Any]
 """A discipline's parameters, resolved."""

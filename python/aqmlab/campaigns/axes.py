@@ -27,7 +27,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, populate_by_name=True)
 
 
-_SAID = {
+_EXPECTED = {
     "extra_forbidden": "is no key of a grid",
     "missing": "must be given",
     "too_short": "must have one entry at least",
@@ -41,8 +41,8 @@ def one_line(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     path = ".".join(str(step) for step in first["loc"] if step != "[key]")
     what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    if first["type"] in _SAID:
-        return f"{path}: {_SAID[first['type']]}"
+    if first["type"] in _EXPECTED:
+        return f"{path}: {_EXPECTED[first['type']]}"
     return f"{path}: {what}, got {first['input']!r}" if path else what
 
 

@@ -14,29 +14,29 @@ from typing import Any
 import polars as pl
 
 from aqmlab._core import SpecError
-from aqmlab.campaigns import elsewhere, grid, table, unmet
+from aqmlab.campaigns import consistency, executors, grid, table
 from aqmlab.campaigns.axes import Value, as_text
 from aqmlab.campaigns.failures import Failure, Failures
 from aqmlab.campaigns.grid import Grid, Point
 from aqmlab.campaigns.shards import Shard
 from aqmlab.campaigns.table import Heading
+from aqmlab.cells.calibration_model import Calibrations, known
+from aqmlab.cells.cell import Cell, cells_of, work
+from aqmlab.metrics.numbers import Number, Parts
 from aqmlab.results.cells import BASELINE
-from aqmlab.results.named.numbers import Number, Parts
 from aqmlab.results.notes import notes
-from aqmlab.results.result import Result
-from aqmlab.results.stats import mean_interval
-from aqmlab.running.arguments import check_executor, check_out, check_seeds, check_workers
-from aqmlab.running.calibration.lines import Calibrations, known
-from aqmlab.running.cell import Cell, cells_of, work
-from aqmlab.running.files import marker
-from aqmlab.running.files.location import Location, location
 from aqmlab.running.progress import SweepProgress, is_wanted
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import Watch
-from aqmlab.show import console
-from aqmlab.show.messages import logger
+from aqmlab.running.validation import check_executor, check_out, check_seeds, check_workers
+from aqmlab.stats import mean_interval
+from aqmlab.storage import marker
+from aqmlab.storage.location import Location, location
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
+from aqmlab.ui import console
+from aqmlab.ui.messages import logger
 
-_OF_NO_CELLS = {"seed": pl.Int64, "cell": pl.String, "state": pl.String}
+_WITHOUT_CELLS = {"seed": pl.Int64, "cell": pl.String, "state": pl.String}
 """The columns of a campaign of which nothing is known but that."""
 
 
@@ -75,7 +75,7 @@ class Campaign:
         """A row for each cell, in the order of the grid.
 
         A column for each axis, ``seed``, ``cell``, its key, ``state`` (``done``, ``failed`` or ``missing``), and what
-        it measured as :meth:`Store.cells <aqmlab.running.store.Store.cells>` has it, and each number that was asked
+        it measured as :meth:`Store.cells <aqmlab.store.store.Store.cells>` has it, and each number that was asked
         for by its name; null where it is not done. Where the uncongested network is run beside them, ``unmet`` has
         ``closed_loop`` as well.
         """
@@ -92,15 +92,15 @@ class Campaign:
             for each in self.planned
         ]
         # Of more shards than cells some have none.
-        planned = pl.DataFrame(rows, schema=None if rows else _OF_NO_CELLS, infer_schema_length=None)
+        planned = pl.DataFrame(rows, schema=None if rows else _WITHOUT_CELLS, infer_schema_length=None)
         # The scheme as it stands on the axis is the one that is meant.
         cells = planned.join(measured.drop(*(set(self.axes) & set(measured.columns))), on="cell", how="left")
-        return unmet.with_closed_loop([(each.point, each.cell) for each in self.planned], cells)
+        return consistency.closed_loop_failures([(each.point, each.cell) for each in self.planned], cells)
 
     @property
     def notes(self) -> list[str]:
         """Numbers that do not fit together, see ``unmet`` in the cells, and the notes of a comparison on the points."""
-        return [*unmet.notes(self.cells), *notes(self._by_point)]
+        return [*consistency.notes(self.cells), *notes(self._by_point)]
 
     @cached_property
     def _by_point(self) -> list[Result]:
@@ -161,7 +161,7 @@ class Campaign:
         )
 
     def __repr__(self) -> str:
-        return "\n".join([console.plain(table.of_means(self.means, self.axes, self.measures)), *self.notes])
+        return "\n".join([console.plain(table.means_table(self.means, self.axes, self.measures)), *self.notes])
 
 
 def _as_text(values: Mapping[str, Value | None], mixed: frozenset[str]) -> dict[str, Value | None]:
@@ -223,7 +223,7 @@ def sweep(
     whole = grid if isinstance(grid, Grid) else Grid.from_toml(grid)
     check_workers(workers)
     check_executor(executor)
-    how = How(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
+    how = Execution(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
     planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
     campaign = Campaign(planned, location(out), chosen(measures, planned))
     run(campaign, how, progress=is_wanted(progress))
@@ -239,14 +239,14 @@ def chosen(measures: Sequence[str], planned: Sequence[Planned]) -> tuple[Number,
         When there is none of a name; the message lists those there are.
     """
     cells = [each.cell for each in planned]
-    if not measures and all(_is_alike_both_ways(cell.resolved) for cell in cells):
+    if not measures and all(_is_symmetric(cell.resolved) for cell in cells):
         return ()
     parts = Parts.of_cells(cells)
     measures = measures or _by_direction(cells, parts)
     return tuple(parts.find(name, "measures") for name in dict.fromkeys(measures))
 
 
-def _is_alike_both_ways(resolved: Mapping[str, Any]) -> bool:
+def _is_symmetric(resolved: Mapping[str, Any]) -> bool:
     """Say whether a spec is the same in both directions, so that a mean over them is of two like numbers."""
     links = [resolved["link"], *resolved.get("chain", ())]
     one_way = any("rate_back" in link or "queue_back" in link for link in links) or "queue_back" in resolved
@@ -293,7 +293,7 @@ def _planned(whole: Grid, seeds: Sequence[int], calibrations: Calibrations) -> I
                 label = BASELINE if is_baseline else label
                 cells = cells_of(chosen, seeds, calibrations, label=label, uncongested=is_baseline)
             except SpecError as error:
-                raise SpecError(f"{grid.said(point)}: {error}") from None
+                raise SpecError(f"{grid.point_label(point)}: {error}") from None
         except SpecError as error:
             if not whole.skip_impossible:
                 raise
@@ -304,7 +304,7 @@ def _planned(whole: Grid, seeds: Sequence[int], calibrations: Calibrations) -> I
 
 
 @dataclass(frozen=True, kw_only=True)
-class How:
+class Execution:
     """How missing cells are run; see :func:`sweep`."""
 
     workers: int | None = None
@@ -317,7 +317,7 @@ class How:
             raise SpecError(f"limit: must be above 0 s, got {self.limit_s:g}")
 
 
-def run(campaign: Campaign, how: How, *, progress: bool) -> None:
+def run(campaign: Campaign, how: Execution, *, progress: bool) -> None:
     """Run what is missing of a campaign, and show how far it is if that is wanted."""
     # The directory may belong to somebody else, which is to be known before anything runs.
     marker.claim(campaign.out)
@@ -334,7 +334,7 @@ def run(campaign: Campaign, how: How, *, progress: bool) -> None:
         (cell for cell in distinct if cell.key not in kept and cell.key not in known), key=work, reverse=True
     )
     with (
-        elsewhere.chosen(
+        executors.chosen(
             how.executor,
             disciplines=(name for cell in missing for name in cell.disciplines),
             out=campaign.out,
@@ -350,7 +350,7 @@ def run(campaign: Campaign, how: How, *, progress: bool) -> None:
             if shown is not None:
                 shown.failed(cell, failure.error)
 
-        elsewhere.run_anywhere(
+        executors.run_cells_with(
             missing,
             store,
             executor=executor,

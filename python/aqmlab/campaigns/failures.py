@@ -7,20 +7,20 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from aqmlab.cells.cell import Cell
 from aqmlab.disciplines.custom.errors import LawError
-from aqmlab.running.cell import Cell
-from aqmlab.running.files import marker
-from aqmlab.running.files.content import get, names, put
-from aqmlab.running.files.errors import Damaged
-from aqmlab.running.files.location import Location
-from aqmlab.running.integrity import writing
 from aqmlab.running.machine.memory import OutOfMemory
-from aqmlab.running.sweep import Overdue
+from aqmlab.running.sweep import CellTimeout
+from aqmlab.storage import marker
+from aqmlab.storage.errors import Damaged
+from aqmlab.storage.integrity import writing
+from aqmlab.storage.io import names, read_bytes, write_bytes
+from aqmlab.storage.location import Location
 
 _FAILED = "failed"
 
 
-class Elsewhere(Exception):
+class RemoteError(Exception):
     """A cell failed in another process, which says why."""
 
 
@@ -42,16 +42,18 @@ class Failure:
     def of(cls, cell: Cell, error: BaseException) -> Failure:
         """Say what went wrong with a cell now."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(cell=cell.key, label=cell.label, seed=cell.seed, error=in_a_line(error), at=now)
+        return cls(cell=cell.key, label=cell.label, seed=cell.seed, error=one_line(error), at=now)
 
 
-def in_a_line(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """Say an error in one line, with its kind where it is none of ours."""
     text = " ".join(str(error).split())
-    if isinstance(error, Overdue):
+    if isinstance(error, CellTimeout):
         return text or "took longer than it may: a call of its law does not come back"
     return (
-        text if isinstance(error, (Elsewhere, LawError, OutOfMemory, ValueError)) else f"{type(error).__name__}: {text}"
+        text
+        if isinstance(error, (RemoteError, LawError, OutOfMemory, ValueError))
+        else f"{type(error).__name__}: {text}"
     )
 
 
@@ -72,7 +74,7 @@ class Failures:
         found = {}
         for name in names(self._out, _FAILED):
             with suppress(ValueError, TypeError, RecursionError, Damaged):
-                content = get(self._out, f"{_FAILED}/{name}")
+                content = read_bytes(self._out, f"{_FAILED}/{name}")
                 failure = Failure(**json.loads(content or b""))
                 found[failure.cell] = failure
         return found
@@ -81,7 +83,7 @@ class Failures:
         """Write down a failure: whole, or not at all."""
         marker.claim(self._out)
         content = json.dumps(asdict(failure), indent=2) + "\n"
-        put(self._out, f"{_FAILED}/{failure.cell}.json", content.encode())
+        write_bytes(self._out, f"{_FAILED}/{failure.cell}.json", content.encode())
 
     def forget(self, cell: Cell) -> None:
         """Remove what is known of a cell's failure."""

@@ -14,9 +14,9 @@ from pydantic import Field, PlainValidator, ValidationError, field_validator
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.axes import Axis, Samples, Strict, Value, as_text, one_line, values
-from aqmlab.spec import bounded, schemes
-from aqmlab.spec.changes import Misplaced, assignment
+from aqmlab.spec import bounded_input, schemes
 from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.overrides import UnknownPath, assignment
 from aqmlab.spec.schemes import Scheme
 
 SCHEME = "scheme"
@@ -106,7 +106,7 @@ class Grid(Strict):
             When it cannot be read, or is no grid.
         """
         file = Path(path)
-        tables = bounded.read(file)
+        tables = bounded_input.read(file)
         if not tables:
             raise SpecError(f"{file}: must have schemes or axes: an empty grid asks for nothing")
         try:
@@ -121,8 +121,8 @@ class Grid(Strict):
         for together in zipped:
             lengths = {path: len(values(axis)) for path, axis in together.items()}
             if len(set(lengths.values())) > 1:
-                said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-                raise ValueError(f"axes that go together are equally long; {said}")
+                point_label = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+                raise ValueError(f"axes that go together are equally long; {point_label}")
         return zipped
 
     def experiment(self) -> Experiment:
@@ -137,7 +137,7 @@ class Grid(Strict):
             if isinstance(self.spec, Experiment):
                 return self.spec.changed(self.changes)
             return Experiment.from_toml(self.spec, changes=self.changes)
-        except Misplaced as error:
+        except UnknownPath as error:
             raise SpecError(f"set: {error.what}") from None
 
     def points(self) -> list[Point]:
@@ -191,7 +191,7 @@ class Grid(Strict):
             for combination in itertools.product(*parts):
                 point = dict(itertools.chain.from_iterable(part.items() for part in combination))
                 if scheme is not None:
-                    point = {SCHEME: scheme.label, **_about(scheme, point)}
+                    point = {SCHEME: scheme.label, **_axis_hint(scheme, point)}
                 if not any(excluded.items() <= point.items() for excluded in self.exclude):
                     yield point
 
@@ -210,7 +210,7 @@ def _counted(names: Iterator[str]) -> dict[str, int]:
     return counted
 
 
-def _about(scheme: Scheme, point: Mapping[str, Value]) -> dict[str, Value]:
+def _axis_hint(scheme: Scheme, point: Mapping[str, Value]) -> dict[str, Value]:
     """Leave out the parameters of other disciplines than the scheme's."""
     own = f"queue.{scheme.queue.discipline}."
     return {path: value for path, value in point.items() if not path.startswith("queue.") or path.startswith(own)}
@@ -239,12 +239,12 @@ def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
         chosen = scheme.applied_to(experiment) if scheme else experiment
         chosen = chosen.changed(changes)
     except SpecError as error:
-        raise SpecError(f"{said(point)}: {error.what if isinstance(error, Misplaced) else error}") from None
+        raise SpecError(f"{point_label(point)}: {error.what if isinstance(error, UnknownPath) else error}") from None
     if scheme and chosen.queue == scheme.queue:
         return chosen, scheme.label_in(chosen)
     return chosen, schemes.label_of(chosen)
 
 
-def said(point: Point) -> str:
+def point_label(point: Point) -> str:
     """Say a point in a line."""
     return ", ".join(f"{path}={as_text(value)}" for path, value in point.items()) or "the spec's"

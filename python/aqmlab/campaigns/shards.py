@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from aqmlab._core import SpecError
-from aqmlab.running.cell import Cell, work
+from aqmlab.cells.cell import Cell, work
 
 
 class Shard(NamedTuple):

@@ -11,10 +11,10 @@ import polars as pl
 from rich.text import Text
 
 from aqmlab.campaigns.axes import Value, as_text
-from aqmlab.results.named.numbers import Number
-from aqmlab.running.identity import columns
-from aqmlab.show import console
-from aqmlab.show.layout import Fitted
+from aqmlab.cells import columns
+from aqmlab.metrics.numbers import Number
+from aqmlab.ui import console
+from aqmlab.ui.layout import Fitted
 
 _LONGEST = 40
 """Characters of an axis' value that are shown in full."""
@@ -52,7 +52,7 @@ MEASURES = {
 """The measures whose means are shown by default."""
 
 
-def of_means(means: pl.DataFrame, axes: Sequence[str], measures: Mapping[str, Heading]) -> Fitted:
+def means_table(means: pl.DataFrame, axes: Sequence[str], measures: Mapping[str, Heading]) -> Fitted:
     """Show a row for each point: means over the seeds, with half the width of their intervals."""
     headings, rows = texts(means, axes, measures)
     names = len(axes) or 1
@@ -80,7 +80,7 @@ def texts(
     ]
     rows = [
         [
-            *("" if row[name] is None else _short(str(row[name])) for name in names),
+            *("" if row[name] is None else _abridged(str(row[name])) for name in names),
             str(row["seeds"]),
             *(_with_half(row[name], row[f"{name}_half"], measures[name]) for name in shown),
         ]
@@ -89,7 +89,7 @@ def texts(
     return [*names, "seeds", *(measures[name].text for name in shown)], rows
 
 
-def _short(text: str) -> str:
+def _abridged(text: str) -> str:
     """Shorten the JSON of a list or table to what it says of itself and a digest; ``Campaign.cells`` has all of it."""
     if len(text) <= _LONGEST or text[:1] not in "[{":
         return text
@@ -100,7 +100,7 @@ def _short(text: str) -> str:
 
 def said(point: Mapping[str, Value]) -> str:
     """Write a point in a line, with long values shortened."""
-    return ", ".join(f"{path}={_short(as_text(value))}" for path, value in point.items())
+    return ", ".join(f"{path}={_abridged(as_text(value))}" for path, value in point.items())
 
 
 def _with_half(mean: float | None, half: float | None, heading: Heading) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from aqmlab.show import messages
+from aqmlab.ui import messages
 
 MESSAGES = "Messages"
 """What the options are called together that every command has."""
@@ -48,7 +48,7 @@ class App(typer.Typer):
 def _with_messages(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def command(*, quiet: bool, verbose: bool, log: Path | None, **arguments: Any) -> None:
-        messages.choose(quiet=quiet, verbose=verbose, log=log)
+        messages.configure(quiet=quiet, verbose=verbose, log=log)
         function(**arguments)
 
     options = (("quiet", False, _Quiet), ("verbose", False, _Verbose), ("log", None, _Log))

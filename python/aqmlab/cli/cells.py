@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from aqmlab.show import messages
+from aqmlab.ui import messages
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.result import Result
-    from aqmlab.running.cell import Cell
+    from aqmlab.cells.cell import Cell
     from aqmlab.running.pcap import Pcap
+    from aqmlab.store.result import Result
 
 
 class Interrupted(Exception):
@@ -25,8 +25,8 @@ def run_cells(
 ) -> list[Result]:
     """Run cells and show how far they are; an interrupt says what is kept."""
     from aqmlab.running.progress import SweepProgress
-    from aqmlab.running.store import Store
     from aqmlab.running.sweep import sweep
+    from aqmlab.store.store import Store
 
     store = Store(out)
     pcaps, kept = pcaps or {}, store.found(cells, missing_are_run=True)
@@ -43,7 +43,7 @@ def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
     Interrupted
         On Ctrl-C.
     """
-    from aqmlab.running.store import Store
+    from aqmlab.store.store import Store
 
     try:
         yield
@@ -55,9 +55,9 @@ def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
         raise Interrupted(what) from None
 
 
-def kept_cells(out: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def stored_cells(out: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """List the cells of a results directory, with these columns or all."""
-    from aqmlab.running.store import Store
+    from aqmlab.store.store import Store
 
     store = Store(out)
     store.check_is_one("DIR")

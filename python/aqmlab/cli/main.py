@@ -18,9 +18,9 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import Interrupted
 from aqmlab.disciplines.custom.errors import LawError
 from aqmlab.live.errors import LiveError
-from aqmlab.running.files.errors import StoreError
-from aqmlab.show import messages, streams
-from aqmlab.show.escaped import visible
+from aqmlab.storage.errors import StoreError
+from aqmlab.ui import messages, streams
+from aqmlab.ui.escaping import visible
 
 app = App(add_completion=True)
 for command in pkgutil.iter_modules(commands.__path__):
@@ -37,7 +37,7 @@ def main() -> NoReturn:
     """
     # A polite kill is an interrupt: cells that are not done leave nothing behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with streams.written_plainly(), messages.heard():
+    with streams.use_ascii_fallback(), messages.level_of():
         code, what = _outcome()
         if what:
             messages.logger.error(what)
@@ -72,10 +72,10 @@ def _outcome() -> tuple[int, str]:
         code = _INTERRUPTED
     except BrokenPipeError:
         # Whoever read has read enough.
-        streams.give_up()
+        streams.discard_stdout()
         return 1, ""
     except OSError as error:
-        streams.give_up()
+        streams.discard_stdout()
         return 1, f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}"
     # The parser of the command line answers an interrupt by this code.
     return code, "interrupted" if code == _INTERRUPTED else ""

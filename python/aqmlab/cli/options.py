@@ -17,35 +17,35 @@ if TYPE_CHECKING:
     from aqmlab.spec.experiment import Experiment
 
 
-def _of_spec(path: str, metavar: str) -> dict[str, Any]:
+def _spec_option(path: str, metavar: str) -> dict[str, Any]:
     """Say what an option is that stands for a key of the spec."""
-    return {"metavar": metavar, "help": schema.about(path).replace("`", "")}
+    return {"metavar": metavar, "help": schema.meaning(path).replace("`", "")}
 
 
 def _table(path: str) -> dict[str, Any]:
-    option = _of_spec(path, "NAME|FILE")
+    option = _spec_option(path, "NAME|FILE")
     names = ", ".join(schema.names(path))
     return {**option, "help": f"{option['help']} Write {names}, or the name of a TOML or JSON file with your own."}
 
 
-def of_spec_or_papers(path: str) -> str:
+def spec_or_papers(path: str) -> str:
     """Say what a key is that no option sets: the spec's, or without a spec that of the papers' testbed."""
-    return f"the spec's, or without one {testbeds.of_papers(path)}"
+    return f"the spec's, or without one {testbeds.papers_testbed(path)}"
 
 
 _RTT = _table("users.rtt")
-_WARMUP = _of_spec("protocol.warmup", "TIME")
-_DURATION = _of_spec("protocol.duration", "TIME")
+_WARMUP = _spec_option("protocol.warmup", "TIME")
+_DURATION = _spec_option("protocol.duration", "TIME")
 
 Rtt = Annotated[str, typer.Option(**_RTT)]
 Warmup = Annotated[str, typer.Option(**_WARMUP)]
 Duration = Annotated[str, typer.Option(**_DURATION)]
-OtherRtt = Annotated[str | None, typer.Option(**_RTT, show_default=of_spec_or_papers("users.rtt"))]
-OtherWarmup = Annotated[str | None, typer.Option(**_WARMUP, show_default=of_spec_or_papers("protocol.warmup"))]
-OtherDuration = Annotated[str | None, typer.Option(**_DURATION, show_default=of_spec_or_papers("protocol.duration"))]
+RttOverride = Annotated[str | None, typer.Option(**_RTT, show_default=spec_or_papers("users.rtt"))]
+WarmupOverride = Annotated[str | None, typer.Option(**_WARMUP, show_default=spec_or_papers("protocol.warmup"))]
+DurationOverride = Annotated[str | None, typer.Option(**_DURATION, show_default=spec_or_papers("protocol.duration"))]
 Workload = Annotated[str, typer.Option(**_table("users.workload"))]
 Seeds = Annotated[str, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.")]
-OtherSeeds = Annotated[
+SeedsOverride = Annotated[
     str | None, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.", show_default="3")
 ]
 Workers = Annotated[
@@ -89,8 +89,8 @@ SpecFile = Annotated[
     Path | None,
     typer.Option("--spec", metavar="SPEC.toml", help="The experiment.", show_default="the testbed unc-2003"),
 ]
-Varied = Annotated[str, typer.Argument(metavar="SCHEME", help="The discipline, with what is not varied.")]
-Over = Annotated[
+AxesOption = Annotated[str, typer.Argument(metavar="SCHEME", help="The discipline, with what is not varied.")]
+SamplesOption = Annotated[
     str,
     typer.Option(
         metavar="RANGES",
@@ -109,12 +109,12 @@ def read(text: str, option: str, unit: Callable[[str], float] = seconds) -> floa
 
 def read_seeds(text: str) -> range:
     """Read ``--seeds``."""
-    from aqmlab.running import arguments
+    from aqmlab.running import validation
 
-    return arguments.read_seeds(text)
+    return validation.read_seeds(text)
 
 
-def pcap_asked_for(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
+def pcap_of(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
     """Read what the options say about a packet capture."""
     given = {"--pcap-from": from_, "--pcap-for": for_, "--pcap-packets": packets}
     if file is None:

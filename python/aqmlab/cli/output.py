@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aqmlab._core import SpecError
-from aqmlab.show import messages
+from aqmlab.ui import messages
 
 
 @contextmanager
@@ -42,19 +42,19 @@ def check_directory(option: str, directory: Path) -> None:
 def check_figure(figure: Path | None) -> None:
     """Refuse a figure that could not be written, before anything is run for it."""
     if figure is not None:
-        from aqmlab.show import canvas
+        from aqmlab.ui import canvas
 
         with one_line_refusals():
             canvas.check_writable(figure)
 
 
-def tell_written(figure: Path | None) -> None:
+def report_written(figure: Path | None) -> None:
     """Say that a figure was written."""
     if figure is not None:
         messages.logger.info("%s", figure)
 
 
-def tell_testbed(name: str | None) -> None:
+def report_testbed(name: str | None) -> None:
     """Print the line of a testbed; none where an experiment names none."""
     if name is not None:
         from aqmlab.spec import testbeds

@@ -14,7 +14,7 @@ from aqmlab._core import SpecError
 if TYPE_CHECKING:
     import polars as pl
 
-    from aqmlab.results.result import Result
+    from aqmlab.store.result import Result
 
 Where = Annotated[
     list[str] | None,
@@ -38,7 +38,7 @@ def where(cells: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
         When a condition is not of the form ``NAME=VALUE``, or no cell has what it names.
     """
     for text in conditions:
-        cells = cells.filter(_meets(cells, text))
+        cells = cells.filter(_satisfies(cells, text))
     return cells
 
 
@@ -50,10 +50,10 @@ def columns(cells: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     SpecError
         When no cell has one of a name.
     """
-    return cells.select(named(cells, name, "--columns").alias(name) for name in dict.fromkeys(names))
+    return cells.select(column_names(cells, name, "--columns").alias(name) for name in dict.fromkeys(names))
 
 
-def named(cells: pl.DataFrame, name: str, option: str) -> pl.Expr:
+def column_names(cells: pl.DataFrame, name: str, option: str) -> pl.Expr:
     """Return the column of a name: one of the cells', or a path of the spec, as text."""
     import polars as pl
 
@@ -85,21 +85,21 @@ def results(text: str, out: str) -> list[Result]:
     SpecError
         When there is no such cell, or several have the prefix.
     """
-    from aqmlab.cli.cells import kept_cells
-    from aqmlab.running.store import Store
+    from aqmlab.cli.cells import stored_cells
+    from aqmlab.store.store import Store
 
     if not text:
         raise SpecError("CELL: write a cell, a results directory or a condition such as results=41, got an empty text")
     directory, key = Path(text), ""
     if "://" in text or Path(directory, "cells").is_dir():
-        out, cells = text, kept_cells(text, ["cell"])
+        out, cells = text, stored_cells(text, ["cell"])
     elif directory.parent.name == "cells":
         out, key = str(directory.parent.parent), directory.name
-        cells = kept_cells(out, ["cell"])
+        cells = stored_cells(out, ["cell"])
     elif _CONDITION.fullmatch(text):
-        cells = where(kept_cells(out), [text])
+        cells = where(stored_cells(out), [text])
     else:
-        key, cells = text, kept_cells(out, ["cell"])
+        key, cells = text, stored_cells(out, ["cell"])
     keys = [str(each) for each in cells["cell"] if each.startswith(key)]
     if key and len(keys) > 1:
         raise SpecError(f"CELL: {key} is the prefix of {len(keys)} cells of {out}; write more of the key")
@@ -109,14 +109,14 @@ def results(text: str, out: str) -> list[Result]:
     return [result for key in keys if (result := store.kept(key)) is not None]
 
 
-def _meets(cells: pl.DataFrame, text: str) -> pl.Expr:
+def _satisfies(cells: pl.DataFrame, text: str) -> pl.Expr:
     import polars as pl
 
     condition = _CONDITION.fullmatch(text)
     if condition is None:
         raise SpecError(f"--where: write NAME=VALUE, or with !=, <, <=, > or >=, got {text!r}")
     name, relation, value = condition.group("name", "relation", "value")
-    column = named(cells, name, "--where")
+    column = column_names(cells, name, "--where")
     dtype = cells.select(column).to_series().dtype
     wanted: float | str | bool = value
     if dtype.is_numeric():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aqmlab._core import SpecError
-from aqmlab.cli.output import one_line_refusals, tell_written
-from aqmlab.show import target
+from aqmlab.cli.output import one_line_refusals, report_written
+from aqmlab.ui import output_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +43,7 @@ def check_table(file: Path | None) -> None:
     if file.suffix not in SUFFIXES:
         raise SpecError(f"--table: must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}, got {file}")
     try:
-        target.check(file)
+        output_files.check(file)
     except OSError as error:
         raise SpecError(f"--table: must be a file that can be written, got {file} ({error.strerror})") from None
 
@@ -52,13 +52,13 @@ def write_table(rows: pl.DataFrame, file: Path | None) -> None:
     """Write a table in the form that the end of the file's name says; without a file do nothing."""
     if file is None:
         return
-    with one_line_refusals(), target.opened(file) as out:
+    with one_line_refusals(), output_files.opened(file) as out:
         if file.suffix == ".parquet":
             rows.write_parquet(out)
         else:
             text = {".csv": _csv, ".md": _markdown, ".tex": _latex}[file.suffix](rows)
             out.write(text.encode())
-    tell_written(file)
+    report_written(file)
 
 
 def _csv(rows: pl.DataFrame) -> str:

@@ -22,16 +22,16 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
-from aqmlab.console import asked, fields, kept, rows, typed, vendored
-from aqmlab.console.guard import Guard, Refused, form
+from aqmlab.console import form_fields, form_lists, job_requests, queries, third_party, toml_input
+from aqmlab.console.auth import Guard, Refused, form
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.results import table
 from aqmlab.results.notes import notes
-from aqmlab.running.files.errors import StoreError
-from aqmlab.running.store import Store
-from aqmlab.show.messages import logger
+from aqmlab.storage.errors import StoreError
+from aqmlab.store.store import Store
+from aqmlab.ui.messages import logger
 
 MOST_ROWS = 500
 """Of cells on the first page."""
@@ -54,7 +54,7 @@ _NOTHING_GIVEN: Mapping[str, Any] = {"given": {}, "filled": (), "wrong": "", "wh
 class Console:
     """Pages on one store."""
 
-    def __init__(self, out: Path, host: str, watched: asked.Asked | None = None) -> None:
+    def __init__(self, out: Path, host: str, watched: job_requests.JobRequest | None = None) -> None:
         self._out = out
         self._watched = watched
         self._jobs = Jobs()
@@ -88,7 +88,7 @@ class Console:
             },
             lifespan=self._lifespan,
         )
-        self._pages.globals["integrity"] = vendored.integrity
+        self._pages.globals["integrity"] = third_party.integrity
         self.guard = Guard(app, host=host)
         self.watched: Job | None = None
         """The run that it was opened for."""
@@ -115,12 +115,12 @@ class Console:
 
     async def _cells(self, request: Request) -> Response:
         words = request.query_params.get("words", "")
-        rows, found = await run_in_threadpool(kept.cells, self._store, words, MOST_ROWS)
-        return self._page("cells", rows=rows, found=found, words=words, most=kept.MOST_COMPARED)
+        form_lists, found = await run_in_threadpool(queries.cells, self._store, words, MOST_ROWS)
+        return self._page("cells", rows=form_lists, found=found, words=words, most=queries.MOST_COMPARED)
 
     async def _compare(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
-        compared, left_out = await run_in_threadpool(kept.comparison, self._store, keys)
+        compared, left_out = await run_in_threadpool(queries.comparison, self._store, keys)
         schemes = await run_in_threadpool(lambda: compared.schemes)
         return self._page(
             "compare",
@@ -132,14 +132,14 @@ class Console:
 
     async def _figure(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
-        compared, _ = await run_in_threadpool(kept.comparison, self._store, keys)
+        compared, _ = await run_in_threadpool(queries.comparison, self._store, keys)
         narrow = "narrow" in request.query_params
-        drawn = await run_in_threadpool(kept.figure, compared, request.path_params["kind"], narrow=narrow)
+        drawn = await run_in_threadpool(queries.figure, compared, request.path_params["kind"], narrow=narrow)
         return Response(drawn, media_type="image/svg+xml")
 
     async def _cell(self, request: Request) -> Response:
         key = request.path_params["key"]
-        result = await run_in_threadpool(kept.result, self._store, key)
+        result = await run_in_threadpool(queries.result, self._store, key)
         return self._page(
             "cell",
             key=key,
@@ -154,7 +154,7 @@ class Console:
 
     async def _report(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
-        found = await run_in_threadpool(kept.results, self._store, keys)
+        found = await run_in_threadpool(queries.results, self._store, keys)
         page = await self._reports.make(self._out, [result.place.name for result in found], request)
         # It is a file to keep: under the policy of these pages its own scripts would not run.
         return Response(
@@ -163,14 +163,14 @@ class Console:
 
     async def _new(self, request: Request) -> Response:
         kind = request.query_params.get("kind", "comparison")
-        if asked.named(kind) is asked.live:
-            await run_in_threadpool(asked.check_live)
+        if job_requests.by_name(kind) is job_requests.live:
+            await run_in_threadpool(job_requests.check_live)
         return self._form(kind, START.get(kind, {}), "")
 
     async def _start(self, request: Request) -> Response:
-        given = rows.numbered(await form(request, self.guard.csrf))
+        given = form_lists.numbered(await form(request, self.guard.csrf))
         kind = given.get("kind", "comparison")
-        ask = asked.named(kind)
+        ask = job_requests.by_name(kind)
         try:
             job = await self._jobs.start(await run_in_threadpool(ask, given, self._out))
         except Refused as refused:
@@ -181,13 +181,13 @@ class Console:
 
     def _form(self, kind: str, given: Mapping[str, str], why: str) -> HTMLResponse:
         """Show a form; what is wrong is said beside the field or the line that it is about, else above all."""
-        there = rows.rows(given)
+        there = form_lists.rows(given)
         in_rows = [name for row in chain.from_iterable(there.values()) for name in (row.name, *row.paths)]
-        wrong = _nearest(why.partition(":")[0], (*asked.NAMES[kind], *fields.paths(), *in_rows))
-        if wrong in fields.paths() and not given.get(wrong):
+        wrong = _nearest(why.partition(":")[0], (*job_requests.NAMES[kind], *form_fields.paths(), *in_rows))
+        if wrong in form_fields.paths() and not given.get(wrong):
             wrong = ""
         for name in ("spec", "grid"):
-            if not wrong and (line := typed.line(given.get(name, ""), why.partition(":")[0])):
+            if not wrong and (line := toml_input.line(given.get(name, ""), why.partition(":")[0])):
                 wrong, why = name, f"line {line}: {why}"
         return self._page(
             f"new_{kind}",
@@ -198,15 +198,15 @@ class Console:
             wrong=wrong,
             begins_at=wrong,
             disciplines=disciplines(),
-            groups=fields.groups(),
-            keys=fields.paths(),
-            lists=fields.lists(),
-            axes=fields.AXES,
+            groups=form_fields.groups(),
+            keys=form_fields.paths(),
+            lists=form_fields.lists(),
+            axes=form_fields.AXES,
             rows=there,
         )
 
     async def _parameters(self, request: Request) -> Response:
-        return self._page("parameters", parameters=fields.parameters(_discipline(request)), **_NOTHING_GIVEN)
+        return self._page("parameters", parameters=form_fields.parameters(_discipline(request)), **_NOTHING_GIVEN)
 
     async def _rows(self, request: Request) -> Response:
         """Show one more row of a list, and what adds the next."""
@@ -214,28 +214,28 @@ class Console:
         path, number = asked_for.get("list", ""), asked_for.get("number", "")
         if not (number.isascii() and number.isdecimal() and len(number) < 5):
             raise Refused(400, "number: a whole number")
-        row = rows.row(path, int(number), asked_for.get("row", ""))
+        row = form_lists.row(path, int(number), asked_for.get("row", ""))
         new = {**_NOTHING_GIVEN, "begins_at": row.paths[0]}
-        return self._page("rows", row=row, list=fields.lists()[path], number=int(number) + 1, **new)
+        return self._page("rows", row=row, list=form_fields.lists()[path], number=int(number) + 1, **new)
 
     async def _schemes(self, request: Request) -> Response:
         """Add to the schemes of a form the one whose parameters have been filled in."""
         given = request.query_params
-        names = (field.path for field in fields.parameters(_discipline(request)))
+        names = (field.path for field in form_fields.parameters(_discipline(request)))
         filled = ",".join(
             f"{name.partition('.')[2]}={value}" for name in names if (value := "".join(given.get(name, "").split()))
         )
         scheme = ":".join(filter(None, [given["discipline"], filled]))
-        schemes = "\n".join([*asked.lines_of(given.get("schemes", "")), scheme])
+        schemes = "\n".join([*job_requests.lines_of(given.get("schemes", "")), scheme])
         return self._page("schemes", **{**_NOTHING_GIVEN, "given": {"schemes": schemes}})
 
     async def _run(self, request: Request) -> Response:
         job = self._jobs.get(request.path_params["number"])
-        left = kept.Left()
+        left = queries.JobOutput()
         if job.exit_code is not None:
-            left = await run_in_threadpool(kept.left, self._store, job.asked, job.cells)
-        side_by_side = urlencode([("cell", key) for key in left.cells[: kept.MOST_COMPARED]])
-        return self._page("run", job=job, left=left, side_by_side=side_by_side, most=kept.MOST_COMPARED)
+            left = await run_in_threadpool(queries.job_output, self._store, job.asked, job.cells)
+        side_by_side = urlencode([("cell", key) for key in left.cells[: queries.MOST_COMPARED]])
+        return self._page("run", job=job, left=left, side_by_side=side_by_side, most=queries.MOST_COMPARED)
 
     async def _progress(self, request: Request) -> Response:
         """Say how far the cells of a run are; it says itself when to ask again."""

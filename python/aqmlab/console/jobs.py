@@ -15,16 +15,16 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from aqmlab.console.asked import Asked
-from aqmlab.console.guard import Refused
-from aqmlab.running import watched
+from aqmlab.console.auth import Refused
+from aqmlab.console.job_requests import JobRequest
+from aqmlab.running import monitoring
 
 _MOST_EVENTS = 10_000
 """Lines and readings that are kept of one run, the newest."""
 _MOST_JOBS = 50
 _LONGEST_LINE = 1_000_000
 _PATIENCE_S = 10.0
-_BETWEEN_S = 2.0
+_POLL_S = 2.0
 """Between two interrupts, and for what has heard of an interrupt in its terminal."""
 
 Event = tuple[str, Any]
@@ -43,7 +43,7 @@ async def command(words: Sequence[str], **files: Any) -> Process:
 class Job:
     """A command that was started."""
 
-    def __init__(self, number: int, asked: Asked, process: Process, readings: asyncio.StreamReader) -> None:
+    def __init__(self, number: int, asked: JobRequest, process: Process, readings: asyncio.StreamReader) -> None:
         self.number = number
         self.asked = asked
         self.newest: dict[str, Mapping[str, Any]] = {}
@@ -86,12 +86,12 @@ class Job:
         while self.exit_code is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGINT)
-            await asyncio.sleep(_BETWEEN_S)
+            await asyncio.sleep(_POLL_S)
 
     async def end(self) -> None:
         """Stop it, and wait until it is gone; after a while by force."""
         # Ctrl-C in a terminal reaches all that was started there: a second interrupt would cut short its last words.
-        await asyncio.wait([self._reader], timeout=_BETWEEN_S)
+        await asyncio.wait([self._reader], timeout=_POLL_S)
         self.stop()
         try:
             await asyncio.wait_for(self.ended(), _PATIENCE_S)
@@ -173,7 +173,7 @@ class Jobs:
             raise Refused(404, f"there is no run {number}")
         return self._jobs[number]
 
-    async def start(self, asked: Asked, *, in_terminal: bool = False) -> Job:
+    async def start(self, asked: JobRequest, *, in_terminal: bool = False) -> Job:
         """Start what is asked for; what it says goes to the console's own terminal, or is kept.
 
         Raises
@@ -190,7 +190,7 @@ class Jobs:
             lambda: asyncio.StreamReaderProtocol(readings), os.fdopen(ours, "rb")
         )
         try:
-            environment = {**os.environ, watched.PIPE: str(its)}
+            environment = {**os.environ, monitoring.PIPE: str(its)}
             process = await command(asked.words, **files, pass_fds=[its], env=environment)
         finally:
             os.close(its)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from starlette.requests import Request
 
-from aqmlab.console.guard import Refused
+from aqmlab.console.auth import Refused
 from aqmlab.console.jobs import command
 
 

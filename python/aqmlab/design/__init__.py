@@ -4,9 +4,9 @@ Each rule is a function from plain numbers to a :class:`Design`: the parameters,
 to paste behind ``aqmlab compare``.
 """
 
-from aqmlab.design.delays import codel
+from aqmlab.design.delay import codel
 from aqmlab.design.gains import dualpi2, pi
-from aqmlab.design.lengths import ared, droptail
-from aqmlab.design.made import Design, Value, packets_per_sec
+from aqmlab.design.queue_length import ared, droptail
+from aqmlab.design.result import Design, Value, packets_per_sec
 
 __all__ = ["Design", "Value", "ared", "codel", "droptail", "dualpi2", "packets_per_sec", "pi"]

@@ -124,7 +124,7 @@ class Loop:
             window += dt * slope
         return pl.DataFrame({"time_s": dt * np.arange(count + 1), "queue": queue})
 
-    def louder(self, factor: float) -> Loop:
+    def scale_gain(self, factor: float) -> Loop:
         """Return the loop with so many times the gain."""
         return replace(self, gain=factor * self.gain)
 

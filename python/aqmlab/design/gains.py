@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from aqmlab.design.control import Loop
-from aqmlab.design.made import Design, Value, capacity, check
+from aqmlab.design.result import Design, Value, capacity, check
 
-_TURNS_AT = 0.8603335890193797
+_BREAK_FREQUENCY = 0.8603335890193797
 """The x with x + arctan x = pi/2: with z cancelled, the loop's phase is -180 degrees at w R = x."""
 
 
@@ -60,10 +60,10 @@ def pi(
     check(0 < r <= 60, "rtt_max", "above 0 s and at most 60 s", r)
     z = 2 * n / (r**2 * c)
     w_g = z if crossover is None else crossover
-    most = _TURNS_AT / r
+    most = _BREAK_FREQUENCY / r
     if crossover is None:
         # z R = 2N / (R C)
-        fewer = f"below {_TURNS_AT / 2 * r * c:.4g} for the default crossover to be stable, or a crossover given"
+        fewer = f"below {_BREAK_FREQUENCY / 2 * r * c:.4g} for the default crossover to be stable, or a crossover given"
         check(w_g < most, "flows", fewer, n)
     check(0 < w_g < most, "crossover", f"above 0 and below {most:.4g} rad/s, where the loop turns over", w_g)
     lowest = z / 2

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aqmlab.design.control import Loop
-from aqmlab.show.canvas import PALETTE
+from aqmlab.ui.canvas import PALETTE
 
 
 def pi_loop(figure: Figure, loop: Loop, *, title: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from aqmlab.design.made import Design
-from aqmlab.show import console
+from aqmlab.design.result import Design
+from aqmlab.ui import console
 
 
 def design(made: Design) -> Table:

@@ -7,7 +7,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from aqmlab.disciplines.step import Load
-from aqmlab.show.canvas import PALETTE
+from aqmlab.ui.canvas import PALETTE
 
 
 def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str) -> None:

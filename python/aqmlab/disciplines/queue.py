@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from aqmlab._core import Packet, Qdisc, SpecError
 from aqmlab.disciplines import catalogue
-from aqmlab.disciplines.custom import laws
+from aqmlab.disciplines.custom import registry
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.disciplines.custom.parameters import CustomLaw
 
@@ -118,7 +118,7 @@ class Queue:
             known = law.discipline if law else catalogue.discipline(cast(str, discipline))
             catalogue.check_parameters(known, parameters)
             self._name = known.name
-            table = law.in_full(parameters) if law else parameters
+            table = law.with_defaults(parameters) if law else parameters
             text = json.dumps({known.name: table}, allow_nan=False)
         except SpecError:
             raise
@@ -190,5 +190,5 @@ class Queue:
 
 def _custom(discipline: str | type[Law]) -> CustomLaw | None:
     if not isinstance(discipline, str):
-        return laws.of_class(discipline)
-    return laws.find(discipline) if laws.is_custom(discipline) else None
+        return registry.from_class(discipline)
+    return registry.find(discipline) if registry.is_custom(discipline) else None

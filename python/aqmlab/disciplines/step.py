@@ -65,7 +65,7 @@ class _Source:
         self.window = min(self.window + 1 / self.window, max(wanted, 1.0))
         return self.rtt / self.window
 
-    def hear(self, now: float) -> None:
+    def on_ack(self, now: float) -> None:
         if now >= self.recovers_until:
             self.window = max(1.0, self.window / 2)
             self.recovers_until = now + self.rtt
@@ -145,7 +145,7 @@ class StepRun:
             self._serve(now)
             while self.signals and self.signals[0][0] <= now:
                 at, hearer = heapq.heappop(self.signals)
-                self.sources[hearer].hear(at)
+                self.sources[hearer].on_ack(at)
             if index in self.joins and now >= self.load.down_s:
                 heapq.heappop(self.sends)
                 continue

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from aqmlab.disciplines.catalogue import Discipline
-from aqmlab.show import console
-from aqmlab.show.terminal import Terminal
+from aqmlab.ui import console
+from aqmlab.ui.terminal import Terminal
 
 
 def disciplines(entries: Iterable[Discipline]) -> Table:

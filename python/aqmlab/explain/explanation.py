@@ -19,11 +19,11 @@ import polars as pl
 import pyarrow as pa
 
 from aqmlab._core import RecordBatch, Resolved, Simulation, SpecError, results_number
-from aqmlab.disciplines.custom import laws
-from aqmlab.running.files.errors import Damaged
-from aqmlab.running.integrity import METADATA, check_all, files_of, read_metadata
+from aqmlab.disciplines.custom import registry
 from aqmlab.running.run import Watch
-from aqmlab.show.counts import counted
+from aqmlab.storage.errors import Damaged
+from aqmlab.storage.integrity import METADATA, check_all, files_of, read_metadata
+from aqmlab.ui.counts import counted
 
 PARTS = {
     "handshake": "handshake",
@@ -138,10 +138,10 @@ def explain(
                 break
         if slowest is not None:
             requests = [_slowest(pl.concat(requests), slowest)]
-            timelines = [_of(requests[0], pl.concat(timelines))]
+            timelines = [_column(requests[0], pl.concat(timelines))]
     kept = pl.concat(requests)
     assert request is not None or completed == cell.completed, "the same run has the same requests"
-    return Explanation(cell.directory, cell.title, kept, _of(kept, pl.concat(timelines)))
+    return Explanation(cell.directory, cell.title, kept, _column(kept, pl.concat(timelines)))
 
 
 def by_band(requests: pl.DataFrame) -> pl.DataFrame:
@@ -229,7 +229,7 @@ def _steps(
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Run the cell; yield what each step explains, and what happened in the timelines that are wanted so far."""
     try:
-        make_laws = laws.makers(cell.resolved)
+        make_laws = registry.makers(cell.resolved)
     except ValueError as error:
         raise SpecError(str(error)) from None
     simulation = Simulation.explained(cell.spec, cell.seed, make_laws, request=request, slowest=slowest or 0)
@@ -266,5 +266,5 @@ def _slowest(requests: pl.DataFrame, count: int) -> pl.DataFrame:
     return requests.sort("response_time_ns", "request", descending=[True, False]).head(count)
 
 
-def _of(requests: pl.DataFrame, timelines: pl.DataFrame) -> pl.DataFrame:
+def _column(requests: pl.DataFrame, timelines: pl.DataFrame) -> pl.DataFrame:
     return timelines.filter(pl.col("request").is_in(requests["request"].to_list()))

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from aqmlab.explain.explanation import PARTS
 from aqmlab.explain.timeline import Line
-from aqmlab.show import console
+from aqmlab.ui import console
 
 
 def bands(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from aqmlab import stats
 from aqmlab.live.run import run_live
 from aqmlab.live.settings import DEFAULT, Settings
-from aqmlab.results import stats
-from aqmlab.results.measured import at
-from aqmlab.results.result import Result, pooled_cdf
-from aqmlab.results.stats import curves
-from aqmlab.running.arguments import check_experiment, check_out, check_seeds
+from aqmlab.metrics.metrics import lookup
+from aqmlab.results import curves
 from aqmlab.running.run import run
+from aqmlab.running.validation import check_experiment, check_out, check_seeds
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
+from aqmlab.store.result import Result, pooled_cdf
 
 MEASURES: Mapping[str, tuple[str, ...]] = {
     "requests completed": ("completed_requests",),
@@ -73,7 +73,7 @@ class SchemeParity:
         """Yield each measure: its means in both worlds, and the mean difference of the pairs with a 95 % interval."""
         for measure, path in MEASURES.items():
             live, simulated = (
-                [at(result.summary, path) for result in world]
+                [lookup(result.summary, path) for result in world]
                 for world in ([pair.live for pair in self.valid], [pair.simulated for pair in self.valid])
             )
             known = [(one, other) for one, other in zip(live, simulated, strict=True) if None not in (one, other)]

@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from aqmlab import _core
 from aqmlab._core import SpecError
+from aqmlab.cells.cell import Cell
 from aqmlab.live.errors import LiveError
-from aqmlab.running.cell import Cell
-from aqmlab.running.watched import is_watched, together
+from aqmlab.running.monitoring import _merged, is_monitored
 
 PROGRAM = Path(_core.__file__).with_name("aqmlab-live")
 
@@ -65,7 +65,7 @@ class LiveRun:
         output: int = STDOUT,
     ) -> None:
         self._request: dict[str, Any] = {"spec": cell.resolved, "seed": cell.seed, "device": device}
-        if is_watched():
+        if is_monitored():
             self._request["watched"] = True
         if capture is not None:
             from_s, until_s, packets = capture
@@ -128,7 +128,7 @@ class LiveRun:
 
     def take(self, table: str) -> pa.RecordBatch:
         """Return the rows of a table that are new: where nobody watches they are there when the run has ended."""
-        return together(self._tables.pop(table, []))
+        return _merged(self._tables.pop(table, []))
 
     def take_capture(self) -> bytes:
         """Return the bytes of the capture since this was last asked: all of them at the end."""

@@ -23,7 +23,7 @@ _RTO, _SND_CWND = 8, 8 + 4 * 18
 """Where ``struct tcp_info`` has the timeout, in microseconds, and the window, in segments (``linux/tcp.h``)."""
 
 
-def machine() -> dict[str, Any]:
+def kernel_profile() -> dict[str, Any]:
     """Return the table of this machine: settings of its kernel, and what a new socket has.
 
     Raises
@@ -45,12 +45,12 @@ def table(read: Read, info: bytes) -> dict[str, Any]:
         "profile": BASE,
         # Of what receive buffers grow to.
         "receive_window": _number(read("tcp_rmem"), last=True),
-        "receive_window_tuning": _yes(read("tcp_moderate_rcvbuf")),
-        "window_scaling": _yes(read("tcp_window_scaling")),
-        "timestamps": _yes(read("tcp_timestamps")),
-        "sack": _yes(read("tcp_sack")),
-        "rack": _yes(read("tcp_recovery")),
-        "frto": _yes(read("tcp_frto")),
+        "receive_window_tuning": _is_enabled(read("tcp_moderate_rcvbuf")),
+        "window_scaling": _is_enabled(read("tcp_window_scaling")),
+        "timestamps": _is_enabled(read("tcp_timestamps")),
+        "sack": _is_enabled(read("tcp_sack")),
+        "rack": _is_enabled(read("tcp_recovery")),
+        "frto": _is_enabled(read("tcp_frto")),
         "initial_window": struct.unpack_from("=I", info, _SND_CWND)[0],
         "initial_rto": _seconds(initial_rto_s),
         "min_rto": _scaled(read("tcp_rto_min_us"), "us"),
@@ -58,9 +58,9 @@ def table(read: Read, info: bytes) -> dict[str, Any]:
         **_connecting(read, initial_rto_s),
         "syn_ack_retransmits": _number(read("tcp_synack_retries")),
         "data_retransmits": _number(read("tcp_retries2")),
-        "restart_after_idle": _yes(read("tcp_slow_start_after_idle")),
+        "restart_after_idle": _is_enabled(read("tcp_slow_start_after_idle")),
         "ecn": _ECN.get(read("tcp_ecn") or ""),
-        "ecn_fallback": _yes(read("tcp_ecn_fallback")),
+        "ecn_fallback": _is_enabled(read("tcp_ecn_fallback")),
         "congestion": read("tcp_congestion_control"),
     }
     return {name: value for name, value in told.items() if value is not None}
@@ -103,7 +103,7 @@ def _number(text: str | None, *, last: bool = False) -> int | None:
     return None if text is None else int(text.split()[-1 if last else 0])
 
 
-def _yes(text: str | None) -> bool | None:
+def _is_enabled(text: str | None) -> bool | None:
     return None if text is None else int(text) != 0
 
 

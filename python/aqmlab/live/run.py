@@ -10,18 +10,18 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from aqmlab._core import SpecError
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.live import validity
 from aqmlab.live.process import STDOUT, LiveRun
 from aqmlab.live.settings import DEFAULT, Settings
-from aqmlab.results.result import Result
-from aqmlab.running.arguments import check_experiment, check_out, check_seed
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.pcap import Pcap, tell_cut
+from aqmlab.running.pcap import Pcap, warn_truncated
 from aqmlab.running.progress import RunProgress, is_wanted
 from aqmlab.running.run import Watch, write_metadata, write_tables
-from aqmlab.running.store import Store
+from aqmlab.running.validation import check_experiment, check_out, check_seed
 from aqmlab.spec.experiment import Experiment
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 
 
 def run_live(
@@ -140,7 +140,7 @@ _TOO_LONG = 124
 def _run_cell(cell: Cell, store: Store, watch: Watch, settings: Settings, pcap: Pcap | None) -> Result:
     result = store.get(cell)
     # What cannot be relied on is worth another try.
-    if result is not None and pcap is None and validity.stays_valid(result.metadata["live"], settings):
+    if result is not None and pcap is None and validity.is_still_valid(result.metadata["live"], settings):
         return result
     return _make(cell, store, watch, settings, pcap)
 
@@ -172,7 +172,7 @@ def _make(
         if store.get(cell) is not None:
             store.remove(cell.key)
     if pcap is not None and cut_s is not None:
-        tell_cut(pcap, cell, cut_s)
+        warn_truncated(pcap, cell, cut_s)
     result = store.get(cell)
     assert result is not None, "a cell that ended well is in the store"
     return result

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from aqmlab.live.parity import Parity, SchemeParity
 from aqmlab.results import plot
-from aqmlab.show import canvas, console
+from aqmlab.ui import canvas, console
 
 
-def of_parity(parity: Parity) -> Table:
+def parity_table(parity: Parity) -> Table:
     """Return the measures of each scheme in both worlds."""
     table = console.sheet()
     table.add_column("scheme")

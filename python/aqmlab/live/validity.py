@@ -32,7 +32,7 @@ def verdict(measured: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     return {"valid": not reasons, "invalid_reasons": reasons, "bounds": bounds}
 
 
-def stays_valid(live: Mapping[str, Any], settings: Settings) -> bool:
+def is_still_valid(live: Mapping[str, Any], settings: Settings) -> bool:
     """Say whether a run that was valid when it was made is so by these bounds too.
 
     Parameters

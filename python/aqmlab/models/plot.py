@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 
-from aqmlab.show import canvas
+from aqmlab.ui import canvas
 
 
 def exceedance(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[str, pl.DataFrame]) -> Axes:

@@ -11,10 +11,10 @@ from aqmlab._core import SpecError
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.report.gathered import Gathered
 from aqmlab.results.cells import BASELINE, comparison_cells
-from aqmlab.results.result import Result
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
 from aqmlab.spec.variants.variant import JOINED
+from aqmlab.store.result import Result
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from aqmlab.report import explained, series
 from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Gathered
 from aqmlab.report.vega import Axis, VegaBuilder
-from aqmlab.results import over_time
+from aqmlab.results import timeseries
 from aqmlab.results.cells import BASELINE
-from aqmlab.spec.directions import place, told
+from aqmlab.spec.directions import label, place
 
 MEASURES = {
     "loss_percent": "loss, %",
@@ -183,7 +183,7 @@ def _parts(vega: VegaBuilder, times: Explained) -> Chart | None:
 def _over_time(gathered: Gathered, vega: VegaBuilder, field: str, title: str, axis: str, said: str) -> Chart | None:
     """Draw a variable of the queue from the first seed of each scheme, a view for each direction of each link."""
     kept = {bound: f"{field}_{bound}" for bound in ("low", "mean", "high")}
-    frames = {label: over_time.thinned(gathered.by_label[label][0]) for label in gathered.labels}
+    frames = {label: timeseries.downsample(gathered.by_label[label][0]) for label in gathered.labels}
     rows = vega.rows(
         {
             label: frame.select("link", "direction", "time_s", **kept).drop_nulls()
@@ -206,8 +206,8 @@ def _over_time(gathered: Gathered, vega: VegaBuilder, field: str, title: str, ax
     seeds = sorted({gathered.by_label[label][0].cell.seed for label in gathered.labels})
     said = (
         f"{said} Seed {' and '.join(map(str, seeds))}, after {cell.warmup_s:g} s of warm-up. Lines are means of"
-        f" {over_time.BINS} stretches of time, bands reach from the least to the most in each."
-        f" {told(cell.direction_names).capitalize()}"
+        f" {timeseries.BINS} stretches of time, bands reach from the least to the most in each."
+        f" {label(cell.direction_names).capitalize()}"
     ).rstrip()
     return Chart(field.replace("_ms", "").replace("_", "-"), title, said, rows, views)
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
+from aqmlab.cells.cell import Cell
 from aqmlab.explain import PARTS, by_band, explain
 from aqmlab.report.gathered import Gathered
 from aqmlab.results.table import Column, ComparisonTable, Row
-from aqmlab.running.cell import Cell
 from aqmlab.running.progress import SweepProgress, is_seen
 from aqmlab.running.run import Watch
-from aqmlab.running.sweep import each_cell
+from aqmlab.running.sweep import map_cells
 
 Explained = Mapping[str, pl.DataFrame]
 """By scheme what :func:`aqmlab.explain.by_band` says of each of its seeds, one below the other."""
@@ -42,9 +42,9 @@ def explained(gathered: Gathered) -> Explained:
     cells = [each.cell for each in gathered.valid]
     if is_seen():
         with SweepProgress(cells, kept=()) as watch:
-            found = each_cell(cells, run, watch=watch)
+            found = map_cells(cells, run, watch=watch)
     else:
-        found = each_cell(cells, run)
+        found = map_cells(cells, run)
     return {label: pl.concat(found[each.cell.key] for each in of) for label, of in gathered.by_label.items()}
 
 

@@ -12,17 +12,17 @@ from typing import Any
 import polars as pl
 
 from aqmlab._core import SpecError
-from aqmlab.results import together
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import cells_of
+from aqmlab.cells.differences import check_one_experiment, differences, differences_text, without_scheme
+from aqmlab.results import grouping
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.compare import Comparison
-from aqmlab.results.result import Result
-from aqmlab.results.stats import FEWEST
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import cells_of
-from aqmlab.running.files.location import Location
-from aqmlab.running.identity.differences import check_one_experiment, differences, said, without_scheme
-from aqmlab.running.store import Store
 from aqmlab.spec.experiment import Experiment
+from aqmlab.stats import FEWEST
+from aqmlab.storage.location import Location
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,11 @@ def gather(out: Location | str, choice: Choice) -> Gathered:
     keys = [key for key in named if key in rows["cell"]] if named else _newest(rows)
     results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
     if not named:
-        results.sort(key=lambda result: (_rank(result, choice.schemes), together.began_s(result)))
-    valid, invalid = together.parted(results)
+        results.sort(key=lambda result: (_rank(result, choice.schemes), grouping.started_at_s(result)))
+    valid, invalid = grouping.split_valid(results)
     if not valid:
         raise SpecError("CELL: of live runs that are not valid there is nothing to report; aqmlab ls --json says why")
-    by_scheme = together.by_scheme(valid)
+    by_scheme = grouping.by_scheme(valid)
     check_one_experiment(each.cell for each in by_scheme)
     return Gathered(by_scheme, invalid)
 
@@ -181,7 +181,9 @@ def _of(rows: pl.DataFrame, experiment: Experiment, out: Location | str) -> pl.D
     # The uncongested network is that of other links as well.
     if found.filter(pl.col("signal") != "none").is_empty():
         newest = json.loads(rows["spec"][-1]) if rows.height else cell.resolved
-        different = said(differences([json.loads(without_scheme(each)) for each in (cell.resolved, newest)]))
+        different = differences_text(
+            differences([json.loads(without_scheme(each)) for each in (cell.resolved, newest)])
+        )
         hint = f"; the newest cell differs in {different}" if different else ""
         raise SpecError(f"SPEC: no cell in {out} is of this experiment{hint}")
     return found

@@ -18,9 +18,9 @@ from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.vega import VegaBuilder
 from aqmlab.results import table
-from aqmlab.results.result import Result
-from aqmlab.show import target
 from aqmlab.spec.experiment import Experiment
+from aqmlab.store.result import Result
+from aqmlab.ui import output_files
 
 _OF_EACH = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
 _VEGA = ("vendored/vega.min.js", "vendored/vega-lite.min.js", "vendored/vega-embed.min.js")
@@ -88,15 +88,15 @@ def report(
     if any(name in studies.STUDIES for name in cells):
         if explain:
             raise SpecError("explain: cannot be with a study, whose cells are too many to be run once more")
-        target.check(file)
+        output_files.check(file)
         study.write(out, choice, file)
         return file
     gathered = gather(out, choice)
     # Before what may take hours.
-    target.check(file)
+    output_files.check(file)
     times = explained.explained(gathered) if explain else {}
     page = html(gathered, times)
-    with target.opened(file) as written:
+    with output_files.opened(file) as written:
         written.write(page.encode())
     return file
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from aqmlab import stats
+from aqmlab.cells.cell import Cell
 from aqmlab.report import series
 from aqmlab.report.gathered import Gathered
-from aqmlab.results import stats, together
+from aqmlab.results import grouping
 from aqmlab.results.cells import BASELINE
-from aqmlab.results.result import Result
-from aqmlab.results.stats import FEWEST, from_best
-from aqmlab.results.stats.intervals import Values
-from aqmlab.running.cell import Cell
 from aqmlab.spec import directions
+from aqmlab.stats import FEWEST, from_best
+from aqmlab.stats.intervals import Values
+from aqmlab.store.result import Result
 
 _MOST_NAMED = 6
 """Schemes in a sentence; of more, the tables tell."""
@@ -56,7 +57,7 @@ def answer(gathered: Gathered, names: Mapping[str, str]) -> list[str]:
 
 def notes(gathered: Gathered) -> list[str]:
     """Say what is to be known of the cells before anything is made of them."""
-    said = [*together.left_out(gathered.invalid), *gathered.comparison.notes]
+    said = [*grouping.invalid_note(gathered.invalid), *gathered.comparison.notes]
     seeds = {tuple(sorted(each.cell.seed for each in results)) for results in gathered.by_label.values()}
     if len(seeds) > 1:
         said.append("Schemes have different seeds; differences are of the seeds that all of them have.")

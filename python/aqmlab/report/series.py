@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from aqmlab import stats
 from aqmlab.report.gathered import Gathered
-from aqmlab.results import stats
-from aqmlab.results.result import Result, pooled_cdf
 from aqmlab.spec import directions
+from aqmlab.store.result import Result, pooled_cdf
 
 _PER_DECADE = 50
 """Points of a distribution kept between a time and ten times that."""

@@ -12,16 +12,16 @@ from typing import Any
 from aqmlab._core import SpecError
 from aqmlab.report import again, names, template
 from aqmlab.report.gathered import Choice
-from aqmlab.running.files.location import here, location
 from aqmlab.running.progress import ReportProgress, is_seen
-from aqmlab.show import markdown, target
-from aqmlab.show.messages import logger
 from aqmlab.spec import schemes
+from aqmlab.storage.location import is_local, location
 from aqmlab.studies import find
 from aqmlab.studies.kit import page
 from aqmlab.studies.kit.kept import kept
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import Tell, nobody
+from aqmlab.ui import markdown, output_files
+from aqmlab.ui.messages import logger
 
 
 def gather(out: Path | str, choice: Choice, tell: Tell = nobody) -> Report:
@@ -53,9 +53,9 @@ def write(out: Path | str, choice: Choice, file: Path) -> None:
     """
     with ReportProgress() if is_seen() or logger.handlers else nullcontext(nobody) as tell:
         report = gather(out, choice, tell)
-        notes = page.notes_in(here(location(out)) / "studies", report.study.name)
+        notes = page.notes_in(is_local(location(out)) / "studies", report.study.name)
         text = html(report, notes, tell)
-    with target.opened(file) as written:
+    with output_files.opened(file) as written:
         written.write(text.encode())
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from aqmlab.report import names
 from aqmlab.results.cells import BASELINE
-from aqmlab.show import canvas
+from aqmlab.ui import canvas
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 """The language of a spec, by its name: nothing is fetched from there."""

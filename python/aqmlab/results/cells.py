@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from aqmlab._core import SpecError
+from aqmlab.cells.calibration_model import Calibrations
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.disciplines.custom.law import Law
-from aqmlab.running.arguments import check_seeds
-from aqmlab.running.calibration.lines import Calibrations
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.show.counts import counted
+from aqmlab.running.validation import check_seeds
 from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
-from aqmlab.spec.variants import written
+from aqmlab.spec.variants import parsing
 from aqmlab.spec.variants.variant import JOINED, Variant
+from aqmlab.ui.counts import counted
 
 BASELINE = "uncongested"
 """The label of the cells on the uncongested network."""
@@ -34,8 +34,8 @@ def comparison_cells(
     The parameters are those of :func:`aqmlab.results.compare.compare`.
     """
     seeds = check_seeds(seeds)
-    written.check(experiment)
-    parsed = [written.parse(text, experiment) for text in dict.fromkeys(scheme_texts)]
+    parsing.check(experiment)
+    parsed = [parsing.parse(text, experiment) for text in dict.fromkeys(scheme_texts)]
     twice = [label for label, times in Counter(variant.label for variant in parsed).items() if times > 1]
     if twice:
         raise SpecError(f"schemes: must each have a name of their own, got {twice[0]} twice")

@@ -11,35 +11,30 @@ from typing import Any
 
 import polars as pl
 
+from aqmlab import stats
 from aqmlab._core import SpecError
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import Cell
+from aqmlab.cells.differences import check_one_experiment
 from aqmlab.disciplines.custom.law import Law
-from aqmlab.results import notebook, over_time, stats
+from aqmlab.metrics.numbers import Parts
+from aqmlab.results import notebook, timeseries
 from aqmlab.results.cells import BASELINE, comparison_cells
-from aqmlab.results.checks import Check, check, failures
 from aqmlab.results.measures import MeasuredRow, check_cells, measured, read_measures, slowdown
-from aqmlab.results.named import frame
-from aqmlab.results.named.numbers import Parts
 from aqmlab.results.notes import notes
-from aqmlab.results.result import Result, pooled_cdf
+from aqmlab.results.numbers import frame
+from aqmlab.results.sequential import StoppingRule, StopReason
 from aqmlab.results.table import SideBySide
-from aqmlab.results.until import Stop, Until
-from aqmlab.running.arguments import (
-    check_experiment,
-    check_out,
-    check_pcap,
-    check_schemes,
-    check_workers,
-)
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import Cell
-from aqmlab.running.identity.differences import check_one_experiment
-from aqmlab.running.pcap import Pcap, one_a_cell
+from aqmlab.running.checks import Check, check, failures
+from aqmlab.running.pcap import Pcap, capture_paths
 from aqmlab.running.progress import SweepProgress, is_wanted
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
-from aqmlab.show import console
+from aqmlab.running.validation import check_experiment, check_out, check_pcap, check_schemes, check_workers
 from aqmlab.spec import presets, testbeds
 from aqmlab.spec.experiment import Experiment
+from aqmlab.store.result import Result, pooled_cdf
+from aqmlab.store.store import Store
+from aqmlab.ui import console
 
 USUAL_SEEDS = (1, 2, 3)
 """Those of a comparison that is told no others."""
@@ -58,7 +53,7 @@ class Comparison:
     results: tuple[Result, ...]
     paired: bool = False
     """Whether each further scheme is compared with the first one seed by seed."""
-    stop: Stop | None = None
+    stop: StopReason | None = None
     """Where it stopped and why, where it went on until something was known."""
 
     def __post_init__(self) -> None:
@@ -113,7 +108,7 @@ class Comparison:
     def response_time_differences(self) -> dict[str, pl.DataFrame]:
         """Return how each further scheme's distribution of response times differs from the first's, with its band.
 
-        Frames are as :func:`aqmlab.results.stats.difference_band` gives them; none without pairs.
+        Frames are as :func:`aqmlab.stats.difference_band` gives them; none without pairs.
         """
         if not self.paired:
             return {}
@@ -156,7 +151,7 @@ class Comparison:
         dict
             By label frames of ``time_s``, and ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` of a stretch.
         """
-        rows = {label: over_time.thinned(of[0]) for label, of in self._by_label.items()}
+        rows = {label: timeseries.downsample(of[0]) for label, of in self._by_label.items()}
         return {label: frame.filter(link=link, direction=direction) for label, frame in rows.items()}
 
     def delay_and_throughput(self, *, direction: int) -> dict[str, pl.DataFrame]:
@@ -173,7 +168,7 @@ class Comparison:
             By label frames of ``delay_ms`` and ``throughput_mbps``, as :func:`aqmlab.plot.ellipse` draws them.
         """
         return {
-            label: pl.concat(over_time.slices(each, direction).select("delay_ms", "throughput_mbps") for each in of)
+            label: pl.concat(timeseries.slices(each, direction).select("delay_ms", "throughput_mbps") for each in of)
             for label, of in self._by_label.items()
         }
 
@@ -196,7 +191,7 @@ class Comparison:
         SpecError
             When there is no such number; the message lists those there are.
         """
-        rows = frame.of_means(self._by_label, [self.parts.find(measure, "measure")])
+        rows = frame.means_frame(self._by_label, [self.parts.find(measure, "measure")])
         return {label: rows.filter(scheme=label).select("mean", "low", "high") for label in self._by_label}
 
     def frame(self, *measures: str, sd: bool = False) -> pl.DataFrame:
@@ -229,10 +224,10 @@ class Comparison:
         >>> comparison.frame("p95", "delay p99").write_csv("delays.csv")  # doctest: +SKIP
         """
         numbers = [self.parts.find(each, "measure") for each in measures] or list(self.parts.numbers.values())
-        rows = frame.of_means(self._by_label, numbers)
+        rows = frame.means_frame(self._by_label, numbers)
         if self.paired:
             schemes = {label: of for label, of in self._by_label.items() if label != BASELINE}
-            differences = frame.of_differences(schemes, numbers, self.first, looks=self._looks)
+            differences = frame.differences_frame(schemes, numbers, self.first, looks=self._looks)
             rows = pl.concat([rows, differences])
         unused = [*(() if self.paired else ["less"]), *(() if sd else ["sd"])]
         return rows.drop(unused)
@@ -277,7 +272,7 @@ class Comparison:
 
     @cached_property
     def checks(self) -> list[Check]:
-        """Whether each cell's numbers fit together, see :func:`aqmlab.results.checks.check`."""
+        """Whether each cell's numbers fit together, see :func:`aqmlab.running.checks.check`."""
         return check(self.results)
 
     @property
@@ -382,10 +377,12 @@ def compare(
     def cells_of(seeds: Sequence[int]) -> list[Cell]:
         return comparison_cells(texts, experiment, seeds, calibrations, baseline=baseline, paired=paired)
 
-    goes_on = Until.read(until, budget, lambda: Parts.of_cells(cells_of(USUAL_SEEDS)), seeds=seeds, pcap=pcap)
+    stopping_rule = StoppingRule.read(
+        until, budget, lambda: Parts.of_cells(cells_of(USUAL_SEEDS)), seeds=seeds, pcap=pcap
+    )
 
     def run(cells: list[Cell]) -> list[Result]:
-        pcaps = one_a_cell(pcap, cells) if pcap is not None else {}
+        pcaps = capture_paths(pcap, cells) if pcap is not None else {}
         store = Store(out)
         if is_wanted(progress):
             kept = store.found(cells, missing_are_run=True)
@@ -393,7 +390,7 @@ def compare(
                 return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
         return sweep(cells, store, workers=workers, pcaps=pcaps)
 
-    if goes_on is None:
+    if stopping_rule is None:
         return Comparison(tuple(run(cells_of(USUAL_SEEDS if seeds is None else seeds))), paired=paired)
-    results, stop = goes_on.run(cells_of, run)
+    results, stop = stopping_rule.run(cells_of, run)
     return Comparison(tuple(results), paired=paired, stop=stop)

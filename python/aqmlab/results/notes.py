@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from statistics import fmean
 
-from aqmlab.results.measured import LIMITS, MEASURES, at, is_held_by_device
-from aqmlab.results.result import Result
+from aqmlab.metrics.metrics import LIMITS, MEASURES, is_held_by_device, lookup
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS, BETWEEN_LINKS
+from aqmlab.store.result import Result
 
 
 def notes(results: Sequence[Result]) -> list[str]:
@@ -78,7 +78,7 @@ def _limits(results: Sequence[Result]) -> str | None:
         for number, source in enumerate(same[0].summary["sources"]):
             for limit, key in _OF_HOSTS.items():
                 place = ("sources", number, "limited_by_percent", limit)
-                known = [share for result in same if (share := at(result.summary, place)) is not None]
+                known = [share for result in same if (share := lookup(result.summary, place)) is not None]
                 if known and fmean(known) > _SHARE_PERCENT:
                     limited.append(f"{source['name']} by {LIMITS[limit]} ({key}) {fmean(known):.0f} % under {label}")
     if not limited:

@@ -12,8 +12,8 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Ellipse as Outline
 
-from aqmlab.results.stats.ellipse import Ellipse
-from aqmlab.show import canvas
+from aqmlab.stats.ellipse import Ellipse
+from aqmlab.ui import canvas
 
 Styles = canvas.LineStyles | Mapping[str, Mapping[str, Any]]
 """How each scheme's lines are drawn, by its label."""
@@ -69,7 +69,7 @@ def response_time_difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styl
     axis
         Where to draw.
     bands
-        What :func:`aqmlab.results.stats.difference_band` gives, by label.
+        What :func:`aqmlab.stats.difference_band` gives, by label.
     styles
         Of their lines, by label.
     to
@@ -96,7 +96,7 @@ def bars(axis: Axes, intervals: Mapping[str, pl.DataFrame], styles: Styles, **ba
     axis
         Where to draw.
     intervals
-        What :func:`aqmlab.results.stats.interval` gives, by label.
+        What :func:`aqmlab.stats.interval` gives, by label.
     styles
         Of their lines, by label: the bars have their colours.
     **bar

@@ -11,13 +11,13 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.results.measured import LIMITS, at, is_held_by_device
-from aqmlab.results.named.traffic import USERS_NAME, traffic
-from aqmlab.results.stats import LEVEL
-from aqmlab.show import console
-from aqmlab.show.layout import Fitted
+from aqmlab.metrics.flows import USERS_NAME, all_traffic
+from aqmlab.metrics.metrics import LIMITS, is_held_by_device, lookup
 from aqmlab.spec import directions
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
+from aqmlab.stats import LEVEL
+from aqmlab.ui import console
+from aqmlab.ui.layout import Fitted
 
 Measurements = Mapping[str, Any]
 
@@ -71,7 +71,7 @@ class ComparisonTable:
     def filled(self) -> ComparisonTable:
         """Leave out the columns in which no row has anything."""
         kept = [
-            column for column in self.columns if any(at(row.measured, column.path) is not None for row in self.rows)
+            column for column in self.columns if any(lookup(row.measured, column.path) is not None for row in self.rows)
         ]
         return replace(self, columns=kept)
 
@@ -82,7 +82,7 @@ class ComparisonTable:
             yield [self._written(row, column, most) for column, most in zip(self.columns, largest, strict=True)]
 
     def _written(self, row: Row, column: Column, largest: float) -> tuple[str, str]:
-        value, half_width = at(row.measured, column.path), at(row.half_width, column.path)
+        value, half_width = lookup(row.measured, column.path), lookup(row.half_width, column.path)
         if value is None:
             return "-", ""
         form = f",.{column.places(_size(row, column.path), largest)}f"
@@ -141,7 +141,7 @@ def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]
             f"The two directions of the link agree to {_AGREE:.0%}: loss, marks, queue and delay are of both together,"
             " Mbit/s and utilisation the mean of both."
         )
-    elif told := directions.told(_names(schemes[0])):
+    elif told := directions.label(_names(schemes[0])):
         lines.append(f"Direction {told}")
     return [*lines, *notes]
 
@@ -193,7 +193,7 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_spli
         yield from part("Delay in the queue, ms, both directions", delays, _delays)
     whose = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
     yield from part(whose, _RESPONSES, _alone)
-    yield from part("Traffic", _TRAFFIC, traffic)
+    yield from part("Traffic", _TRAFFIC, all_traffic)
     yield from part("Connections limited by, % of the time", _LIMITS, _with_connections)
 
 
@@ -233,7 +233,7 @@ _LIMITS = [Column("", name.replace("_", " "), ("limited_by_percent", name)) for 
 def _with_connections(record: Measurements) -> Mapping[str, Any]:
     """Return the traffic that has connections; the web users where they are alone."""
     alone = {USERS_NAME: {"limited_by_percent": record["users_limited_by_percent"]}}
-    return {name: it for name, it in (traffic(record) or alone).items() if it.get("kind") != "datagrams"}
+    return {name: it for name, it in (all_traffic(record) or alone).items() if it.get("kind") != "datagrams"}
 
 
 def _table_of(
@@ -242,7 +242,7 @@ def _table_of(
     """Return a table without the rows of parts, such as the other direction of datagrams, that measured nothing."""
     every = (row for scheme in schemes for row in rows(scheme, views))
     kept = [
-        row for row in every if not row.what or any(at(row.measured, column.path) is not None for column in columns)
+        row for row in every if not row.what or any(lookup(row.measured, column.path) is not None for column in columns)
     ]
     return ComparisonTable(title, columns, kept)
 
@@ -275,7 +275,7 @@ def _delays(record: Measurements) -> Mapping[str, Any]:
     """Return the delay of all packets, of the classes that a queue treats apart, and of each kind of traffic."""
     views = {"all packets": record["queue_delay_ms"]}
     views |= {f"class {one['name']}": one["queue_delay_ms"] for one in record["classes"]}
-    views |= {name: one["queue_delay_ms"] for name, one in traffic(record).items()}
+    views |= {name: one["queue_delay_ms"] for name, one in all_traffic(record).items()}
     return views if len(views) > 1 else _alone(record["queue_delay_ms"])
 
 
@@ -296,7 +296,7 @@ def _pairs_of_delays(record: Measurements) -> Mapping[str, Mapping[str, Any]]:
     for name in (one["name"] for one in record["classes"]):
         classes = [(place, one) for place, it in links.items() for one in it["classes"]]
         pairs[f"class {name}"] = {place: one["queue_delay_ms"] for place, one in classes if one["name"] == name}
-    for name, one in traffic(record).items():
+    for name, one in all_traffic(record).items():
         pairs[name] = dict(zip(_names(record), one["queue_delay_ms_each_way"], strict=True))
     return pairs
 
@@ -318,7 +318,7 @@ def _agree(scheme: Measurements) -> bool:
         if len(pair) != 2:
             return False
         for column in columns:
-            low, high = sorted(at(it, column.path) or 0.0 for it in pair.values())
+            low, high = sorted(lookup(it, column.path) or 0.0 for it in pair.values())
             if high - low > max(_AGREE * high, _WRITTEN):
                 return False
     return True
@@ -335,13 +335,13 @@ def _less(high: Any, middle: Any) -> Any:
 
 def _size(row: Row, path: Sequence[str | int]) -> float:
     """Return what decides the digits of a number: it has no more than its interval is worth."""
-    return max(abs(at(of, path) or 0.0) for of in (row.measured, row.half_width))
+    return max(abs(lookup(of, path) or 0.0) for of in (row.measured, row.half_width))
 
 
 def _is_significant(row: Row, path: Sequence[str | int]) -> bool:
     if row.bounds is None:
         return False
-    low, high = (at(bound, path) for bound in row.bounds)
+    low, high = (lookup(bound, path) for bound in row.bounds)
     return low is not None and high is not None and (low > 0 or high < 0)
 
 

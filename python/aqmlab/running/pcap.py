@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aqmlab._core import SpecError
-from aqmlab.running.cell import Cell
-from aqmlab.show import target
+from aqmlab.cells.cell import Cell
+from aqmlab.ui import output_files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Pcap:
         """
         file = Path(self.file)
         try:
-            with target.opened(file) as out:
+            with output_files.opened(file) as out:
                 yield out
         except OSError as error:
             # The store's own files are named in errors of the store.
@@ -72,7 +72,7 @@ class Pcap:
             raise SpecError(f"pcap.file: must be a file that can be written, got {file} ({error.strerror})") from None
 
 
-def tell_cut(pcap: Pcap, cell: Cell, last_s: float) -> None:
+def warn_truncated(pcap: Pcap, cell: Cell, last_s: float) -> None:
     """Warn that the capture of a cell ends with a packet at ``last_s`` seconds, though more came."""
     from_s, until_s, packets = pcap.bounds(cell)
     logging.getLogger("aqmlab").warning(
@@ -82,7 +82,7 @@ def tell_cut(pcap: Pcap, cell: Cell, last_s: float) -> None:
     )
 
 
-def one_a_cell(pcap: Pcap, cells: Sequence[Cell]) -> Mapping[str, Pcap]:
+def capture_paths(pcap: Pcap, cells: Sequence[Cell]) -> Mapping[str, Pcap]:
     """Return a capture for each cell by its key: ``x.pcapng`` becomes ``x-pi-q_ref=24-seed1.pcapng``."""
     pcaps: dict[str, Pcap] = {}
     file = Path(pcap.file)

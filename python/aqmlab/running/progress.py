@@ -15,10 +15,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from aqmlab.running.cell import Cell, work
-from aqmlab.show import messages
-from aqmlab.show.messages import logger
-from aqmlab.show.terminal import Terminal
+from aqmlab.cells.cell import Cell, work
+from aqmlab.ui import messages
+from aqmlab.ui.messages import logger
+from aqmlab.ui.terminal import Terminal
 
 _BETWEEN_LINES_S = 60.0
 """At least so long between two lines that say how far a command is."""
@@ -54,14 +54,14 @@ class _Shown:
             TextColumn("{task.fields[state]}", justify="right", table_column=Column(no_wrap=True)),
             console=console,
             expand=True,
-            disable=not (console.is_terminal and messages.are_wanted()),
+            disable=not (console.is_terminal and messages.should_show()),
         )
         self._context = ExitStack()
 
     def __enter__(self) -> Self:
         if not logger.handlers:
             # From Python: whoever asked for progress hears of it.
-            self._context.enter_context(messages.heard())
+            self._context.enter_context(messages.level_of())
         self._context.enter_context(self._progress)
         return self
 
@@ -75,7 +75,7 @@ class _Shown:
     def _add_bar(self, name: str, **settings: Any) -> TaskID:
         return self._progress.add_task(escape(name), state="", **settings)
 
-    def _say_now_and_then(self, line: str) -> None:
+    def _log_periodically(self, line: str) -> None:
         """Say it where no bars are shown and nothing has been said for a while."""
         if self._progress.disable and time.monotonic() - self._line_at >= _BETWEEN_LINES_S:
             self._line_at = time.monotonic()
@@ -112,7 +112,7 @@ class SweepProgress(_Shown):
         if raised[0] is None:
             self._say_what()
         if self._names and len(self._done) + len(self._failed) == len(self._names):
-            logger.info(f"{len(self._done):,} run{self._and_failed} in {duration(self._elapsed_s)}")
+            logger.info(f"{len(self._done):,} run{self._failed_suffix} in {duration(self._elapsed_s)}")
         super().__exit__(*raised)
 
     def __call__(self, cell: Cell, now: float, end: float) -> None:
@@ -155,7 +155,7 @@ class SweepProgress(_Shown):
     def _show_all(self) -> None:
         how_far = self._how_far()
         self._progress.update(self._all, completed=self._worked, state=how_far)
-        self._say_now_and_then(how_far)
+        self._log_periodically(how_far)
 
     def _say_what(self) -> None:
         """Say once what there is to do, not before it is known that it can be done."""
@@ -166,12 +166,12 @@ class SweepProgress(_Shown):
     def _how_far(self) -> str:
         # What is left takes as long as it has taken so far, by work: seconds of a fast link take longer.
         left_s = self._elapsed_s * (self._to_work / self._worked - 1) if self._worked else 0.0
-        run = f"{len(self._done):,} of {len(self._names):,} run{self._and_failed}"
+        run = f"{len(self._done):,} of {len(self._names):,} run{self._failed_suffix}"
         speed = _speed(self._all_simulated_s, self._elapsed_s)
         return f"{run}, {speed}, {duration(self._elapsed_s)} elapsed, {duration(left_s)} left"
 
     @property
-    def _and_failed(self) -> str:
+    def _failed_suffix(self) -> str:
         return f", {len(self._failed):,} failed" if self._failed else ""
 
 
@@ -196,7 +196,7 @@ class RunProgress(_Shown):
         self._now = now
         state = f"{now:,.0f}/{end:,.0f} s  {_speed(now, self._elapsed_s)}"
         self._progress.update(self._bar, total=end, completed=now, state=state)
-        self._say_now_and_then(f"{self._name}: {state}")
+        self._log_periodically(f"{self._name}: {state}")
 
 
 class ReportProgress(_Shown):
@@ -210,7 +210,7 @@ class ReportProgress(_Shown):
         """Show the part's name."""
         self._progress.update(self._bar, state=escape(part))
         logger.debug(f"report: {part}")
-        self._say_now_and_then(f"report: {part}")
+        self._log_periodically(f"report: {part}")
 
 
 def names(cells: Iterable[Cell]) -> Mapping[str, str]:
@@ -222,7 +222,7 @@ def names(cells: Iterable[Cell]) -> Mapping[str, str]:
     for name, those in alike.items():
         paths = list(_differences([cell.resolved for cell in those]))[:_MOST_DIFFERENCES] if len(those) > 1 else []
         for cell in those:
-            said = [f"{'.'.join(path)}={_at(cell.resolved, path)}" for path in paths]
+            said = [f"{'.'.join(path)}={_value_at(cell.resolved, path)}" for path in paths]
             named[cell.key] = f"{name} ({', '.join(said)})" if said else name
     return named
 
@@ -236,7 +236,7 @@ def _differences(tables: Sequence[Any], above: tuple[str, ...] = ()) -> Iterator
         yield above
 
 
-def _at(table: Any, path: Sequence[str]) -> str:
+def _value_at(table: Any, path: Sequence[str]) -> str:
     for key in path:
         table = table.get(key) if isinstance(table, Mapping) else None
     return textwrap.shorten(json.dumps(table), _LONGEST_VALUE, placeholder="...")

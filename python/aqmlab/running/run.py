@@ -19,22 +19,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aqmlab._core import RecordBatch, Simulation, engine_version, results_number
-from aqmlab.disciplines.custom import laws
-from aqmlab.results import checks
-from aqmlab.results.result import Result
-from aqmlab.running import summary
-from aqmlab.running.arguments import check_experiment, check_out, check_pcap, check_seed
-from aqmlab.running.calibration.lines import known
-from aqmlab.running.cell import Cell, cells_of
-from aqmlab.running.files.errors import StoreError
-from aqmlab.running.identity import columns
-from aqmlab.running.integrity import seal, writing
+from aqmlab.cells import columns
+from aqmlab.cells.calibration_model import known
+from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.disciplines.custom import registry
+from aqmlab.metrics import summary
+from aqmlab.running import checks
 from aqmlab.running.machine.memory import MEMORY, need_of
-from aqmlab.running.pcap import Pcap, tell_cut
+from aqmlab.running.monitoring import RunningSimulation, with_monitoring
+from aqmlab.running.pcap import Pcap, warn_truncated
 from aqmlab.running.progress import RunProgress, is_wanted
-from aqmlab.running.store import Store
-from aqmlab.running.watched import Laboratory, watched
+from aqmlab.running.validation import check_experiment, check_out, check_pcap, check_seed
 from aqmlab.spec.experiment import Experiment
+from aqmlab.storage.errors import StoreError
+from aqmlab.storage.integrity import finalize, writing
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 
 Watch = Callable[[float, float], None]
 """Told the simulated time and its end, in seconds, after each step; what it raises ends the run."""
@@ -110,7 +110,7 @@ def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, 
         with pcap.create() as file, store.create(cell) as directory:
             cut_s = _simulate(cell, directory, watch, _Capture(bounds, file))
         if cut_s is not None:
-            tell_cut(pcap, cell, cut_s)
+            warn_truncated(pcap, cell, cut_s)
     elif result is None:
         with store.create(cell) as directory:
             _simulate(cell, directory, watch)
@@ -131,7 +131,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     """Run a cell into a directory; return when its capture ends, if there was no room for all packets."""
     wall, cpu = time.perf_counter(), time.thread_time()
     bounds = capture and capture.bounds
-    simulation = Simulation(cell.spec, cell.seed, laws.makers(cell.resolved), bounds)
+    simulation = Simulation(cell.spec, cell.seed, registry.makers(cell.resolved), bounds)
 
     def look(now: float, end: float) -> None:
         if capture is not None:
@@ -141,14 +141,14 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     write_tables(cell, directory, simulation, look)
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     costs = {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu}
-    kept = checks.of_one(cell, json.loads(simulation.summary()), Result(cell, directory).link)
+    kept = checks.cell_checks(cell, json.loads(simulation.summary()), Result(cell, directory).link)
     write_metadata(cell, directory, {**costs, "checks": kept})
     return simulation.capture_cut_s
 
 
-def write_tables(cell: Cell, directory: Path, laboratory: Laboratory, watch: Watch) -> None:
+def write_tables(cell: Cell, directory: Path, laboratory: RunningSimulation, watch: Watch) -> None:
     """Run a cell to its end, and write its tables."""
-    laboratory = watched(cell, laboratory)
+    laboratory = with_monitoring(cell, laboratory)
     asked_for = cell.resolved["record"]
     streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
     parts = 10 if need_of(cell).at_most > _LARGE else 1
@@ -171,7 +171,7 @@ def write_metadata(cell: Cell, directory: Path, said: Mapping[str, Any]) -> None
     metadata = {"seed": cell.seed, **said, **_provenance()}
     with writing(directory):
         (directory / "spec.json").write_text(cell.spec.json + "\n")
-        seal(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})
+        finalize(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})
 
 
 class _Tables:
@@ -182,7 +182,7 @@ class _Tables:
 
     def __init__(self, directory: Path, cell: Cell) -> None:
         self._directory = directory
-        self._is_custom = laws.is_custom(cell.scheme)
+        self._is_custom = registry.is_custom(cell.scheme)
         self._writers: dict[str, pq.ParquetWriter] = {}
         self.identity = summary.as_row(json.dumps(cell.row), columns.SCHEMA)
         self._kept_as = {"aqmlab": json.dumps(cell.identity)}

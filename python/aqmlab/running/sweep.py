@@ -14,16 +14,16 @@ from traceback import clear_frames
 from types import CodeType, FrameType, MappingProxyType
 from typing import TypeVar
 
+from aqmlab.cells.cell import Cell
 from aqmlab.disciplines.custom import errors
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
-from aqmlab.running.files.errors import StoreError
-from aqmlab.running.machine.cpus import usable
+from aqmlab.running.machine.cpus import available_cpus
 from aqmlab.running.machine.memory import MEMORY, OutOfMemory, release
 from aqmlab.running.pcap import Pcap
 from aqmlab.running.run import Watch as RunWatch
 from aqmlab.running.run import run_cell
-from aqmlab.running.store import Store
+from aqmlab.storage.errors import StoreError
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 
 Watch = Callable[[Cell, float, float], None]
 """Told a cell, its simulated time and the end of that, in seconds; called from several threads."""
@@ -37,7 +37,7 @@ Given = TypeVar("Given")
 _PATIENCE_S = 0.5
 """A call of a law that takes longer than this after its cell is to end is ended."""
 
-ENDS_ALL = (KeyboardInterrupt, StoreError)
+FATAL = (KeyboardInterrupt, StoreError)
 """What is no cell's fault: a full disk ends a sweep, whoever runs its cells."""
 
 
@@ -45,7 +45,7 @@ class _Stopped(errors.Ended):
     """The sweep is over before this cell is."""
 
 
-class Overdue(errors.Ended):
+class CellTimeout(errors.Ended):
     """A cell took longer than it may."""
 
 
@@ -89,10 +89,10 @@ def run_missing(
     def run(cell: Cell, look: RunWatch) -> Result:
         return run_cell(cell, store, look, pcap=pcaps.get(cell.key))
 
-    return each_cell(cells, run, workers=workers, watch=watch, failed=failed, limit_s=limit_s)
+    return map_cells(cells, run, workers=workers, watch=watch, failed=failed, limit_s=limit_s)
 
 
-def each_cell(
+def map_cells(
     cells: Sequence[Cell],
     run: Callable[[Cell, RunWatch], Given],
     *,
@@ -145,7 +145,7 @@ def each_cell(
                     check_stop()
                     check_memory(now)
                     if limit_s is not None and time.monotonic() - started > limit_s:
-                        raise Overdue(f"took longer than {limit_s:g} s")
+                        raise CellTimeout(f"took longer than {limit_s:g} s")
 
                 return run(cell, look)
         except OutOfMemory as error:
@@ -158,7 +158,7 @@ def each_cell(
 
     results: dict[str, Given] = {}
     distinct = {cell.key: cell for cell in reversed(cells)}
-    with ThreadPoolExecutor(workers or usable()) as pool:
+    with ThreadPoolExecutor(workers or available_cpus()) as pool:
         pending: dict[Future[Given], Cell] = {}
         # Each is told of once: to wait for any of ten thousand looks at all of them, ten thousand times.
         ended: SimpleQueue[Future[Given]] = SimpleQueue()
@@ -174,12 +174,12 @@ def each_cell(
                     cell, error = pending.pop(future), future.exception()
                     if error is None:
                         results[cell.key] = future.result()
-                    elif failed is None or isinstance(error, ENDS_ALL):
+                    elif failed is None or isinstance(error, FATAL):
                         raise error
                     else:
                         failed(cell, error)
                 if limit_s is not None:
-                    _end_overdue(begun, limit_s)
+                    _cancel_timed_out(begun, limit_s)
         except BaseException as error:
             # An error in one cell or an interrupt, be it while they start, ends all: each hears of it at its next step.
             stop.set()
@@ -190,12 +190,12 @@ def each_cell(
     return results
 
 
-def _end_overdue(begun: Mapping[int, float], limit_s: float) -> None:
+def _cancel_timed_out(begun: Mapping[int, float], limit_s: float) -> None:
     """End the calls of laws that keep a cell from hearing that its time is over."""
     for thread, started in list(begun.items()):
         call = errors.call_under_way(thread)
         if call is not None and time.monotonic() - started > limit_s + _PATIENCE_S:
-            _interrupt(thread, Overdue)
+            _interrupt(thread, CellTimeout)
 
 
 def _end_calls(pending: set[Future[Given]], at_work: Collection[int]) -> list[str]:

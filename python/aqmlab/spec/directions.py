@@ -71,6 +71,6 @@ def by_place(parts: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]
     return {place(it["link"], it["name"], in_chain=in_chain): it for it in parts}
 
 
-def told(of: Names) -> str:
+def label(of: Names) -> str:
     """Say which direction is which, where sides have no names; else nothing, since their names say it."""
     return f"{of[0]} carries what side 0 sends, {of[1]} what side 1 sends." if of == UNNAMED else ""

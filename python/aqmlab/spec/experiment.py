@@ -26,12 +26,12 @@ from pydantic import (
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines import catalogue
-from aqmlab.disciplines.custom import laws
-from aqmlab.spec import bounded, schema, testbeds
+from aqmlab.disciplines.custom import registry
+from aqmlab.spec import bounded_input, schema, testbeds
 from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
-from aqmlab.spec.changes import apply
-from aqmlab.spec.part import DECLARED, SpecPart
+from aqmlab.spec.model_base import DECLARED, SpecPart
+from aqmlab.spec.overrides import apply
 from aqmlab.spec.quantities import BitRate, Bytes, Duration
 
 DelayAt = Literal["browser", "server", "split"]
@@ -94,8 +94,8 @@ class QueueSpec(SpecPart, table="Queue"):
         if not isinstance(table, Mapping) or len(table) != 1:
             raise ValueError("write a table of exactly one queue discipline, such as [queue.pi]")
         ((name, parameters),) = table.items()
-        name = laws.hand_over(name) if isinstance(name, type) else name
-        known = laws.discipline(name)
+        name = registry.register(name) if isinstance(name, type) else name
+        known = registry.discipline(name)
         if not isinstance(parameters, Mapping):
             raise ValueError(f"write a table of parameters, such as [queue.{name}]")
         catalogue.check_parameters(known, parameters)
@@ -105,11 +105,11 @@ class QueueSpec(SpecPart, table="Queue"):
     def _to_table(self) -> dict[str, dict[str, Any]]:
         return {self.discipline: self.parameters}
 
-    def in_full(self) -> QueueSpec:
+    def with_defaults(self) -> QueueSpec:
         """Fill in the defaults of a custom law and the hash of its source; for others the engine does it."""
-        if not laws.is_custom(self.discipline):
+        if not registry.is_custom(self.discipline):
             return self
-        parameters = laws.find(self.discipline).in_full(self.parameters)
+        parameters = registry.find(self.discipline).with_defaults(self.parameters)
         return QueueSpec.model_construct(discipline=self.discipline, parameters=parameters)
 
 
@@ -238,7 +238,7 @@ class Experiment(SpecPart):
         :data:`aqmlab.spec.testbeds.PAPERS`.
         """
         file = None if path is None else Path(path)
-        tables: dict[str, Any] = {"testbed": testbeds.PAPERS} if file is None else bounded.read(file)
+        tables: dict[str, Any] = {"testbed": testbeds.PAPERS} if file is None else bounded_input.read(file)
         for change in changes:
             apply(tables, change)
         if file is not None and not tables:
@@ -264,15 +264,15 @@ class Experiment(SpecPart):
         both = self.queue, self.queue_back or self.queue
         return tuple(_own_queues(link, both) for link in self.chain or (ChainLink(),))
 
-    def in_full(self) -> Self:
+    def with_defaults(self) -> Self:
         """Fill in the defaults of custom laws and the hashes of their sources; for others the engine does it."""
-        back = self.queue_back and self.queue_back.in_full()
-        return self.model_copy(update={"queue": self.queue.in_full(), "queue_back": back})
+        back = self.queue_back and self.queue_back.with_defaults()
+        return self.model_copy(update={"queue": self.queue.with_defaults(), "queue_back": back})
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
         """Return what may be written, as JSON Schema: the engine's, with the keys that are Python's."""
-        whole = copy.deepcopy(dict(schema.written()))
+        whole = copy.deepcopy(dict(schema.has()))
         definitions = whole["$defs"]
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
         sources_of.add_keys(definitions)

@@ -37,9 +37,9 @@ def uncongested(experiment: Experiment) -> Experiment:
 
     A load of the experiment still means percent of *its* link; give the users' number to compare like with like.
     """
-    link = experiment.link.model_copy(update=_raised(experiment.link))
+    link = experiment.link.model_copy(update=_scaled_hosts(experiment.link))
     chain = experiment.chain and tuple(
-        each.model_copy(update={**_raised(each), "queue": None, "queue_back": None}) for each in experiment.chain
+        each.model_copy(update={**_scaled_hosts(each), "queue": None, "queue_back": None}) for each in experiment.chain
     )
     links: list[Link | ChainLink] = [link, *(chain or ())]
     fastest = max(rate_bps(rate) for each in links for rate in (each.rate, each.rate_back) if rate is not None)
@@ -58,8 +58,8 @@ def _interfaces(experiment: Experiment) -> tuple[Hosts, tuple[dict[str, Any], ..
     hosts = experiment.hosts.model_copy(update={"rate": resolved["hosts"]["rate"]})
     sources = zip(experiment.sources, resolved.get("sources", ()), strict=True)
     return hosts, tuple(
-        {kind: {**table, "interface": in_full[kind]["interface"]} for kind, table in source.items()}
-        for source, in_full in sources
+        {kind: {**table, "interface": with_defaults[kind]["interface"]} for kind, table in source.items()}
+        for source, with_defaults in sources
     )
 
 
@@ -76,7 +76,7 @@ def greedy(sources: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _raised(link: Link | ChainLink) -> dict[str, Any]:
+def _scaled_hosts(link: Link | ChainLink) -> dict[str, Any]:
     """Return what differs of a link; one of a chain that leaves its rate to the experiment's goes on doing so."""
     changes = link.rate_changes and tuple(
         change.model_copy(update={"rate": _raised_rate(change.rate)}) for change in link.rate_changes

@@ -16,7 +16,7 @@ WHOLE = "Experiment"
 
 
 @cache
-def written() -> Schema:
+def has() -> Schema:
     """Return the engine's JSON Schema of a spec."""
     schema: Schema = json.loads(schemas())["spec"]
     return schema
@@ -24,13 +24,13 @@ def written() -> Schema:
 
 def part(name: str) -> Schema:
     """Return a part of it by its name, such as ``Link``."""
-    found: Schema = written() if name == WHOLE else written()["$defs"][name]
+    found: Schema = has() if name == WHOLE else has()["$defs"][name]
     return found
 
 
 def key(path: str) -> Schema:
     """Return what is said of the key at a path, such as ``protocol.warmup``."""
-    at = written()
+    at = has()
     for name in path.split("."):
         table = part(name_of(at)) if "$ref" in at else at
         at = table["properties"][name]
@@ -54,7 +54,7 @@ def default(path: str) -> str:
     return str(key(path)["default"])
 
 
-def about(path: str) -> str:
+def meaning(path: str) -> str:
     """Return what the key at a path means."""
     return str(key(path)["description"])
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines import catalogue
-from aqmlab.disciplines.custom import laws
+from aqmlab.disciplines.custom import registry
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.spec.experiment import EcnForm, Experiment, QueueSpec, ecn_form
 
@@ -67,18 +67,18 @@ def parse(scheme: str | type[Law]) -> Scheme:
     {'min_th': 12, 'max_th': 36, 'w_q': 0.0001220703125}
     """
     try:
-        text = laws.hand_over(scheme) if isinstance(scheme, type) else scheme
+        text = registry.register(scheme) if isinstance(scheme, type) else scheme
     except ValueError as error:
         raise SpecError(str(error)) from None
     name, colon, rest = partition(text)
     try:
-        discipline = laws.discipline(name)
+        discipline = registry.discipline(name)
         given = _assignments(rest) if colon else {}
         ecn = _ecn(given.pop("ecn")) if "ecn" in given else None
         catalogue.check_parameters(discipline, given)
     except ValueError as error:
         # What is wrong with a law begins with its name.
-        what = str(error).removeprefix(name).lstrip(": ") if laws.is_custom(name) else str(error)
+        what = str(error).removeprefix(name).lstrip(": ") if registry.is_custom(name) else str(error)
         raise SpecError(f"{text}: {what}") from None
     return Scheme(label=text, queue=QueueSpec.model_validate({name: given}), ecn=ecn)
 
@@ -114,11 +114,11 @@ def _by_links(experiment: Experiment, common: str, queue: QueueSpec, *, ecn: boo
 
 def partition(text: str) -> tuple[str, str, str]:
     """Part the discipline's name from its parameters."""
-    found = re.match(rf"({laws.NAME})(:|$)", text)
+    found = re.match(rf"({registry.NAME})(:|$)", text)
     if found is None:
         return text.partition(":")
     name = found[1]
-    if name.partition(":")[0] in catalogue.disciplines() and not laws.exists(name):
+    if name.partition(":")[0] in catalogue.disciplines() and not registry.exists(name):
         # A parameter without its value.
         return text.partition(":")
     return name, found[2], text[found.end() :]
@@ -132,7 +132,7 @@ def _ecn(value: object) -> bool | EcnForm:
 
 
 def _assignment(key: str, value: object) -> str:
-    return key if key == catalogue.NOECN and value is True else f"{key}={written(value)}"
+    return key if key == catalogue.NOECN and value is True else f"{key}={text_of(value)}"
 
 
 def _assignments(text: str) -> dict[str, Any]:
@@ -165,6 +165,6 @@ def _value(text: str) -> bool | int | float | str:
     return text
 
 
-def written(value: object) -> str:
+def text_of(value: object) -> str:
     """Write the value of a parameter as it is typed."""
     return str(value).lower() if isinstance(value, bool) else str(value)

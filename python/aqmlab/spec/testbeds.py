@@ -16,7 +16,7 @@ PAPERS = "unc-2003"
 """The testbed of what runs without a spec: that of Le, Aikat, Jeffay and Smith (SIGCOMM 2003)."""
 
 
-def of_papers(path: str) -> Any:
+def papers_testbed(path: str) -> Any:
     """Return what :data:`PAPERS` has at a path, such as ``protocol.warmup``."""
     table, _, key = path.partition(".")
     return named(PAPERS).tables[table][key]

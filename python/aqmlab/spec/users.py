@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab._core import Resolved, SpecError
-from aqmlab.spec import bounded, schema
+from aqmlab.spec import bounded_input, schema
 
 Table = str | dict[str, Any]
 """A table that ships, by its name, or one of the user's own, in full."""
@@ -126,7 +126,7 @@ def _is_file(value: object) -> bool:
 
 def _read(file: Path, place: str) -> dict[str, Any]:
     try:
-        table = bounded.read(file)
+        table = bounded_input.read(file)
     except SpecError as error:
         raise SpecError(f"{place}: {error}") from None
     if not isinstance(table, dict):

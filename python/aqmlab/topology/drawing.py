@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.show.console import columns, sheet
-from aqmlab.show.layout import Fitted
-from aqmlab.show.terminal import Terminal
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
 from aqmlab.topology.network import LinkView, SenderView, Topology, rows
+from aqmlab.ui.console import columns, sheet
+from aqmlab.ui.layout import Fitted
+from aqmlab.ui.terminal import Terminal
 
 _ROUTER = 5
 """How wide a router is drawn."""

@@ -181,7 +181,7 @@ def _source(source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str, i
     return SenderView(
         name=it.get("name") or kind,
         kind=kind.replace("_", " "),
-        what=", ".join(_said(key, value) for key, value in known.items()),
+        what=", ".join(_text(key, value) for key, value in known.items()),
         path=_path(it, whole),
         direction=_direction(kind, it),
         rtt=rtt + _DELAY_AT[it.get("delay_at", "browser")],
@@ -204,7 +204,7 @@ def _direction(kind: str, it: Mapping[str, Any]) -> int | None:
     return int(it["side"] if sends else 1 - it["side"])
 
 
-def _said(key: str, value: Any) -> str:
+def _text(key: str, value: Any) -> str:
     if key == "rate_per_second":
         rates = [rate for rate in (value if isinstance(value, list) else [value]) if rate > 0]
         return f"{' and '.join(map(_words, rates))} a second"

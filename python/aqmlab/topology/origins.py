@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aqmlab.disciplines.custom import laws
+from aqmlab.disciplines.custom import registry
 from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 
@@ -111,11 +111,11 @@ class _Origins:
 
     def _of_queue(self, path: str) -> str:
         place, discipline, *names = path.split(".", 2)
-        if not names or laws.is_custom(discipline):
+        if not names or registry.is_custom(discipline):
             return DEFAULT
         if f"queue.{discipline}.{names[0]}" in self.written:
             return f"queue.{discipline}.{names[0]}"
-        known = {parameter.name: parameter for parameter in laws.discipline(discipline).parameters}
+        known = {parameter.name: parameter for parameter in registry.discipline(discipline).parameters}
         parameter = known.get(names[0].partition("[")[0])
         if parameter is None or "default" in parameter.schema:
             return DEFAULT if place == "queue" else "queue"

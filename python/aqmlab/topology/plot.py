@@ -10,8 +10,8 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from aqmlab.show import canvas
 from aqmlab.topology.network import SenderView, Topology, rows
+from aqmlab.ui import canvas
 
 _BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = canvas.PALETTE
 _COLOURS = {"web users": _BLUE, "transfers": _SKY, "bulk": _ORANGE, "datagrams": _PURPLE, "on off": _YELLOW}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from aqmlab.show import console
 from aqmlab.topology.origins import Unwritten
+from aqmlab.ui import console
 
 
-def of_unwritten(values: Sequence[Unwritten]) -> Table:
+def defaults_table(values: Sequence[Unwritten]) -> Table:
     """Show values that a spec does not write, and where each is from."""
     table = console.sheet()
     table.add_column("not in the spec")

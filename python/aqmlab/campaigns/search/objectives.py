@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab._core import SpecError
-from aqmlab.results.named.numbers import Number, Parts
+from aqmlab.metrics.numbers import Number, Parts
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from aqmlab.show.canvas import PALETTE
+from aqmlab.ui.canvas import PALETTE
 
 if TYPE_CHECKING:
     from aqmlab.campaigns.search.sensitivity import Sensitivity
-    from aqmlab.campaigns.search.tuning import Tuned
+    from aqmlab.campaigns.search.tuning import TuningResult
 
 
-def search(figure: Figure, tuned: Tuned) -> None:
+def search(figure: Figure, tuned: TuningResult) -> None:
     """Draw a slice for each parameter and objective; with two objectives their front beside them."""
     objectives = tuned.objectives
     has_front = len(objectives) == 2
@@ -42,14 +42,14 @@ def search(figure: Figure, tuned: Tuned) -> None:
             axis.set_axis_off()
 
 
-def _points(axis: Axes, tuned: Tuned, best: set[str], *, x: Sequence[float], y: Sequence[float]) -> None:
+def _points(axis: Axes, tuned: TuningResult, best: set[str], *, x: Sequence[float], y: Sequence[float]) -> None:
     axis.scatter(x, y, s=14, color="0.6", linewidths=0, zorder=2)
     chosen = [place for place, each in enumerate(tuned.tried) if each.scheme in best]
     x_best, y_best = ([values[place] for place in chosen] for values in (x, y))
     axis.scatter(x_best, y_best, s=34, color="tab:red", marker="D", zorder=3)
 
 
-def _front(axis: Axes, tuned: Tuned, best: set[str]) -> None:
+def _front(axis: Axes, tuned: TuningResult, best: set[str]) -> None:
     one, other = tuned.objectives
     _points(axis, tuned, best, x=[each.means[0] for each in tuned.tried], y=[each.means[1] for each in tuned.tried])
     front = sorted(tuned.front, key=lambda each: each.means[0])

@@ -22,14 +22,14 @@ from rich.table import Table
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.search import table
+from aqmlab.campaigns.search.evaluate import Trial
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
-from aqmlab.campaigns.search.trial import Trial
-from aqmlab.results.named.numbers import Parts
-from aqmlab.running.arguments import check_seeds
-from aqmlab.show import console
-from aqmlab.show.messages import logger
+from aqmlab.metrics.numbers import Parts
+from aqmlab.running.validation import check_seeds
 from aqmlab.spec.experiment import Experiment
+from aqmlab.ui import console
+from aqmlab.ui.messages import logger
 
 Method = Literal["morris", "sobol"]
 
@@ -71,7 +71,7 @@ class Sensitivity:
         """The indices of each parameter, by measure."""
         ranges = ", ".join(f"{name} {span}" for name, span in self.space.items())
         title = f"{self.scheme} over {ranges}: {self.runs} settings"
-        return table.of_indices(title, self.indices, have_units=self.method == "morris")
+        return table.indices_table(title, self.indices, have_units=self.method == "morris")
 
     def __repr__(self) -> str:
         return console.plain(self.sheet)

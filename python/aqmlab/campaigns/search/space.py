@@ -14,7 +14,7 @@ from itertools import chain
 from aqmlab._core import SpecError
 from aqmlab.campaigns.axes import Span, Value
 from aqmlab.disciplines.catalogue import Discipline, Parameter, nearest
-from aqmlab.disciplines.custom import laws
+from aqmlab.disciplines.custom import registry
 from aqmlab.spec import schemes
 
 _NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)"
@@ -36,7 +36,7 @@ def read(scheme: str, text: str) -> Space:
         When the discipline has no such parameter, or it cannot be varied so.
     """
     name = schemes.parse(scheme).queue.discipline
-    discipline = laws.discipline(name)
+    discipline = registry.discipline(name)
     space: dict[str, Span] = {}
     for part in text.split(","):
         parameter, equals, span = (each.strip() for each in part.partition("="))
@@ -54,14 +54,14 @@ def scheme_at(scheme: str, space: Space, point: Sequence[float]) -> str:
     kept = {name: value for name, value in given.queue.parameters.items() if name not in values}
     if given.ecn is not None:
         kept["ecn"] = given.ecn
-    assignments = (f"{name}={schemes.written(value)}" for name, value in chain(values.items(), kept.items()))
+    assignments = (f"{name}={schemes.text_of(value)}" for name, value in chain(values.items(), kept.items()))
     return f"{given.queue.discipline}:{','.join(assignments)}"
 
 
 def default_in(scheme: str, space: Space) -> list[float] | None:
     """Return where the scheme itself stands in the space; ``None`` where it is outside."""
     given = schemes.parse(scheme).queue
-    declared = {each.name: each.default for each in laws.discipline(given.discipline).parameters}
+    declared = {each.name: each.default for each in registry.discipline(given.discipline).parameters}
     point = []
     for name, span in space.items():
         found = re.match(_NUMBER, str(given.parameters.get(name, declared[name])))
@@ -89,7 +89,7 @@ def _span(parameter: Parameter, text: str) -> Span:
     low, unit_low, high, unit = found.groups()
     if unit_low not in ("", unit):
         raise SpecError(f"over: {parameter.name}: both ends have one unit, got {text!r}")
-    return _made(parameter, float(low), float(high), unit)
+    return _scheme_from(parameter, float(low), float(high), unit)
 
 
 def _around_default(parameter: Parameter) -> Span:
@@ -103,10 +103,10 @@ def _around_default(parameter: Parameter) -> Span:
         limit = parameter.schema.get(bound)
         if isinstance(limit, (int, float)):
             low, high = (max(low, limit), high) if bound == "minimum" else (low, min(high, limit))
-    return _made(parameter, low, high, found[2])
+    return _scheme_from(parameter, low, high, found[2])
 
 
-def _made(parameter: Parameter, low: float, high: float, unit: str) -> Span:
+def _scheme_from(parameter: Parameter, low: float, high: float, unit: str) -> Span:
     if math.isinf(low) or math.isinf(high):
         raise SpecError(f"over: {parameter.name}: both ends are finite, got {low:g}..{high:g}")
     if not low < high:

@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from aqmlab.campaigns.search.objectives import Objective
-from aqmlab.show import console
+from aqmlab.ui import console
 
 Difference = tuple[float, tuple[float, float, float]]
 """From the scheme as given, in one objective: where a setting was found, and on fresh seeds with its 95 % interval."""
 
 
-def of_differences(
+def differences_table(
     title: str, objectives: Sequence[Objective], settings: Iterable[tuple[str, Sequence[Difference]]]
 ) -> Table:
     """Show by how much settings differ from the scheme as given, in each objective."""
@@ -35,7 +35,7 @@ def of_differences(
     return table
 
 
-def of_indices(title: str, indices: pl.DataFrame, *, have_units: bool) -> Table:
+def indices_table(title: str, indices: pl.DataFrame, *, have_units: bool) -> Table:
     """Show the indices of each parameter, by measure; some have the measure's unit."""
     table = console.sheet(collapse_padding=True, title=title, title_justify="left")
     table.add_column("measure")

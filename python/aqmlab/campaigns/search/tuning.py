@@ -20,26 +20,26 @@ from rich.table import Table
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.search import space, table
+from aqmlab.campaigns.search.evaluate import Trial, Values
 from aqmlab.campaigns.search.objectives import Objective, objectives
 from aqmlab.campaigns.search.space import Space
-from aqmlab.campaigns.search.trial import Trial, Values
-from aqmlab.results.named.numbers import Parts
-from aqmlab.results.stats import Difference, mean_interval
-from aqmlab.running.arguments import check_seeds
-from aqmlab.show import console
-from aqmlab.show.messages import logger
+from aqmlab.metrics.numbers import Parts
+from aqmlab.running.validation import check_seeds
 from aqmlab.spec.experiment import Experiment
+from aqmlab.stats import Difference, mean_interval
+from aqmlab.ui import console
+from aqmlab.ui.messages import logger
 
-_AT_ONCE = 4
+_BATCH = 4
 """Settings proposed before the results of the last ones are known: a number of its own, so that a search is the same on
 every machine."""
 
-_MOST_PROPOSED = 10
+_MAX_PROPOSALS = 10
 """So many settings are proposed for one that is to be tried, where most are impossible."""
 
 
 @dataclass(frozen=True)
-class Tried:
+class Candidate:
     """A setting, and by how much it differs from the scheme as given: one array over seeds for each objective."""
 
     scheme: str
@@ -56,8 +56,8 @@ class Tried:
 class Confirmed:
     """One of the best, and what became of it under users it was not chosen by."""
 
-    found: Tried
-    fresh: Tried
+    found: Candidate
+    fresh: Candidate
     among: int
     """Number of confirmed settings: the intervals of an objective hold together for all of them."""
 
@@ -69,14 +69,14 @@ class Confirmed:
 
 
 @dataclass(frozen=True, repr=False)
-class Tuned:
+class TuningResult:
     """What a search found."""
 
     scheme: str
     space: Space
     objectives: tuple[Objective, ...]
     seeds: tuple[int, ...]
-    tried: tuple[Tried, ...]
+    tried: tuple[Candidate, ...]
     baseline: tuple[Values, ...]
     """What the scheme as given comes to: one array over seeds for each objective."""
     best: tuple[Confirmed, ...] = ()
@@ -89,7 +89,7 @@ class Tuned:
         return mean_interval(self.baseline[objective])
 
     @property
-    def front(self) -> list[Tried]:
+    def front(self) -> list[Candidate]:
         """The settings that no other one is better than in every objective."""
         return [each for each in self.tried if not any(self._dominates(other, each) for other in self.tried)]
 
@@ -136,7 +136,7 @@ class Tuned:
             ],
         }
 
-    def _dominates(self, one: Tried, other: Tried) -> bool:
+    def _dominates(self, one: Candidate, other: Candidate) -> bool:
         signs = [-1 if each.is_large else 1 for each in self.objectives]
         ones, others = (np.multiply(signs, each.means) for each in (one, other))
         return bool(np.all(ones <= others) and np.any(ones < others))
@@ -155,7 +155,7 @@ class Tuned:
             for each in self.best
         ]
         title = f"Differences from {self.scheme}, which has {baseline}"
-        return table.of_differences(title, self.objectives, settings)
+        return table.differences_table(title, self.objectives, settings)
 
     def __repr__(self) -> str:
         return console.plain(self.sheet)
@@ -179,7 +179,7 @@ def tune(
     out: Path | str = "results",
     workers: int | None = None,
     executor: Executor | None = None,
-) -> Tuned:
+) -> TuningResult:
     """Search a discipline's settings by Optuna's tree-structured Parzen estimator, and confirm the best on fresh seeds.
 
     Runs that the store has are not made again, so that a search that was interrupted goes on, and a longer one begins
@@ -193,7 +193,7 @@ def tune(
         What is searched: ``"q_ref=5..300,a,b"``. A range over a factor of ten or more is searched by factors; a
         parameter without a range from a tenth of its default to ten times that.
     minimise, maximise
-        The objectives: numbers by name, such as ``"p95"`` of :data:`aqmlab.results.named.numbers.NUMBERS`, or
+        The objectives: numbers by name, such as ``"p95"`` of :data:`aqmlab.metrics.numbers.NUMBERS`, or
         ``"game one-way p99"`` of a source. With several the best are those that no other setting beats in all.
     experiment
         All but the scheme. The default is 98 % load as in Le et al. (2003).
@@ -231,7 +231,7 @@ def tune(
         tried, left_out = _search(trial, given, trials)
         if not tried:
             raise SpecError(f"over: none of {left_out} settings can be run, the last: {trial.mistakes[-1]}")
-        found = Tuned(
+        found = TuningResult(
             scheme,
             trial.space,
             trial.objectives,
@@ -251,7 +251,7 @@ def tune(
     return replace(found, best=confirmed, fresh_seeds=fresh_seeds)
 
 
-def _search(trial: Trial, seeds: Sequence[int], trials: int) -> tuple[list[Tried], int]:
+def _search(trial: Trial, seeds: Sequence[int], trials: int) -> tuple[list[Candidate], int]:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -260,17 +260,15 @@ def _search(trial: Trial, seeds: Sequence[int], trials: int) -> tuple[list[Tried
     }
     study = optuna.create_study(
         directions=["maximize" if each.is_large else "minimize" for each in trial.objectives],
-        sampler=optuna.samplers.TPESampler(
-            seed=1, multivariate=True, constant_liar=True, n_startup_trials=_AT_ONCE * 2
-        ),
+        sampler=optuna.samplers.TPESampler(seed=1, multivariate=True, constant_liar=True, n_startup_trials=_BATCH * 2),
     )
     start = space.default_in(trial.scheme, trial.space)
     if start is not None:
         study.enqueue_trial(dict(zip(trial.space, start, strict=True)))
-    tried: list[Tried] = []
+    tried: list[Candidate] = []
     # What is impossible costs nothing and is no trial, but there must be an end.
-    while (left := trials - len(tried)) > 0 and len(study.trials) < _MOST_PROPOSED * trials:
-        asked = [study.ask(distributions) for _ in range(min(_AT_ONCE, left))]
+    while (left := trials - len(tried)) > 0 and len(study.trials) < _MAX_PROPOSALS * trials:
+        asked = [study.ask(distributions) for _ in range(min(_BATCH, left))]
         outcomes = _differences(trial, [[each.params[name] for name in trial.space] for each in asked], seeds)
         for each, outcome in zip(asked, outcomes, strict=True):
             if outcome is None:
@@ -279,18 +277,18 @@ def _search(trial: Trial, seeds: Sequence[int], trials: int) -> tuple[list[Tried
                 study.tell(each, outcome.means)
                 tried.append(outcome)
         if tried:
-            best = min(tried, key=lambda one: _badness(one, trial.objectives))
+            best = min(tried, key=lambda one: _objective_values(one, trial.objectives))
             logger.info(f"{len(tried)} of {trials} tried, best so far {best.scheme}")
     return tried, len(study.trials) - len(tried)
 
 
-def _differences(trial: Trial, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[Tried | None]:
+def _differences(trial: Trial, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[Candidate | None]:
     """Hold settings against the scheme as given, seed by seed."""
     firsts = trial.baseline(seeds)
     return [
         None
         if values is None
-        else Tried(
+        else Candidate(
             space.scheme_at(trial.scheme, trial.space, point),
             tuple(point),
             tuple(ours - first for ours, first in zip(values, firsts, strict=True)),
@@ -299,15 +297,15 @@ def _differences(trial: Trial, points: Sequence[Sequence[float]], seeds: Sequenc
     ]
 
 
-def _badness(each: Tried, what: Sequence[Objective]) -> float:
+def _objective_values(each: Candidate, what: Sequence[Objective]) -> float:
     """Return the first objective, to be small."""
     return -each.means[0] if what[0].is_large else each.means[0]
 
 
-def _best(found: Tuned, number: int) -> list[Tried]:
+def _best(found: TuningResult, number: int) -> list[Candidate]:
     """Choose so many of the best, each setting once; with several objectives along the front, its ends among them."""
     one = len(found.objectives) == 1
-    ranked = sorted(found.tried if one else found.front, key=lambda each: _badness(each, found.objectives))
+    ranked = sorted(found.tried if one else found.front, key=lambda each: _objective_values(each, found.objectives))
     distinct = list({each.scheme: each for each in ranked}.values())
     if one or len(distinct) <= number:
         return distinct[:number]

@@ -45,9 +45,9 @@ def advise(
 
     Example: aqmlab advise --down "500 Mbit/s" --up "20 Mbit/s" --rtt "10..80 ms" --users 4
     """
+    from aqmlab.advice.access_link import AccessLink
     from aqmlab.advice.advice import advise as ask
-    from aqmlab.advice.link import AccessLink
-    from aqmlab.show import console
+    from aqmlab.ui import console
 
     check_table(table)
     link = AccessLink(

@@ -19,7 +19,7 @@ app = App(name="aqm", help="The queue disciplines there are.")
 def list_disciplines(as_json: Json = False) -> None:
     """Name the queue disciplines."""
     from aqmlab.disciplines import catalogue, table
-    from aqmlab.show import console
+    from aqmlab.ui import console
 
     entries = catalogue.disciplines().values()
     if as_json:
@@ -35,10 +35,10 @@ def show_discipline(
 ) -> None:
     """Show a discipline's page and its parameters with their units, defaults, meanings and sources."""
     from aqmlab.disciplines import table
-    from aqmlab.disciplines.custom import laws
+    from aqmlab.disciplines.custom import registry
 
     try:
-        entry = laws.discipline(name)
+        entry = registry.discipline(name)
     except ValueError as error:
         raise SpecError(str(error)) from None
     if as_json:

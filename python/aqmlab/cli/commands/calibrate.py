@@ -9,12 +9,12 @@ import typer
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Duration, Json, Out, Rtt, Seeds, Warmup, Workers, Workload, read_seeds
-from aqmlab.cli.output import print_json, tell_testbed
+from aqmlab.cli.output import print_json, report_testbed
 from aqmlab.spec import schema, testbeds
 
 app = App()
 
-_WARMUP, _DURATION = testbeds.of_papers("protocol.warmup"), testbeds.of_papers("protocol.duration")
+_WARMUP, _DURATION = testbeds.papers_testbed("protocol.warmup"), testbeds.papers_testbed("protocol.duration")
 
 
 @app.command()
@@ -36,36 +36,37 @@ def calibrate(
 
     Their hosts are those of the testbed unc-2003. Later runs with the same results directory go by it.
     """
-    from aqmlab.running.calibration import lines, plot, table
-    from aqmlab.running.calibration.cells import calibration_cells, fitted, up_to
-    from aqmlab.running.files.location import location
-    from aqmlab.running.files.marker import folder_for_people
-    from aqmlab.show import canvas, console
+    from aqmlab.calibration import plot, table
+    from aqmlab.calibration.measure import calibration_cells, fit_calibration, numbers_of_users
+    from aqmlab.cells import calibration_model
     from aqmlab.spec.experiment import Experiment
+    from aqmlab.storage.location import location
+    from aqmlab.storage.marker import folder_for_users
+    from aqmlab.ui import canvas, console
 
     # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
-    lines.known(out)
+    calibration_model.known(out)
     experiment = Experiment(
         testbed=testbeds.PAPERS,
         users={"rtt": rtt, "workload": workload, "sides": sides},
         protocol={"warmup": warmup, "duration": duration},
     )
-    cells = calibration_cells(experiment, read_seeds(seeds), up_to(users))
-    line = fitted(experiment, run_cells(cells, out, workers))
+    cells = calibration_cells(experiment, read_seeds(seeds), numbers_of_users(users))
+    line = fit_calibration(experiment, run_cells(cells, out, workers))
     results = location(out)
-    file = lines.store(line, results)
+    file = calibration_model.store(line, results)
     slope = f"{1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
     one_sided = sides == 1
     title = f"Uncongested network, {line.rtt} RTT{', users on one side' if one_sided else ''}: {slope}"
     figures = canvas.save(
-        folder_for_people(results) / f"calibration-{line.rtt}{'-one-sided' if one_sided else ''}",
+        folder_for_users(results) / f"calibration-{line.rtt}{'-one-sided' if one_sided else ''}",
         lambda axis: plot.line(axis, line),
         title=title,
     )
     if as_json:
-        print_json(lines.report(line))
+        print_json(calibration_model.report(line))
     else:
-        tell_testbed(experiment.testbed)
+        report_testbed(experiment.testbed)
         print(title)
-        console.show(table.users(lines.report(line)))
+        console.show(table.users(calibration_model.report(line)))
         print(file, *figures, sep="\n")

@@ -7,7 +7,7 @@ import typer
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Directory, Json
 from aqmlab.cli.output import print_json
-from aqmlab.show import messages
+from aqmlab.ui import messages
 
 app = App()
 
@@ -20,7 +20,7 @@ def check(out: Directory = "results", as_json: Json = False) -> None:
     directory before you query it. The exit code is 1 when a cell is damaged;
     run its experiment again, or remove it.
     """
-    from aqmlab.running.store import Store
+    from aqmlab.store.store import Store
 
     store = Store(out)
     store.check_is_one("DIR")

@@ -15,8 +15,8 @@ def compact(out: Directory = "results") -> None:
     Commands that write cells keep the index, from which cells are listed.
     Use this after a directory was copied without the times of its files.
     """
-    from aqmlab.running.files.location import location
-    from aqmlab.running.store import Store
+    from aqmlab.storage.location import location
+    from aqmlab.store.store import Store
 
     Store(out).check_is_one("DIR")
     number = Store(out).compact()

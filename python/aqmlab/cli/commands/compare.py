@@ -15,32 +15,32 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import (
     Changes,
+    DurationOverride,
     Json,
-    OtherDuration,
-    OtherRtt,
-    OtherSeeds,
-    OtherWarmup,
     Out,
     PcapFile,
     PcapFor,
     PcapFrom,
     PcapPackets,
+    RttOverride,
+    SeedsOverride,
+    WarmupOverride,
     Watch,
     Workers,
-    of_spec_or_papers,
-    pcap_asked_for,
+    pcap_of,
     read_seeds,
+    spec_or_papers,
 )
-from aqmlab.cli.output import check_directory, one_line_refusals, print_json, tell_testbed
+from aqmlab.cli.output import check_directory, one_line_refusals, print_json, report_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
-from aqmlab.cli.watching import run_watched
-from aqmlab.show.counts import counted
+from aqmlab.cli.watch import run_watched
+from aqmlab.ui.counts import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from aqmlab.cells.cell import Cell
     from aqmlab.results.compare import Comparison
-    from aqmlab.running.cell import Cell
 
 app = App()
 
@@ -76,13 +76,13 @@ def compare(
     changes: Changes = None,
     load: Annotated[
         float | None,
-        typer.Option(metavar="PCT", help="Load in percent.", show_default=of_spec_or_papers("users.load")),
+        typer.Option(metavar="PCT", help="Load in percent.", show_default=spec_or_papers("users.load")),
     ] = None,
     users: Annotated[int | None, typer.Option(metavar="N", help="Users on each side, instead of a load.")] = None,
-    rtt: OtherRtt = None,
-    warmup: OtherWarmup = None,
-    duration: OtherDuration = None,
-    seeds: OtherSeeds = None,
+    rtt: RttOverride = None,
+    warmup: WarmupOverride = None,
+    duration: DurationOverride = None,
+    seeds: SeedsOverride = None,
     until: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,19 +130,19 @@ def compare(
 
     Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
     """
+    from aqmlab.cells import calibration_model
+    from aqmlab.metrics.numbers import Parts
     from aqmlab.results.cells import comparison_cells
     from aqmlab.results.compare import USUAL_SEEDS, Comparison
-    from aqmlab.results.measures import cells_beside, check_cells, numbers, on_request
+    from aqmlab.results.measures import check_cells, extra_cells, numbers, on_request
     from aqmlab.results.measures.table import Measured
-    from aqmlab.results.named.numbers import Parts
-    from aqmlab.results.named.table import Chosen
-    from aqmlab.results.until import Until
-    from aqmlab.running.calibration import lines
-    from aqmlab.running.files.location import location
-    from aqmlab.running.files.marker import folder_for_people
-    from aqmlab.running.pcap import one_a_cell
-    from aqmlab.show import console
+    from aqmlab.results.numbers.table import Chosen
+    from aqmlab.results.sequential import StoppingRule
+    from aqmlab.running.pcap import capture_paths
     from aqmlab.spec.experiment import Experiment
+    from aqmlab.storage.location import location
+    from aqmlab.storage.marker import folder_for_users
+    from aqmlab.ui import console
 
     if record not in (None, "exchanges"):
         raise SpecError(f"--record: the table to be had is exchanges, got {record!r}")
@@ -153,8 +153,8 @@ def compare(
     if sd and table is None:
         raise SpecError("--sd: adds a column to --table, which is not given")
     check_table(table)
-    names = [name.strip() for name in measures.split(",")] if measures else []
-    asked = on_request(names)
+    filenames = [name.strip() for name in measures.split(",")] if measures else []
+    asked = on_request(filenames)
     options = {
         "users.load": load,
         "users.per_side": users,
@@ -169,28 +169,28 @@ def compare(
     schemes = schemes or list(experiment.variants)
     if not schemes:
         raise SpecError("SCHEME: write at least one, such as fq_codel; aqmlab aqm list names them")
-    calibrations = lines.known(out)
+    calibrations = calibration_model.known(out)
 
     def cells_of(seeds: Sequence[int]) -> list[Cell]:
         return comparison_cells(schemes, experiment, seeds, calibrations, baseline=baseline, paired=paired)
 
     cells = cells_of(USUAL_SEEDS if seeds is None else read_seeds(seeds))
     parts = Parts.of_cells(cells)
-    goes_on = Until.read(until or (), budget, lambda: parts, seeds=seeds, pcap=pcap)
-    chosen = numbers(names, parts)
+    stopping_rule = StoppingRule.read(until or (), budget, lambda: parts, seeds=seeds, pcap=pcap)
+    chosen = numbers(filenames, parts)
     check_cells(asked, cells)
     if figures is not None:
         check_directory("--figures", figures)
-    capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
-    pcaps = one_a_cell(capture, cells) if capture else {}
+    capture = pcap_of(pcap, pcap_from, pcap_for, pcap_packets)
+    pcaps = capture_paths(capture, cells) if capture else {}
     if watch:
         run_watched(" ".join(schemes), out, cells)
-    if goes_on is None:
+    if stopping_rule is None:
         comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)), paired=paired)
     else:
-        results, stop = goes_on.run(cells_of, lambda cells: run_cells(cells, out, workers))
+        results, stop = stopping_rule.run(cells_of, lambda cells: run_cells(cells, out, workers))
         comparison = Comparison(tuple(results), paired=paired, stop=stop)
-    if beside := cells_beside(asked, [result.cell for result in comparison.results]):
+    if beside := extra_cells(asked, [result.cell for result in comparison.results]):
         run_cells(beside, out, workers)
     number = len({result.cell.seed for result in comparison.results})
     repetitions = counted(number, "seed")
@@ -199,7 +199,7 @@ def compare(
     files = []
     if not no_figures:
         if figures is None:
-            figures = folder_for_people(location(out), "figures")
+            figures = folder_for_users(location(out), "figures")
         files = _response_time_figures(comparison, figures, title)
     if as_json:
         stopped = {} if comparison.stop is None else {"until": comparison.stop.record()}
@@ -209,7 +209,7 @@ def compare(
             extra["numbers"] = comparison.frame(*(each.name for each in chosen)).to_dicts()
         print_json({"cells": comparison.cells, "schemes": comparison.schemes, "checks": checks} | stopped | extra)
     else:
-        tell_testbed(experiment.testbed)
+        report_testbed(experiment.testbed)
         print(title)
         console.show(comparison.tables)
         if chosen:
@@ -233,12 +233,12 @@ def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
 def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
     """Draw them under a name that says what is compared, so that another comparison does not replace them."""
     from aqmlab import plot
-    from aqmlab.cli import names
-    from aqmlab.show import canvas
+    from aqmlab.cli import filenames
+    from aqmlab.ui import canvas
 
     curves = comparison.response_times()
     bands = comparison.response_time_differences()
-    name = names.of_comparison([result.cell for result in comparison.results])
+    name = filenames.figure_names([result.cell for result in comparison.results])
     with one_line_refusals():
         draw: dict[str, Callable[[Axes], Axes]] = {
             "cdf": lambda axis: canvas.name_from_top(plot.cdf(curves, axis)),

@@ -24,6 +24,6 @@ def console(
 
     Example: aqmlab console results
     """
-    from aqmlab.console.serving import serve
+    from aqmlab.console.server import serve
 
     serve(out, port=port)

@@ -10,7 +10,7 @@ import typer
 from aqmlab._core import bits_per_second, size_in_bytes
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Json, read
-from aqmlab.cli.output import one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import one_line_refusals, print_json, report_written
 from aqmlab.spec import schema
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def pi(
     """
     from aqmlab import design as rules
     from aqmlab.design import plot
-    from aqmlab.show import canvas
+    from aqmlab.ui import canvas
 
     with one_line_refusals():
         made = rules.pi(
@@ -81,7 +81,7 @@ def pi(
         if figure is not None and (loop := made.loop) is not None:
             title = f"PI for {rate}, at least {flows:g} flows and round trips of at most {rtt_max}"
             canvas.write(figure, lambda drawn: plot.pi_loop(drawn, loop, title=title))
-            tell_written(figure)
+            report_written(figure)
     _show_design(made, as_json=as_json)
 
 
@@ -105,7 +105,7 @@ def dualpi2(
 def codel(
     rate: Rate,
     rtt_max: Annotated[str, typer.Option(metavar="TIME", help="The longest round-trip time.")] = "100 ms",
-    mtu: Annotated[str, typer.Option(metavar="SIZE", help=schema.about("link.mtu"))] = schema.default("link.mtu"),
+    mtu: Annotated[str, typer.Option(metavar="SIZE", help=schema.meaning("link.mtu"))] = schema.default("link.mtu"),
     overhead: Overhead = schema.default("link.overhead"),
     as_json: Json = False,
 ) -> None:
@@ -143,7 +143,7 @@ def droptail(
 
 def _show_design(made: Design, *, as_json: bool) -> None:
     from aqmlab.design import table
-    from aqmlab.show import console
+    from aqmlab.ui import console
 
     if as_json:
         print_json(made.record())

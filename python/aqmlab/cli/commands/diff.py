@@ -11,11 +11,11 @@ from aqmlab.cli.app import App
 from aqmlab.cli.options import Json, Out
 from aqmlab.cli.output import print_json
 from aqmlab.cli.tables import TableFile, check_table, write_table
-from aqmlab.show.counts import counted
+from aqmlab.ui.counts import counted
 
 if TYPE_CHECKING:
-    from aqmlab.results.named.diff import Diff
-    from aqmlab.results.result import Result
+    from aqmlab.results.numbers.diff import Diff
+    from aqmlab.store.result import Result
 
 app = App()
 
@@ -39,13 +39,13 @@ def diff(
 
     Example: aqmlab diff results=41 results=42 --table changed.csv
     """
-    from aqmlab.results.named.diff import diff as differences_of
-    from aqmlab.results.together import left_out, parted
+    from aqmlab.results.grouping import invalid_note, split_valid
+    from aqmlab.results.numbers.diff import diff as differences_of
 
     check_table(table)
-    sides, invalid = zip(*(parted(selection.results(text, out)) for text in (a, b)), strict=True)
+    sides, invalid = zip(*(split_valid(selection.results(text, out)) for text in (a, b)), strict=True)
     found = differences_of(*sides)
-    notes = [note for each in invalid for note in left_out(each)]
+    notes = [note for each in invalid for note in invalid_note(each)]
     write_table(found.measures, table)
     if as_json:
         only = [[result.place.name for result in side] for side in found.only]
@@ -58,8 +58,8 @@ def diff(
 def _print(found: Diff, notes: list[str]) -> None:
     import polars as pl
 
-    from aqmlab.running import table as tables
-    from aqmlab.show import console
+    from aqmlab.store import table as tables
+    from aqmlab.ui import console
 
     if not found.values.is_empty():
         console.show(tables.frame(found.values))

@@ -10,7 +10,7 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Figure, Json
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_written
 
 if TYPE_CHECKING:
     from aqmlab.explain import Explanation
@@ -57,13 +57,13 @@ def explain(
 
 def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool) -> None:
     from aqmlab.explain import by_band, plot, table
-    from aqmlab.show import canvas, console
+    from aqmlab.ui import canvas, console
 
     bands = by_band(explanation.requests)
     if figure is not None:
         with one_line_refusals():
             canvas.write(figure, lambda figure: plot.bands(figure, bands, title=explanation.title))
-        tell_written(figure)
+        report_written(figure)
     if as_json:
         print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
     else:
@@ -73,7 +73,7 @@ def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool)
 
 def _show_timelines(explanation: Explanation) -> None:
     from aqmlab.explain import table, timeline
-    from aqmlab.show import console
+    from aqmlab.ui import console
 
     rows = explanation.requests.to_dicts()
     print(explanation.title)

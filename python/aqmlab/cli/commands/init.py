@@ -16,8 +16,8 @@ def init(out: Directory = "results") -> None:
     themselves. They refuse one with other files, until this command has
     marked it with aqmlab-store.json. No file there is changed.
     """
-    from aqmlab.running.files import marker
-    from aqmlab.running.store import Store
+    from aqmlab.storage import marker
+    from aqmlab.store.store import Store
 
     store = Store(out)
     store.init()

@@ -21,11 +21,11 @@ from aqmlab.cli.options import (
     Seeds,
     Spec,
     Watch,
-    pcap_asked_for,
+    pcap_of,
     read_seeds,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
-from aqmlab.cli.watching import run_watched
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
+from aqmlab.cli.watch import run_watched
 from aqmlab.live.settings import DEFAULT, Settings
 
 app = App()
@@ -112,7 +112,7 @@ def live(
         socket_errors_percent=socket_errors,
         cpu_left_percent=cpu_left,
     )
-    capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
+    capture = pcap_of(pcap, pcap_from, pcap_for, pcap_packets)
     if watch:
         run_watched(f"live: {spec}", out, ())
     code = 0
@@ -134,7 +134,7 @@ def live(
     if as_json:
         print_json(result.record())
     else:
-        tell_testbed(experiment.testbed)
+        report_testbed(experiment.testbed)
         print(result)
         if capture:
             print(f"  packets:   {capture.file}")
@@ -168,8 +168,8 @@ def parity(
     """
     from aqmlab.live import parity as both
     from aqmlab.live import table
-    from aqmlab.show import canvas, console
     from aqmlab.spec.experiment import Experiment
+    from aqmlab.ui import canvas, console
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
     check_figure(plot)
@@ -187,12 +187,12 @@ def parity(
     if plot is not None:
         with one_line_refusals():
             canvas.write(plot, lambda figure: table.overlay(figure, report))
-        tell_written(plot)
+        report_written(plot)
     if as_json:
         print_json({"schemes": report.records})
     else:
-        tell_testbed(experiment.testbed)
-        console.show(table.of_parity(report))
+        report_testbed(experiment.testbed)
+        console.show(table.parity_table(report))
         for line in table.captions(report):
             print(line)
 
@@ -238,7 +238,7 @@ def doctor(
 def _show_profile(*, as_json: bool) -> None:
     from aqmlab.live import profile
 
-    told = profile.machine()
+    told = profile.kernel_profile()
     if as_json:
         print_json({"tcp": told})
     else:

@@ -8,7 +8,7 @@ import typer
 
 from aqmlab.cli import selection
 from aqmlab.cli.app import App
-from aqmlab.cli.cells import kept_cells
+from aqmlab.cli.cells import stored_cells
 from aqmlab.cli.options import Directory, Json
 from aqmlab.cli.output import print_json
 from aqmlab.cli.tables import TableFile, check_table, write_table
@@ -34,13 +34,13 @@ def ls(
 
     Example: aqmlab explain "$(aqmlab ls --paths | tail -1)"
     """
-    from aqmlab.running import table as tables
-    from aqmlab.show import console
+    from aqmlab.store import table as tables
+    from aqmlab.ui import console
 
     check_table(table)
     is_plain = where is None and columns is None and table is None and not as_json
     needed = (["path"] if paths else tables.COLUMNS) if is_plain else None
-    cells = selection.where(kept_cells(out, needed), where or ())
+    cells = selection.where(stored_cells(out, needed), where or ())
     shown = cells if columns is None else selection.columns(cells, [name.strip() for name in columns.split(",")])
     write_table(shown, table)
     if paths:

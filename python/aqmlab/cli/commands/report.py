@@ -52,8 +52,8 @@ def report(
     Example: aqmlab report examples/home-link.toml -o home.html
     """
     from aqmlab.report.page import report as write
-    from aqmlab.running.store import Store
     from aqmlab.spec.experiment import Experiment
+    from aqmlab.store.store import Store
 
     experiment: Experiment | None = None
     if cells and len(cells) == 1 and cells[0].endswith(".toml"):

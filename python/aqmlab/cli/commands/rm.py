@@ -13,7 +13,7 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli import selection
 from aqmlab.cli.app import App
-from aqmlab.cli.cells import kept_cells
+from aqmlab.cli.cells import stored_cells
 from aqmlab.cli.options import read
 from aqmlab.cli.output import one_line_refusals
 
@@ -48,7 +48,7 @@ def rm(
     """
     import polars as pl
 
-    from aqmlab.running.store import Store
+    from aqmlab.store.store import Store
 
     out, keys = _parted(which or [])
     wanted = []
@@ -62,7 +62,7 @@ def rm(
         wanted.append(time.time() - pl.col("created").dt.epoch("ms") / 1e3 > age_s)
     if not wanted and not where:
         raise SpecError("rm: say which cells: CELL, --scheme, --older-than or --where")
-    every = kept_cells(out)
+    every = stored_cells(out)
     if missing := [key for key in keys if key not in every["cell"]]:
         raise SpecError(f"CELL: {out} has no cell {missing[0]}")
     cells = selection.where(every.filter(pl.lit(True), *wanted), where or ())

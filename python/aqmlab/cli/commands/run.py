@@ -8,10 +8,10 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, Watch, pcap_asked_for
-from aqmlab.cli.output import print_json, tell_testbed
-from aqmlab.cli.watching import run_watched
-from aqmlab.show.messages import logger
+from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, Watch, pcap_of
+from aqmlab.cli.output import print_json, report_testbed
+from aqmlab.cli.watch import run_watched
+from aqmlab.ui.messages import logger
 
 app = App()
 
@@ -30,24 +30,24 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run one experiment with one seed."""
+    from aqmlab.cells import calibration_model
+    from aqmlab.cells.cell import cells_of
     from aqmlab.results.notes import notes
-    from aqmlab.running.arguments import check_seed
-    from aqmlab.running.calibration import lines
-    from aqmlab.running.cell import cells_of
+    from aqmlab.running.validation import check_seed
     from aqmlab.spec.experiment import Experiment
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
     if experiment.variants:
         logger.info("variants of the spec are left out; to run them: aqmlab compare %s", spec)
-    (cell,) = cells_of(experiment, [check_seed(seed)], lines.known(out))
-    capture = pcap_asked_for(pcap, pcap_from, pcap_for, pcap_packets)
+    (cell,) = cells_of(experiment, [check_seed(seed)], calibration_model.known(out))
+    capture = pcap_of(pcap, pcap_from, pcap_for, pcap_packets)
     if watch:
         run_watched(str(cell), out, [cell])
     (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
     if as_json:
         print_json({**result.record(), "notes": notes([result])})
     else:
-        tell_testbed(experiment.testbed)
+        report_testbed(experiment.testbed)
         print(result)
         for note in notes([result]):
             print(f"  note:      {note}")

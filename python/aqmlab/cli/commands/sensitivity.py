@@ -8,20 +8,20 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.options import (
+    AxesOption,
     Changes,
     Figure,
     Json,
     Load,
     Out,
-    Over,
+    SamplesOption,
     Seeds,
     SpecFile,
-    Varied,
     Workers,
     experiment_of,
     read_seeds,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App()
@@ -29,8 +29,8 @@ app = App()
 
 @app.command()
 def sensitivity(
-    scheme: Varied,
-    over: Over,
+    scheme: AxesOption,
+    over: SamplesOption,
     of: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,7 +62,7 @@ def sensitivity(
     """
     from aqmlab.campaigns.search import plot as plots
     from aqmlab.campaigns.search.sensitivity import sensitivity as study
-    from aqmlab.show import canvas, console
+    from aqmlab.ui import canvas, console
 
     check_figure(plot)
     check_table(table)
@@ -81,10 +81,10 @@ def sensitivity(
     if plot is not None:
         with one_line_refusals():
             canvas.write(plot, lambda figure: plots.sensitivity(figure, found))
-        tell_written(plot)
+        report_written(plot)
     write_table(found.indices, table)
     if as_json:
         print_json(found.record())
     else:
-        tell_testbed(experiment.testbed)
+        report_testbed(experiment.testbed)
         console.show(found.sheet)

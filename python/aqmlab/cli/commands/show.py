@@ -9,7 +9,7 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Changes, Figure, Spec
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
 
 app = App()
 
@@ -33,27 +33,27 @@ def show(
 
     Example: aqmlab show examples/gfc2.toml --figure gfc2.svg
     """
-    from aqmlab.running.calibration import lines
-    from aqmlab.running.cell import cells_of
-    from aqmlab.show import console
+    from aqmlab.cells import calibration_model
+    from aqmlab.cells.cell import cells_of
     from aqmlab.spec.experiment import Experiment
     from aqmlab.topology import drawing, plot, table
     from aqmlab.topology.network import topology
     from aqmlab.topology.origins import unwritten
+    from aqmlab.ui import console
 
     check_figure(figure)
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    (cell,) = cells_of(experiment, [1], lines.known(out))
+    (cell,) = cells_of(experiment, [1], calibration_model.known(out))
     network = topology(experiment, cell.spec)
     left_open = unwritten(experiment, cell.resolved)
     if figure is not None:
         with one_line_refusals():
             plot.save(figure, network, title=spec.stem)
-        tell_written(figure)
+        report_written(figure)
     if as_json:
         print_json({"spec": cell.resolved, "unwritten": [asdict(value) for value in left_open]})
     else:
-        tell_testbed(experiment.testbed)
+        report_testbed(experiment.testbed)
         drawing.show(network, title=spec.stem)
         print()
-        console.show(table.of_unwritten(left_open))
+        console.show(table.defaults_table(left_open))

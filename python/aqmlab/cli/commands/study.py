@@ -11,7 +11,7 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Json, Out, Workers, read_seeds
-from aqmlab.cli.output import check_directory, print_json, tell_testbed
+from aqmlab.cli.output import check_directory, print_json, report_testbed
 from aqmlab.studies import STUDIES, find
 
 if TYPE_CHECKING:
@@ -47,16 +47,16 @@ def study(
 
     What has been run before with these results is not run again, so that an interrupted study goes on.
     """
-    from aqmlab.running.calibration import lines
-    from aqmlab.running.files.location import location
-    from aqmlab.running.files.marker import folder_for_people
+    from aqmlab.cells import calibration_model
     from aqmlab.running.progress import ReportProgress
-    from aqmlab.show import console
     from aqmlab.spec import schemes
+    from aqmlab.storage.location import location
+    from aqmlab.storage.marker import folder_for_users
     from aqmlab.studies.kit import table
     from aqmlab.studies.kit.page import write_page
     from aqmlab.studies.kit.report import Report
     from aqmlab.studies.kit.study import study_cells
+    from aqmlab.ui import console
 
     chosen = find(name)
     if aqm:
@@ -64,17 +64,17 @@ def study(
     length = _length(chosen, quick=quick, full=full, seeds=seeds)
     if pages is not None:
         check_directory("--pages", pages)
-    cells = study_cells(chosen, length, lines.known(out))
+    cells = study_cells(chosen, length, calibration_model.known(out))
     results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
     by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}
     with ReportProgress() as tell:
         report = Report.of(chosen, length, by_run, tell)
-        page = write_page(report, pages or folder_for_people(location(out), "studies"), tell)
+        page = write_page(report, pages or folder_for_users(location(out), "studies"), tell)
     if as_json:
         print_json({**report.record(), "page": str(page)})
         return
     for testbed in dict.fromkeys(cell.testbed for some in cells.values() for cell in some):
-        tell_testbed(testbed)
+        report_testbed(testbed)
     for each in report.tables:
         console.show(table.numbers(each))
     if report.decisions:

@@ -12,10 +12,10 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import interruptible
 from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seeds
-from aqmlab.cli.output import one_line_refusals, print_json, tell_testbed
+from aqmlab.cli.output import one_line_refusals, print_json, report_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
-from aqmlab.cli.watching import run_watched
-from aqmlab.show.counts import counted
+from aqmlab.cli.watch import run_watched
+from aqmlab.ui.counts import counted
 
 app = App()
 
@@ -53,12 +53,12 @@ def sweep(
     Example: aqmlab sweep examples/sweeps/targets.toml --seeds 5 --limit "10 min"
     """
     from aqmlab.campaigns import table as tables
-    from aqmlab.campaigns.campaign import Campaign, How, chosen, plan, run
+    from aqmlab.campaigns.campaign import Campaign, Execution, chosen, plan, run
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.shards import Shard, sbatch
-    from aqmlab.running.calibration import lines
-    from aqmlab.running.files.location import location
-    from aqmlab.show import console
+    from aqmlab.cells import calibration_model
+    from aqmlab.storage.location import location
+    from aqmlab.ui import console
 
     with one_line_refusals():
         limit_s = None if limit is None else read(limit, "--limit")
@@ -66,9 +66,9 @@ def sweep(
     if print_sbatch is not None:
         _check_can_be_a_job(shard=shard, table=table, watch=watch)
     mine = None if shard is None else Shard.parse(shard)
-    how = How(workers=workers, limit_s=limit_s, retry=retry)
+    how = Execution(workers=workers, limit_s=limit_s, retry=retry)
     asked = Grid.from_toml(grid)
-    planned = plan(asked, read_seeds(seeds), lines.known(out), shard=mine)
+    planned = plan(asked, read_seeds(seeds), calibration_model.known(out), shard=mine)
     numbers = chosen([name.strip() for name in measures.split(",")] if measures else [], planned)
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
@@ -84,8 +84,8 @@ def sweep(
         failed = [vars(failure) for failure in campaign.failures]
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
-        tell_testbed(asked.experiment().testbed)
-        console.show(tables.of_means(campaign.means, campaign.axes, campaign.measures))
+        report_testbed(asked.experiment().testbed)
+        console.show(tables.means_table(campaign.means, campaign.axes, campaign.measures))
         for note in campaign.notes:
             print(note)
     if campaign.failures:

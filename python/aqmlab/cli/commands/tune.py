@@ -8,22 +8,22 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.options import (
+    AxesOption,
     Changes,
     Figure,
     Json,
     Load,
     Out,
-    Over,
+    SamplesOption,
     Seeds,
     SpecFile,
-    Varied,
     Workers,
     experiment_of,
     read_seeds,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, tell_testbed, tell_written
+from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
-from aqmlab.results.named.numbers import NUMBERS
+from aqmlab.metrics.numbers import NUMBERS
 
 app = App()
 
@@ -35,8 +35,8 @@ _OBJECTIVE = (
 
 @app.command()
 def tune(
-    scheme: Varied,
-    over: Over,
+    scheme: AxesOption,
+    over: SamplesOption,
     minimise: Annotated[list[str] | None, typer.Option(metavar="WHAT", help=_OBJECTIVE)] = None,
     maximise: Annotated[
         list[str] | None, typer.Option(metavar="WHAT", help="A number to maximise: throughput. May be repeated.")
@@ -62,7 +62,7 @@ def tune(
     """
     from aqmlab.campaigns.search import plot as plots
     from aqmlab.campaigns.search.tuning import tune as search
-    from aqmlab.show import canvas, console
+    from aqmlab.ui import canvas, console
 
     check_figure(plot)
     check_table(table)
@@ -82,10 +82,10 @@ def tune(
     if plot is not None:
         with one_line_refusals():
             canvas.write(plot, lambda figure: plots.search(figure, tuned))
-        tell_written(plot)
+        report_written(plot)
     write_table(tuned.trials, table)
     if as_json:
         print_json(tuned.record())
     else:
-        tell_testbed(experiment.testbed)
+        report_testbed(experiment.testbed)
         console.show(tuned.sheet)

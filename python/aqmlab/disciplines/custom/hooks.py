@@ -14,7 +14,7 @@ _LIKE = 0.8
 """How much alike two names are of which one is the other misspelt, from 0 to 1."""
 
 
-def misspelt(law: type[Law]) -> str:
+def misspelt_hooks(law: type[Law]) -> str:
     """Say which public method is nearly called as a hook that the law does not have; nothing where none is."""
     own = _own(law)
     lacking = {_plain(hook): hook for hook in HOOKS if hook not in own}

@@ -81,8 +81,8 @@ class CustomLaw:
         """Raise a ``ValueError`` when this is no law."""
         if not (isinstance(self.law, type) and issubclass(self.law, Law)):
             raise ValueError(f"{self.name} must be a class derived from aqmlab.Law, got {self.law!r}")
-        if misspelt := hooks.misspelt(self.law):
-            raise ValueError(f"{self.name}: {misspelt}")
+        if misspelt_hooks := hooks.misspelt_hooks(self.law):
+            raise ValueError(f"{self.name}: {misspelt_hooks}")
         if self.law.on_enqueue is Law.on_enqueue and self.law.on_dequeue is Law.on_dequeue:
             raise ValueError(f"{self.name} judges nothing: give it on_enqueue or on_dequeue")
         if hooks.lacks_timeout(self.law):
@@ -171,7 +171,7 @@ class CustomLaw:
         parameter = self._described(str(first["loc"][0]))
         return f"{path}: {what}, got {first['input']!r} ({parameter.unit}; default {parameter.default})"
 
-    def in_full(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters with all defaults, and the hash of the source."""
         config: dict[str, Any] = self._adapter.dump_python(self.configure(parameters), mode="json")
         of_queue = {"limit": self.law.limit, **{name: parameters[name] for name in _OF_QUEUE if name in parameters}}

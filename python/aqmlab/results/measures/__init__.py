@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from aqmlab._core import SpecError
+from aqmlab.cells.cell import Cell
+from aqmlab.metrics.numbers import Number, Parts
 from aqmlab.results.measures.harm import HARM
 from aqmlab.results.measures.jain import JAIN
 from aqmlab.results.measures.measure import Measure, MeasuredRow
@@ -14,9 +16,7 @@ from aqmlab.results.measures.page import PAGE
 from aqmlab.results.measures.rpm import RPM
 from aqmlab.results.measures.slowdown import SLOWDOWN
 from aqmlab.results.measures.step import STEP
-from aqmlab.results.named.numbers import Number, Parts
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
+from aqmlab.store.result import Result
 
 __all__ = [
     "MEASURES",
@@ -77,10 +77,10 @@ def check_cells(measures: Mapping[str, Measure], cells: Sequence[Cell]) -> None:
         lacks = next((lack for cell in cells if (lack := measure.lacks(cell)) is not None), None)
         if lacks is not None:
             raise SpecError(f"measures: {name} needs {lacks}")
-    cells_beside(measures, cells)
+    extra_cells(measures, cells)
 
 
-def cells_beside(measures: Mapping[str, Measure], cells: Iterable[Cell]) -> list[Cell]:
+def extra_cells(measures: Mapping[str, Measure], cells: Iterable[Cell]) -> list[Cell]:
     """Return the further cells that measures hold these against; what the store lacks of them is run when they do."""
     return [beside for measure in measures.values() for cell in cells for beside in measure.beside(cell)]
 

@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from aqmlab.results.measured import at
+from aqmlab.cells.cell import Cell
+from aqmlab.metrics.flows import USERS_NAME, by_class
+from aqmlab.metrics.metrics import lookup
 from aqmlab.results.measures.measure import (
     WEB_USERS,
     ByScheme,
@@ -27,11 +29,9 @@ from aqmlab.results.measures.measure import (
     over_seeds,
     simulated_alone,
 )
-from aqmlab.results.named.traffic import USERS_NAME, by_class
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 
 
 def more_is_better(alone: float | None, beside: float | None) -> float | None:
@@ -91,11 +91,11 @@ def harms(traffic: Mapping[str, Any], traffic_alone: Mapping[str, Any]) -> dict[
     Parameters
     ----------
     traffic, traffic_alone
-        The numbers of :func:`aqmlab.results.named.traffic.by_class`, beside the others and alone.
+        The numbers of :func:`aqmlab.metrics.flows.by_class`, beside the others and alone.
     """
 
     def both(*path: str) -> tuple[float | None, float | None]:
-        return at(traffic_alone, path), at(traffic, path)
+        return lookup(traffic_alone, path), lookup(traffic, path)
 
     # What web users get done are requests: the sizes of files have tails so heavy that a few would decide.
     done = "goodput_mbps" if traffic["goodput_mbps"] is not None else "completed"

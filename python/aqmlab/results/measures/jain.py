@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from aqmlab.cells.cell import Cell
 from aqmlab.results.measures.measure import (
     ByScheme,
     Column,
@@ -25,10 +26,9 @@ from aqmlab.results.measures.measure import (
     requests_of_users,
     simulated_alone,
 )
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 
 _MOST_FLOWS = 1000
 """Flows that are told apart."""

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from aqmlab import stats
 from aqmlab._core import SpecError
-from aqmlab.results import stats
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
+from aqmlab.cells.cell import Cell
+from aqmlab.store.result import Result
 
 WEB_USERS = 0
 """The number in ``source`` that web users have."""

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aqmlab.cells.cell import Cell
+from aqmlab.metrics.flows import by_class
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds
-from aqmlab.results.named.traffic import by_class
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
+from aqmlab.store.result import Result
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from aqmlab.cells.cell import Cell
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds, requests_of_users
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
+from aqmlab.store.result import Result
 
 _WHO = ("side", "user")
 

@@ -19,12 +19,12 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from aqmlab.cells.cell import Cell
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds, simulated_alone
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
-from aqmlab.running.store import Store
 from aqmlab.running.sweep import sweep
 from aqmlab.spec import presets
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
 
 _KEPT = 0.95
 """TMP of the draft's parameters: round trips up to this quantile count."""

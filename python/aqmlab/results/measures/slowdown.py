@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, congested, requests_of_users
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 
 SIZES = {"up to 1 kB": 1000, "1 to 10 kB": 10_000, "10 to 100 kB": 100_000, "100 kB to 1 MB": 1_000_000}
 """Classes of responses, by the size that each ends with; beyond them, there is another."""

@@ -22,11 +22,11 @@ import numpy as np
 import polars as pl
 
 from aqmlab._core import seconds
+from aqmlab.cells.cell import Cell
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, congested, over_seeds
-from aqmlab.results.over_time import link_delays_ms
-from aqmlab.results.result import Result
-from aqmlab.running.cell import Cell
+from aqmlab.results.timeseries import link_delays_ms
 from aqmlab.spec.directions import place
+from aqmlab.store.result import Result
 
 _BAND = 0.05
 """Of the final value: Ogata has 2 or 5 %."""

@@ -8,8 +8,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from aqmlab.results.measures import MEASURES, MeasuredRow
-from aqmlab.show import console
-from aqmlab.show.layout import Fitted
+from aqmlab.ui import console
+from aqmlab.ui.layout import Fitted
 
 
 class Measured:

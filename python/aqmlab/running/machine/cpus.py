@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def usable(root: Path = Path("/")) -> int:
+def available_cpus(root: Path = Path("/")) -> int:
     """Return the number of processors for this process, at least one; ``root`` is where ``/proc`` and ``/sys`` are."""
     try:
         ours = len(os.sched_getaffinity(0))

@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aqmlab.running.cell import Cell
-from aqmlab.show.counts import counted
+from aqmlab.cells.cell import Cell
+from aqmlab.ui.counts import counted
 
 _MB = 1_000_000
 

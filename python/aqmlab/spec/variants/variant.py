@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aqmlab._core import SpecError
-from aqmlab.spec.changes import Misplaced
 from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.overrides import UnknownPath
 from aqmlab.spec.schemes import Scheme
 
 JOINED = " + "
@@ -52,7 +52,7 @@ class Variant:
         try:
             return chosen.changed(changes) if changes else chosen
         except SpecError as error:
-            what = error.what if isinstance(error, Misplaced) else str(error)
+            what = error.what if isinstance(error, UnknownPath) else str(error)
             raise SpecError(f"{self.label}: {what}") from None
 
 

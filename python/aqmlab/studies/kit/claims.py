@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab.results import stats
+from aqmlab import stats
 from aqmlab.studies.kit.findings import Finding, Measure, Outcome, Results, by_seed, worst
 
 _Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab.results import stats
-from aqmlab.results.result import Result
+from aqmlab import stats
+from aqmlab.store.result import Result
 
 _Floats = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aqmlab._core import SpecError
-from aqmlab.running.calibration import lines
-from aqmlab.running.files.location import Location
-from aqmlab.running.store import Store
+from aqmlab.cells import calibration_model
+from aqmlab.storage.location import Location
+from aqmlab.store.store import Store
 from aqmlab.studies.kit.study import Length, Study, StudyResults, study_cells
 
 _LONGEST_FIRST = ("full", "default", "quick")
@@ -21,7 +21,7 @@ def kept(study: Study, out: Location | str, seeds: range | None = None) -> tuple
     SpecError
         When no length is there whole: with how much of which is, and what runs the rest.
     """
-    store, calibrations = Store(out), lines.known(out)
+    store, calibrations = Store(out), calibration_model.known(out)
     partly: dict[Length, tuple[int, int]] = {}
     for name in _LONGEST_FIRST:
         length = study.lengths[name] if seeds is None else study.lengths[name].repeated(seeds)

@@ -13,8 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from aqmlab.results import over_time, stats
-from aqmlab.results.result import Result
+from aqmlab import stats
+from aqmlab.results import timeseries
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Measure
 
 DATA = 1
@@ -95,9 +96,9 @@ def delays_ms(result: Result) -> pl.DataFrame:
 
     It is the time that a link takes to send what waits.
     """
-    return over_time.delays_ms(result, DATA)
+    return timeseries.delays_ms(result, DATA)
 
 
 def link_delays_ms(result: Result, number: int) -> pl.DataFrame:
     """Return the queueing delay of the data at one of the links in series, counted from 1."""
-    return over_time.link_delays_ms(result, number, DATA)
+    return timeseries.link_delays_ms(result, number, DATA)

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from aqmlab._core import SpecError, results_number
-from aqmlab.show import canvas
 from aqmlab.studies.kit import index
 from aqmlab.studies.kit.decisions import Decision
 from aqmlab.studies.kit.findings import Outcome
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import Figure, Table, Tell, nobody, text
+from aqmlab.ui import canvas
 
 _FINDINGS = re.compile(r"^## Findings\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 

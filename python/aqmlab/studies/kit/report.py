@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from aqmlab._core import results_number
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.decisions import Decision, decide
 from aqmlab.studies.kit.study import Figure, Length, Study, StudyResults, Table, Tell, nobody
 

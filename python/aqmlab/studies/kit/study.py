@@ -14,11 +14,11 @@ from typing import ClassVar
 from matplotlib.figure import Figure as Canvas
 
 from aqmlab._core import SpecError
-from aqmlab.results.result import Result
-from aqmlab.running.calibration.lines import Calibrations
-from aqmlab.running.cell import Cell, cells_of
+from aqmlab.cells.calibration_model import Calibrations
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.spec.experiment import Experiment, Protocol
 from aqmlab.spec.schemes import Scheme
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.claims import Claim
 from aqmlab.studies.kit.reading.second import Second
 from aqmlab.studies.kit.reading.values import Printed

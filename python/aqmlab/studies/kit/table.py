@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.show import console
 from aqmlab.studies.kit import study
 from aqmlab.studies.kit.decisions import Decision
 from aqmlab.studies.kit.findings import Outcome, tally
+from aqmlab.ui import console
 
 _OUTCOME_STYLES = {
     Outcome.HOLDS: "green",

@@ -13,13 +13,13 @@ from matplotlib.figure import Figure as Canvas
 from aqmlab.models import plot as queue_plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, exceedance
 from aqmlab.results import plot
-from aqmlab.results.result import Result, pooled_cdf
-from aqmlab.show.canvas import LineStyles
+from aqmlab.store.result import Result, pooled_cdf
 from aqmlab.studies.kit.findings import Finding
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kuzmanovic2005 import measures, names
 from aqmlab.studies.kuzmanovic2005.runs import web_bursts
 from aqmlab.studies.kuzmanovic2005.tables import TARGET_PACKETS, interval
+from aqmlab.ui.canvas import LineStyles
 
 _BASELINE = "uncongested"
 

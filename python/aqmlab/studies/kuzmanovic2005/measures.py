@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from aqmlab._core import size_in_bytes
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, windows_in_packets
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import DATA, of_data, share_within
 
 PACKET_BYTES = 1000

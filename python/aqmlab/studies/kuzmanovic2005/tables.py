@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import polars as pl
 
+from aqmlab import stats
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes
-from aqmlab.results import stats
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Finding
 from aqmlab.studies.kit.measures import of_data
 from aqmlab.studies.kit.study import StudyResults, Table, Value

@@ -10,11 +10,11 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 
 from aqmlab.results import plot
-from aqmlab.results.result import Result
-from aqmlab.show.canvas import PALETTE, name_lines
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kwon2003 import claims, measures
 from aqmlab.studies.kwon2003.published import published
+from aqmlab.ui.canvas import PALETTE, name_lines
 
 _BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = PALETTE
 _GREY, _SHADE = "#8c8c8c", "#ececec"

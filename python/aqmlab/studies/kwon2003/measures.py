@@ -8,7 +8,7 @@ from functools import cache
 import polars as pl
 
 from aqmlab._core import seconds
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import DATA, of_data, sources
 from aqmlab.studies.kwon2003.runs import ACCESS_S, PACKET, SEGMENT
 

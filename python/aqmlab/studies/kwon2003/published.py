@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import polars as pl
 
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kwon2003 import measures
 
 TABLE_5: Mapping[str, Mapping[str, float]] = {

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.kwon2003 import claims, measures, runs
 from aqmlab.studies.kwon2003.published import METRICS, TABLE_5, published

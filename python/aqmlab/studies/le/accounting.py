@@ -13,12 +13,12 @@ from itertools import product
 
 import numpy as np
 
+from aqmlab import stats
+from aqmlab.cells import calibration_model
 from aqmlab.models.accounting import Audit, Entry, Opinion, consistent, queue_share
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, RoundTrips
-from aqmlab.results import stats
 from aqmlab.results.cells import BASELINE
-from aqmlab.running.calibration import lines
 from aqmlab.spec import schemes
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import StudyResults
@@ -51,13 +51,13 @@ class Testbed:
     """The mean packet, with its headers."""
 
 
-PAPERS = Testbed(name="papers", users_per_side=lines.PUBLISHED_USERS, packet_bytes=Interval(500, 540))
+PAPERS = Testbed(name="papers", users_per_side=calibration_model.PUBLISHED_USERS, packet_bytes=Interval(500, 540))
 """Packets are "a little over 500 bytes" (Le et al. 2003, section 4), 521 if 2,400 of them are 100 ms."""
 
 
 def ours() -> Testbed:
     """Return our laboratory, with the package's calibration: its mean packet is counted in the engine."""
-    known = lines.known()
+    known = calibration_model.known()
     users = {rtt: known[WORKLOAD, rtt, 2].users(100, 100e6) for rtt in ROUND_TRIPS}
     return Testbed(name="ours", users_per_side=users, packet_bytes=Interval(478, 486))
 

@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from aqmlab.results import stats
-from aqmlab.results.result import Result
+from aqmlab import stats
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Predicate, Raises
 from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.measures import completed_requests, loss_percent, share_within, throughput_mbps

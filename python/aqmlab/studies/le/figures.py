@@ -11,17 +11,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 
+from aqmlab import stats
 from aqmlab._core import seconds
-from aqmlab.results import plot, stats
-from aqmlab.results.result import Result
-from aqmlab.running.calibration import lines
-from aqmlab.running.calibration import plot as calibration_plot
-from aqmlab.show.canvas import PALETTE, LineStyles, name_lines
+from aqmlab.calibration import plot as calibration_plot
+from aqmlab.cells import calibration_model
+from aqmlab.results import plot
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
 from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import UNCONGESTED, WORKLOAD, PaperScheme
+from aqmlab.ui.canvas import PALETTE, LineStyles, name_lines
 
 _Floats = NDArray[np.float64]
 
@@ -71,7 +72,7 @@ def users(name: str, rtts: Sequence[str]) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = _panels(canvas, len(rtts))
         for axis, rtt in zip(axes, rtts, strict=True):
-            calibration_plot.line(axis, lines.known()[WORKLOAD, rtt, 2])
+            calibration_plot.line(axis, calibration_model.known()[WORKLOAD, rtt, 2])
             axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
         for axis in axes[1:]:
             axis.set_ylabel("")

@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from aqmlab.models import lrd
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Finding, Outcome, Results, worst
 from aqmlab.studies.kit.reading.values import Printed
 from aqmlab.studies.kit.study import Table, Value

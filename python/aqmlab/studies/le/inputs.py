@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 
 _Floats = NDArray[np.float64]
 

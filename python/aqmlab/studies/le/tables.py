@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from aqmlab.results.result import Result
-from aqmlab.running.calibration import lines
+from aqmlab.cells import calibration_model
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import completed_requests, loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.le.claims import average_share, within
@@ -109,11 +109,11 @@ def users(rtts: Iterable[str]) -> Table:
     """Return the points of the shipped calibrations, the line, and the users it gives beside the papers'."""
     rows: list[list[Value]] = []
     for rtt in rtts:
-        fitted = lines.known()[WORKLOAD, rtt, 2]
+        fitted = calibration_model.known()[WORKLOAD, rtt, 2]
         for per_side, mbps in zip(fitted.users_per_side, fitted.throughput_mbps, strict=True):
             line = per_side * fitted.mbps_per_user
             rows.append([rtt, per_side, round(mbps, 2), round(line, 2), round(100 * (mbps / line - 1), 2), None])
-        rows.append([rtt, fitted.users(100, 100e6), None, 100.0, None, lines.PUBLISHED_USERS[rtt]])
+        rows.append([rtt, fitted.users(100, 100e6), None, 100.0, None, calibration_model.PUBLISHED_USERS[rtt]])
     return Table(
         name="users",
         title="Users and the throughput of the uncongested network",

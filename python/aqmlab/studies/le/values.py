@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.reading.values import AREA, Column, Printed, Value, less, of
 from aqmlab.studies.kit.reading.words import CLOSE, SAME, About, Part

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from aqmlab.show.canvas import LineStyles
 from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.studies.kit.claims import Claim
@@ -45,6 +44,7 @@ from aqmlab.studies.le2003.schemes import (
     USERS,
     of_users,
 )
+from aqmlab.ui.canvas import LineStyles
 
 _SWEPT = (90, 98)
 

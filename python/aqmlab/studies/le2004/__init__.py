@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from aqmlab.show.canvas import LineStyles
 from aqmlab.studies.kit.claims import Claim
 from aqmlab.studies.kit.reading.second import Second
 from aqmlab.studies.kit.reading.values import Printed
@@ -42,6 +41,7 @@ from aqmlab.studies.le2004.schemes import (
     REM_ECN,
     TARGETS,
 )
+from aqmlab.ui.canvas import LineStyles
 
 
 class Le2004(Study):

@@ -16,9 +16,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from aqmlab.results import plot
-from aqmlab.results.result import Result
-from aqmlab.show.canvas import GROUPED, LineStyles, name_lines
 from aqmlab.spec.schemes import Scheme
+from aqmlab.store.result import Result
 from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.rfc7928 import losses, measures
@@ -26,6 +25,7 @@ from aqmlab.studies.rfc7928.runs import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, O
 from aqmlab.studies.rfc7928.schemes import FACTORS, REFERENCE, variants
 from aqmlab.studies.rfc7928.tables import ratio
 from aqmlab.studies.rfc7928.topologies import BACKGROUND, CAPACITY, CHANGES_S, FAST_STEP_S
+from aqmlab.ui.canvas import GROUPED, LineStyles, name_lines
 
 Styles = Mapping[str, Mapping[str, Any]]
 """How each scheme's lines are drawn, by its label."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aqmlab._core import seconds
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import DATA
 
 _Floats = NDArray[np.float64]

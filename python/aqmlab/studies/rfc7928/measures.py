@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab.results import over_time
-from aqmlab.results.result import Result
+from aqmlab.results import timeseries
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.measures import DATA, delays_ms, link_delays_ms
 
@@ -69,5 +69,5 @@ def slices(result: Result, seconds_each: float = 1.0) -> tuple[_Floats, _Floats]
     Throughput is what leaves the queue, in bytes of IP: what is lost is lost before, so that it is goodput with headers
     and with what was sent twice without need.
     """
-    rows = over_time.slices(result, DATA, seconds_each)
+    rows = timeseries.slices(result, DATA, seconds_each)
     return rows["delay_ms"].to_numpy(), rows["throughput_mbps"].to_numpy()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aqmlab.disciplines import catalogue
-from aqmlab.disciplines.custom import laws
+from aqmlab.disciplines.custom import registry
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import QueueSpec
 from aqmlab.spec.schemes import Scheme
@@ -56,12 +56,14 @@ def with_reference(given: Sequence[Scheme]) -> tuple[Scheme, ...]:
 def can_mark(scheme: Scheme) -> bool:
     """Say whether ECN-capable hosts are another experiment: not under drop-tail, nor where the scheme asks for them."""
     tail = REFERENCE.queue.discipline
-    return scheme.ecn is None and laws.discipline(scheme.queue.discipline).family != laws.discipline(tail).family
+    return (
+        scheme.ecn is None and registry.discipline(scheme.queue.discipline).family != registry.discipline(tail).family
+    )
 
 
 def can_be_in_series(scheme: Scheme) -> bool:
     """Say whether the engine has the scheme at several links: not a custom law."""
-    return not laws.is_custom(scheme.queue.discipline)
+    return not registry.is_custom(scheme.queue.discipline)
 
 
 def with_room(scheme: Scheme, packets: int) -> Scheme:
@@ -110,7 +112,7 @@ def _main_values(scheme: Scheme) -> dict[str, int | float | str]:
 
 
 def _parameters(scheme: Scheme) -> Sequence[catalogue.Parameter]:
-    return laws.discipline(scheme.queue.discipline).parameters
+    return registry.discipline(scheme.queue.discipline).parameters
 
 
 def _is_value(value: object) -> bool:

@@ -10,13 +10,14 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab.results import plot, stats
-from aqmlab.show.canvas import PALETTE, name_lines
+from aqmlab import stats
+from aqmlab.results import plot
 from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Tcp, Users
 from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, Value
 from aqmlab.studies.rfc9332 import claims
 from aqmlab.studies.rfc9332.claims import CLASSIC, GRID, L4S, RATES_MBPS, RTTS_MS
+from aqmlab.ui.canvas import PALETTE, name_lines
 
 _ABOUT = """
 RFC 9332 puts two queues behind one controller, DualPI2, so that scalable senders (L4S) can share a link with those of

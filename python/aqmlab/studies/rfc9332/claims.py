@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from aqmlab.results.result import Result
+from aqmlab.store.result import Result
 from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.claims import All, Claim, Predicate
 from aqmlab.studies.kit.findings import Measure

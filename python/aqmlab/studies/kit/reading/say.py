@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from aqmlab.results.stats.curves import AXIS_MS
+from aqmlab.results.curves import AXIS_MS
 from aqmlab.studies.kit.reading.values import Column, change_percent, of
 from aqmlab.studies.kit.reading.words import (
     BETTER,

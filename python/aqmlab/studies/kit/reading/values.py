@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from aqmlab.results.result import Result
-from aqmlab.results.stats import curves
+from aqmlab.results import curves
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Measure, Results, by_seed
 
 Printed = Mapping[str, Mapping[str, float]]
@@ -75,13 +75,15 @@ def of(column: Column, run: str) -> Value:
 
 def less(one: Value, other: Value) -> Value:
     """Return the difference of two values."""
-    return _of_two(f"{one} less {other}", one, other, lambda first, second: first - second)
+    return _combine(f"{one} less {other}", one, other, lambda first, second: first - second)
 
 
 def change_percent(column: Column, run: str, over: str) -> Value:
     """Return by how many percent a column's value is above that of another run."""
     one, other = of(column, run), of(column, over)
-    return _of_two(f"{column.what}, {run} over {over}, %", one, other, lambda first, second: 100 * (first / second - 1))
+    return _combine(
+        f"{column.what}, {run} over {over}, %", one, other, lambda first, second: 100 * (first / second - 1)
+    )
 
 
 def count_of_greater(what: str, pairs: Sequence[tuple[Value, Value]]) -> Value:
@@ -94,7 +96,7 @@ def count_of_greater(what: str, pairs: Sequence[tuple[Value, Value]]) -> Value:
     return _of_all(what, flat, count)
 
 
-def _of_two(what: str, one: Value, other: Value, combine: Callable[[float, float], float]) -> Value:
+def _combine(what: str, one: Value, other: Value, combine: Callable[[float, float], float]) -> Value:
     return _of_all(what, (one, other), lambda numbers: combine(*numbers))
 
 

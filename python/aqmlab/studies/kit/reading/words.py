@@ -29,8 +29,8 @@ from typing import Protocol
 
 import numpy as np
 
-from aqmlab.results.result import Result
-from aqmlab.results.stats import curves
+from aqmlab.results import curves
+from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Finding, Outcome, Results, by_seed, worst
 from aqmlab.studies.kit.reading.values import Printed, Value
 

@@ -1,0 +1,137 @@
+"""The map: what each candidate came to on links of many kinds, shipped with the package, and the links near one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from aqmlab._core import SpecError, results_number
+from aqmlab.advice.access_link import AccessLink, users_who_fill
+from aqmlab.campaigns.axes import Span
+from aqmlab.metrics.numbers import NUMBERS
+
+FILE = "survey.parquet"
+PROVENANCE = b"advice"
+"""The key of the file's metadata under which it says what made it."""
+
+SPACE: Mapping[str, Span] = {
+    "down, Mbit/s": Span(start=2, to=1000, scale="log"),
+    "down / up": Span(start=1, to=40, scale="log"),
+    "rtt, ms": Span(start=5, to=200, scale="log"),
+    "load, %": Span(start=5, to=110, scale="log"),
+    "1 + downloads": Span(start=1, to=17, scale="log", whole=True),
+    "1 + uploads": Span(start=1, to=5, scale="log", whole=True),
+}
+"""What the map is over, alike far from end to end; ``rtt`` is the mean. All go by factors: one transfer beside none is
+as much of a step as three beside one. The ranges are ours, access links from ADSL to fibre."""
+
+MEASURES = ("mean", "p50", "p90", "p95", "p99", "delay", "delay p99", "loss", "bulk")
+"""The measures of each point: those of :data:`aqmlab.metrics.numbers.NUMBERS`, over both directions together,
+and ``bulk``, the goodput of the long transfers in Mbit/s, null where there are none."""
+
+LOAD = "load, %"
+"""The one dimension that may be less than in the map: fewer users than those of its least load are hardly any."""
+
+NEAR = 16
+"""Number of map links that count as near a link. Ours: for what is advised it matters little from 2 to 32, see
+docs/guide/advice.md; on eight links, a dozen candidates could not be told apart that differ tenfold in the mean."""
+
+
+def coordinates(link: AccessLink) -> dict[str, float]:
+    """Return where a link is.
+
+    Raises
+    ------
+    SpecError
+        When that is outside of what has been tried.
+    """
+    numbers = {
+        "down, Mbit/s": link.down_mbps,
+        "down / up": link.down_mbps / link.up_mbps,
+        "rtt, ms": link.rtt_mean_ms,
+        LOAD: max(link.load_percent, SPACE[LOAD].start),
+        "1 + downloads": 1.0 + link.downloads,
+        "1 + uploads": 1.0 + link.uploads,
+    }
+    for name, number in numbers.items():
+        span = SPACE[name]
+        if span.share(number) is None:
+            known = f"{name} from {span.start:g} to {span.to:g}"
+            raise SpecError(f"link: the map has {known}, and nothing is known of {number:g}")
+    return numbers
+
+
+def link_at(point: Mapping[str, Any], *, ecn: bool) -> AccessLink:
+    """Return the link at a point of the space; its round trips are from half of the mean to one and a half."""
+    down, rtt = point["down, Mbit/s"], point["rtt, ms"]
+    up = down / point["down / up"]
+    return AccessLink(
+        down=f"{down:.6g} Mbit/s",
+        up=f"{up:.6g} Mbit/s",
+        rtt=f"{max(1, round(rtt / 2))}..{round(1.5 * rtt)} ms",
+        users=max(1, round(point[LOAD] / 100 * users_who_fill(down, up))),
+        downloads=point["1 + downloads"] - 1,
+        uploads=point["1 + uploads"] - 1,
+        ecn=ecn,
+    )
+
+
+def measured(summary: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return what a run came to in each of the measures."""
+    bulk = sum(source["goodput_mbps"] for source in summary["sources"]) if summary["sources"] else None
+    return {**{name: NUMBERS[name].read(summary) for name in MEASURES if name != "bulk"}, "bulk": bulk}
+
+
+@dataclass(frozen=True)
+class Map:
+    """What was measured: a row for each link, with and without ECN, and candidate."""
+
+    rows: pl.DataFrame
+    """The columns of :data:`SPACE`, ``ecn``, ``candidate``, and :data:`MEASURES`."""
+    provenance: Mapping[str, Any]
+    """What made it: the number of the engine's ``results``, its version, how many ``points``, the ``command``."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the engine's results have another number by now."""
+        return bool(self.provenance["results"] != results_number())
+
+    def near(self, link: AccessLink, number: int = NEAR) -> pl.DataFrame:
+        """Return the rows of the links nearest to one, ``link`` their number, the nearest first.
+
+        Raises
+        ------
+        SpecError
+            When the link is outside of the map.
+        """
+        here = _shares(coordinates(link))
+        alike = self.rows.filter(pl.col("ecn") == link.ecn)
+        links = alike.select(SPACE.keys()).unique(maintain_order=True)
+        there = np.array([_shares(row) for row in links.iter_rows(named=True)])
+        nearest = np.argsort(np.linalg.norm(there - here, axis=1), kind="stable")[:number]
+        chosen = links[nearest].with_row_index("link")
+        return chosen.join(alike, on=list(SPACE), how="left", maintain_order="left")
+
+
+@cache
+def shipped() -> Map:
+    """Return the map of the package."""
+    content = (resources.files(__package__) / FILE).read_bytes()
+    table = pq.read_table(BytesIO(content))
+    rows = pl.from_arrow(table)
+    assert isinstance(rows, pl.DataFrame), "a table is a frame"
+    return Map(rows, json.loads(table.schema.metadata[PROVENANCE]))
+
+
+def _shares(numbers: Mapping[str, float]) -> NDArray[np.float64]:
+    return np.array([span.share(numbers[name]) for name, span in SPACE.items()], dtype=float)

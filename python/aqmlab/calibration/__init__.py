@@ -1,0 +1,1 @@
+"""Calibration: the number of users that makes a load."""

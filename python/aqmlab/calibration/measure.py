@@ -1,0 +1,86 @@
+"""Measuring a calibration: the uncongested network at several numbers of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from aqmlab._core import SpecError, engine_version
+from aqmlab.cells.calibration_model import Calibration, fit
+from aqmlab.cells.cell import Cell, cells_of, with_users
+from aqmlab.spec.experiment import Experiment
+from aqmlab.store.result import Result
+
+USERS_PER_SIDE = (3500, 7000, 10500, 14000, 17500)
+"""Where the line is measured: 7,000 to 35,000 users in all, as in Le et al. (2003, figure 3)."""
+
+
+MOST_UTILISED = 0.9
+"""A network of which more is in use may hold users back."""
+
+
+def numbers_of_users(most_users: int) -> tuple[int, ...]:
+    """Return five numbers of users on each side, as evenly spread as the paper's, the largest of which is given."""
+    return tuple(max(1, round(most_users * users / USERS_PER_SIDE[-1])) for users in USERS_PER_SIDE)
+
+
+def calibration_cells(
+    experiment: Experiment, seeds: Iterable[int], users_per_side: Sequence[int] = USERS_PER_SIDE
+) -> list[Cell]:
+    """Return the cells that measure the line for an experiment's workload, round-trip times and hosts.
+
+    Parameters
+    ----------
+    experiment
+        Whose users, hosts and protocol they are.
+    seeds
+        One cell for each number of users and seed.
+    users_per_side
+        Where the line is measured, fewer for users of whom each asks for much more.
+    """
+    return [
+        cell
+        for users in users_per_side
+        for cell in cells_of(with_users(experiment, users), seeds, label="uncongested", uncongested=True)
+    ]
+
+
+def fit_calibration(experiment: Experiment, results: Sequence[Result]) -> Calibration:
+    """Fit the line to the results of :func:`calibration_cells`.
+
+    Raises
+    ------
+    SpecError
+        When they were measured for too short a time to give one, or used so much that the network may have held them
+        back.
+    """
+    for result in results:
+        utilisation = _loaded(result, experiment.users.sides)["utilisation"]
+        if utilisation > MOST_UTILISED:
+            raise SpecError(
+                f"users: {result.cell.users_per_side:,} on each side used {100 * utilisation:.3g} % of the link: to be"
+                f" measured they must use at most {100 * MOST_UTILISED:g} %"
+            )
+    workload, rtt = experiment.users.names
+    users, sides = tuple(result.cell.users_per_side for result in results), experiment.users.sides
+    throughput = tuple(_loaded(result, sides)["throughput_mbps"] for result in results)
+    if not any(throughput):
+        measured = experiment.protocol.duration
+        raise SpecError(f"protocol.duration: must be long enough for users to be answered, got {measured}")
+    slope, r_squared = fit(users, throughput)
+    return Calibration(
+        workload=workload,
+        rtt=rtt,
+        sides=sides,
+        mbps_per_user=slope,
+        r_squared=r_squared,
+        users_per_side=users,
+        throughput_mbps=throughput,
+        engine=engine_version(),
+    )
+
+
+def _loaded(result: Result, sides: int) -> Mapping[str, Any]:
+    """Return what the summary says of both directions, or of that of the data of users on side 0 alone."""
+    summary: Mapping[str, Any] = result.summary
+    return summary if sides == 2 else summary["directions"][1]

@@ -1,0 +1,158 @@
+"""Cells run by any executor: processes of this machine, or a cluster's.
+
+What is handed over is a cell and the name of a results directory that the workers see as well; what comes back is why
+the cell failed, if it did. The results are in the store.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+from aqmlab.campaigns.failures import Failure, RemoteError
+from aqmlab.cells.cell import Cell
+from aqmlab.disciplines.custom import registry
+from aqmlab.running.machine.cpus import available_cpus
+from aqmlab.running.sweep import FATAL, Failed, Watch, run_missing
+from aqmlab.storage.errors import StoreError
+from aqmlab.storage.location import Location
+from aqmlab.storage.memoize import once
+from aqmlab.store.store import Store
+
+
+def run_cells_with(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    executor: Executor | None,
+    workers: int | None,
+    failed: Failed,
+    watch: Watch = lambda cell, now, end: None,
+    limit_s: float | None = None,
+) -> None:
+    """Run cells by an executor; without one by threads of this process.
+
+    Raises
+    ------
+    KeyboardInterrupt, StoreError
+        As :func:`run_there`.
+    """
+    if executor is None:
+        run_missing(cells, store, workers=workers, watch=watch, failed=failed, limit_s=limit_s)
+    else:
+        run_with_executor(executor, cells, store.out, watch=watch, failed=failed, limit_s=limit_s)
+
+
+@contextmanager
+def chosen(
+    executor: Executor | None, *, disciplines: Iterable[str], out: Location, workers: int | None
+) -> Iterator[Executor | None]:
+    """Give the executor asked for; without one, one of processes where laws are in Python, and else none: threads."""
+    if executor is None and _wants_processes(set(disciplines)) and not _is_of_one_process(out):
+        with _processes(workers) as own:
+            yield own
+    else:
+        yield executor
+
+
+def run_with_executor(
+    executor: Executor, cells: Sequence[Cell], out: Location, *, watch: Watch, failed: Failed, limit_s: float | None
+) -> None:
+    """Run cells by an executor.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C; cells that have not begun are taken back.
+    StoreError
+        When a file cannot be written there, or the executor is broken, as by a worker that was killed: no cell has
+        failed by that.
+    """
+    # A process there may be in another directory.
+    where = out.resolve() if isinstance(out, Path) else out
+    futures = {executor.submit(run_local, cell, where, limit_s): cell for cell in cells}
+    try:
+        for future in as_completed(futures):
+            error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                raise StoreError(f"a worker is gone ({error}): run again to go on")
+            if isinstance(error, FATAL):
+                raise error
+            if error is None and (failure := future.result()) is not None:
+                error = RemoteError(failure.error)
+            cell = futures[future]
+            if error is None:
+                watch(cell, cell.end_s, cell.end_s)
+            else:
+                failed(cell, error)
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def run_local(cell: Cell, out: Location, limit_s: float | None) -> Failure | None:
+    """Run a cell in this process; say why it failed."""
+    failures: list[Failure] = []
+
+    def failed(cell: Cell, error: BaseException) -> None:
+        failures.append(Failure.of(cell, error))
+
+    run_missing([cell], _store(out), workers=1, failed=failed, limit_s=limit_s)
+    return failures[0] if failures else None
+
+
+@once
+def _store(out: str) -> Store:
+    """Open a results directory once in each process: that lists all cells, which is too much for every one of them."""
+    return Store(out)
+
+
+def _wants_processes(disciplines: Collection[str]) -> bool:
+    """Say whether there are laws in Python, which run side by side only in processes that can import them."""
+    custom = [name for name in disciplines if registry.is_custom(name)]
+    return bool(custom) and all(registry.exists(name) and not name.startswith("__main__:") for name in custom)
+
+
+def _is_of_one_process(out: Location) -> bool:
+    """Say whether other processes of this machine would not see what is written there."""
+    return getattr(out, "protocol", "") == "memory"
+
+
+@contextmanager
+def _processes(workers: int | None) -> Iterator[Executor]:
+    """Give an executor of processes; those that are at work when the block ends by an error are ended."""
+    context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers or available_cpus(), mp_context=context, initializer=_ignore_sigint)
+    with _safe_path(), pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Start processes without the current directory on their path: a file ``signal.py`` in it would be run."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
+def _ignore_sigint() -> None:
+    """Leave Ctrl-C, which a terminal sends to all, to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)

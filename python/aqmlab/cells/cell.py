@@ -1,0 +1,373 @@
+"""A cell: one resolved spec with one seed. What it is called in the store follows from what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import Any
+
+from aqmlab._core import Link, Resolved, SpecError, results_number
+from aqmlab.cells import columns
+from aqmlab.cells.calibration_model import Calibrations, known
+from aqmlab.spec import directions, presets, schemes, testbeds
+from aqmlab.spec import users as user_tables
+from aqmlab.spec.experiment import Experiment, QueueSpec, Users
+from aqmlab.spec.quantities import rate_bps
+from aqmlab.ui.counts import counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One run to be made, or made."""
+
+    label: str
+    """How it is shown: the scheme as typed."""
+    signal: str
+    """How congestion is signalled: ``none`` (uncongested), ``drop``, or by marks: ``ecn`` (RFC 3168) or the name of
+    another form of ECN; with ``-new-gentle`` where RED's queue marks between ``max_th`` and twice that."""
+    load_percent: float | None
+    """Load in the terms of the calibration; ``None`` where the workload has none."""
+    users_per_side: int
+    """Users on each side of the link."""
+    spec: Resolved
+    """The resolved spec."""
+    seed: int
+    """It decides all random draws."""
+    experiment: str
+    """The digest of the experiment: its resolved spec without scheme and seed."""
+    kernel: str | None = None
+    """The release of the kernel whose TCP it runs over; ``None`` in the simulator."""
+    variant: str | None = None
+    """The changes of the experiment's spec, as they are typed, that it was run with."""
+    testbed: str | None = None
+    """The testbed that the experiment names. Its values are in the spec, so that it is no part of the key."""
+    programs: tuple[tuple[str, ...], tuple[str, ...] | None] | None = None
+    """The command and its server that are run over the link, where there are such."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is worked out when it is asked for: links are the engine's, and do not go to processes."""
+        return {field.name: self.__dict__[field.name] for field in fields(self)}
+
+    @cached_property
+    def key(self) -> str:
+        """The hash of all that decides the results: spec, seed, the number of the engine's results, and the kernel."""
+        text = f"{self.spec.json}\n{self.seed}\n{results_number()}"
+        if self.kernel is not None:
+            text += f"\n{self.kernel}"
+        if self.programs is not None:
+            text += f"\n{json.dumps(self.programs)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def resolved(self) -> dict[str, Any]:
+        """The resolved spec as tables."""
+        resolved: dict[str, Any] = json.loads(self.spec.json)
+        return resolved
+
+    def varied(self, what: str, **tables: Any) -> Cell:
+        """Return a cell like this one but for some tables of its spec; ``what`` tells in its label which it is."""
+        return replace(
+            self,
+            label=f"{self.label}, {what}",
+            spec=Resolved(json.dumps({**self.resolved, **tables})),
+            experiment=columns.digest(self.experiment + json.dumps(tables, sort_keys=True)),
+        )
+
+    @cached_property
+    def rtt(self) -> str:
+        """The table of round-trip times."""
+        return user_tables.name_of("rtt", self.resolved["users"]["rtt"])
+
+    @property
+    def world(self) -> str:
+        """Where it runs: ``simulated``, or ``live``."""
+        return "simulated" if self.kernel is None else "live"
+
+    @property
+    def direction_names(self) -> directions.Names:
+        """The names of its two directions."""
+        return directions.names(self.resolved.get("sides"))
+
+    @cached_property
+    def queues(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """The discipline of each direction of each link with its parameters, resolved: ``{"pi": {...}}``."""
+        links = self.resolved.get("chain") or [self.resolved]
+        return [(link["queue"], link.get("queue_back", link["queue"])) for link in links]
+
+    @property
+    def scheme(self) -> str:
+        """The discipline's name; several as ``fq_codel / droptail`` by directions, and as ``pi | codel`` by links."""
+        links = [
+            schemes.BETWEEN_DIRECTIONS.join(dict.fromkeys(name for queue in both for name in queue))
+            for both in self.queues
+        ]
+        return schemes.BETWEEN_LINKS.join(links) if len(set(links)) > 1 else links[0]
+
+    @property
+    def disciplines(self) -> set[str]:
+        """The names of all its disciplines."""
+        return {name for both in self.queues for queue in both for name in queue}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The discipline's parameters, resolved; where queues differ, the queue of each direction by its name."""
+        queues = [queue for both in self.queues for queue in both]
+        if all(queue == queues[0] for queue in queues):
+            (parameters,) = queues[0].values()
+            return dict(parameters)
+        in_chain = len(self.queues) > 1
+        return {
+            directions.place(link, name, in_chain=in_chain): queue
+            for link, both in enumerate(self.queues, start=1)
+            for name, queue in zip(self.direction_names, both, strict=True)
+        }
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The columns of :mod:`aqmlab.cells.columns`, but for the spec; the parameters are a dictionary."""
+        return {
+            "label": self.label,
+            "scheme": self.scheme,
+            "parameters": self.parameters,
+            "load_percent": self.load_percent,
+            "users_per_side": self.users_per_side,
+            "signal": self.signal,
+            "variant": self.variant,
+            **columns.spec_columns(self.resolved, self.links),
+            "warmup_s": self.warmup_s,
+            "duration_s": self.duration_s,
+            "seed": self.seed,
+            "results": results_number(),
+            "world": self.world,
+            "kernel": self.kernel,
+            "testbed": self.testbed,
+            "experiment": self.experiment,
+        }
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The same as it stands in a table: texts and numbers, the spec among them."""
+        spec = columns.abridged(self.resolved)
+        return {**self.identity, "parameters": json.dumps(self.parameters), "spec": json.dumps(spec)}
+
+    @property
+    def warmup_s(self) -> float:
+        """When the measured window begins, in simulated seconds."""
+        return self.spec.warmup_s
+
+    @property
+    def duration_s(self) -> float:
+        """How long the measured window is, in simulated seconds."""
+        return self.spec.duration_s
+
+    @property
+    def end_s(self) -> float:
+        """When the run ends, in simulated seconds."""
+        return self.warmup_s + self.duration_s
+
+    @cached_property
+    def links(self) -> Sequence[Link]:
+        """Its links in numbers: those of the chain, else the one."""
+        return self.spec.links
+
+    def describe_users(self) -> str:
+        """Say who loads the link."""
+        if not self.users_per_side:
+            return "no web users"
+        load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
+        is_on_both = self.resolved["users"].get("sides", 2) == 2
+        where = "on each side" if is_on_both else f"at {directions.side(0, self.resolved.get('sides'))}"
+        return f"{load}{counted(self.users_per_side, 'user')} {where}, {self.rtt} RTT"
+
+    def __str__(self) -> str:
+        users = f" at {self.describe_users()}" if self.users_per_side else ""
+        live = "" if self.kernel is None else f", live over Linux {self.kernel}"
+        return f"{self.label}{users}, seed {self.seed}{live}"
+
+
+_MODERN_TCP_COST, _IN_PYTHON = 2.2, 10.0
+"""How many times as much a packet takes of hosts of today as of those of 2001, and under a law in Python: by the
+instructions and times of docs/performance.md and docs/guide/custom-law.md."""
+
+
+def work(cell: Cell) -> float:
+    """Judge what a cell will take, which is nearly in proportion to the packets that its links send.
+
+    Users send what they ask for; with other sources beside them links send what they can.
+
+    Returns
+    -------
+    float
+        In bits that links send one way, of hosts of 2001.
+    """
+    asked_bps = math.inf if cell.resolved.get("sources") else cell.users_per_side * _bits_per_sec_of_a_user()
+    bits = cell.end_s * sum(min(link.rate_bps, asked_bps) for link in cell.links)
+    of_today = _MODERN_TCP_COST if cell.resolved["tcp"]["profile"] == "linux-6" else 1.0
+    return bits * of_today * (_IN_PYTHON if ":" in cell.scheme else 1.0)
+
+
+@cache
+def _bits_per_sec_of_a_user() -> float:
+    """Return what one on each side fetches if nothing is in the way, by the calibration that ships."""
+    return 1e6 * known()[(*Users().names, 2)].mbps_per_user
+
+
+def cells_of(
+    experiment: Experiment,
+    seeds: Iterable[int],
+    calibrations: Calibrations = MappingProxyType({}),
+    *,
+    label: str | None = None,
+    uncongested: bool = False,
+    idle: bool = False,
+    compared_in: Experiment | None = None,
+    variant: str | None = None,
+) -> list[Cell]:
+    """Return an experiment's cells, one for each seed.
+
+    Parameters
+    ----------
+    experiment
+        Its users are by number, or by a load that the calibrations know.
+    seeds
+        One cell for each.
+    calibrations
+        What says how many users make a load.
+    label
+        How it is shown, instead of the scheme as it would be typed.
+    uncongested
+        Whether its users are on the uncongested network.
+    idle
+        Whether there may be neither users nor sources: something else loads the link.
+    compared_in
+        The experiment that a variant is compared in, whose digest the cells carry; by default their own.
+    variant
+        The changes that make it a variant, as they are typed.
+
+    Raises
+    ------
+    SpecError
+        When the spec asks for something impossible, naming the field, the value and what is allowed.
+    LawError
+        When a custom law cannot be imported.
+    """
+    populated, load = _with_users(experiment, calibrations)
+    of_experiment = digest_of(populated if compared_in is None else _with_users(compared_in, calibrations)[0])
+    if uncongested:
+        populated = presets.uncongested(populated)
+    spec = Resolved(populated.with_defaults().to_json())
+    per_side = populated.users.per_side
+    assert per_side is not None, "users are by number now"
+    if per_side == 0 and not populated.sources and not idle:
+        if experiment.users.per_side == 0:
+            raise SpecError("users.per_side: must be at least 1 where there are no sources, got 0")
+        raise SpecError(f"spec: nothing sends: write users.load or users.per_side, sources, or {_TESTBED_USERS}")
+    return [
+        Cell(
+            label=label or schemes.label_of(populated),
+            signal="none" if uncongested else _signal(json.loads(spec.json)),
+            load_percent=load,
+            users_per_side=per_side,
+            spec=spec,
+            seed=seed,
+            experiment=of_experiment,
+            variant=variant,
+            testbed=experiment.testbed,
+        )
+        for seed in seeds
+    ]
+
+
+_SCHEME = {"queue": QueueSpec.model_validate({"droptail": {}}), "queue_back": None}
+"""What stands in the place of any scheme when an experiment is named."""
+
+
+def digest_of(populated: Experiment) -> str:
+    """Return the digest of an experiment whose users are by number: of its resolved spec without the scheme.
+
+    Names of sides are left out: they decide no result.
+    """
+    resolved = json.loads(Resolved(populated.model_copy(update=_SCHEME).to_json()).json)
+    resolved.pop("sides", None)
+    # After the engine has read the spec: it refuses some congestion controls without the ECN that the scheme gives.
+    tcp, written = resolved["tcp"], (populated.tcp.model_extra or {}).get("mix", ())
+    of_scheme = [tcp, *(its for its, given in zip(tcp.get("mix", ()), written, strict=True) if "ecn" not in given)]
+    for stack in of_scheme:
+        stack["ecn"] = False
+    return columns.digest(json.dumps(resolved))
+
+
+_TESTBED_USERS = f'testbed = "{testbeds.PAPERS}" for the users of Le et al. (2003)'
+
+
+def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
+    """Give an experiment's users by number, whichever way they were given, and their load where it is known."""
+    users = experiment.users
+    if users.load is None and users.per_side is None:
+        if users.model_fields_set:
+            _check_all_else(experiment)
+            raise SpecError(f"users: must have load or per_side, or the spec {_TESTBED_USERS}, got neither")
+        return with_users(experiment, 0), None
+    if experiment.chain:
+        if users.per_side is None:
+            raise SpecError(f"users.load: is percent of one link; in a chain give users.per_side, got {users.load:g}")
+        return experiment, None
+    if experiment.link.rate_back is not None:
+        if users.per_side is None:
+            raise SpecError(
+                f"users.load: is percent of one rate; with link.rate_back give users.per_side, got {users.load:g}"
+            )
+        return experiment, None
+    calibration = calibrations.get((*users.names, users.sides))
+    if users.per_side is not None:
+        if calibration is None:
+            return experiment, None
+        return experiment, calibration.load_percent(users.per_side, rate_bps(experiment.link.rate))
+    assert users.load is not None, "without a number there is a load"
+    if calibration is None:
+        _check_all_else(experiment)
+        raise SpecError(_not_calibrated(users))
+    rate = rate_bps(experiment.link.rate)
+    per_side = calibration.users(users.load, rate)
+    if per_side == 0:
+        _check_all_else(experiment)
+        one = calibration.load_percent(1, rate)
+        raise SpecError(
+            f"users.load: makes no user: one on each side is {one:.3g} % of {experiment.link.rate}, got {users.load:g}"
+        )
+    return with_users(experiment, per_side), users.load
+
+
+def _check_all_else(experiment: Experiment) -> None:
+    """Let the engine say what is wrong beside the load, which may be why the load is."""
+    Resolved(with_users(experiment, 1).to_json())
+
+
+def _not_calibrated(users: Users) -> str:
+    workload, rtt = (each if isinstance(each, str) else "FILE" for each in (users.workload, users.rtt))
+    where = ", where FILE holds the table," if "FILE" in (workload, rtt) else ""
+    of, sides = (" and users on one side", " --sides 1") if users.sides == 1 else ("", "")
+    return (
+        f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times{of} has no calibration: run"
+        f" aqmlab calibrate --workload {workload} --rtt {rtt}{sides}{where} or give users.per_side, got {users.load:g}"
+    )
+
+
+def with_users(experiment: Experiment, per_side: int) -> Experiment:
+    """Return an experiment with so many users on each side."""
+    users = experiment.users.model_copy(update={"load": None, "per_side": per_side})
+    return experiment.model_copy(update={"users": users})
+
+
+def _signal(resolved: Mapping[str, Any]) -> str:
+    ecn = resolved["tcp"]["ecn"]
+    if ecn is False:
+        return "drop"
+    form = "ecn" if ecn is True else str(ecn)
+    (parameters,) = resolved["queue"].values()
+    return f"{form}-new-gentle" if parameters.get("ecn_policy") == "mark_in_gentle" else form

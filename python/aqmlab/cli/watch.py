@@ -1,0 +1,32 @@
+"""``--watch``: a command, run again without it as a run of a console that is opened for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from aqmlab.cells.cell import Cell
+
+
+def run_watched(
+    title: str, out: str, cells: Iterable[Cell], *, grid: Path | None = None, seeds: range = range(0)
+) -> None:
+    """Run the command that was typed in a console, beside its pages.
+
+    Raises
+    ------
+    typer.Exit
+        Always, after an interrupt: with the command's exit code.
+    """
+    from aqmlab.console.job_requests import JobRequest
+    from aqmlab.console.server import watch
+
+    words = sys.argv[1:]
+    words.remove("--watch")
+    keys = tuple(cell.key for cell in cells)
+    raise typer.Exit(watch(JobRequest(title=title, words=words, cells=keys, grid=grid, seeds=seeds), out))

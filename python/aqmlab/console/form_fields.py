@@ -1,0 +1,219 @@
+"""The fields of forms, made from the spec's schema: what may be typed, what holds where nothing is, and its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from aqmlab.spec import schema, testbeds
+from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.schema import Schema
+from aqmlab.spec.sources import FILES
+
+GROUPS = {
+    "users": "Users",
+    "link": "Link",
+    "tcp": "TCP",
+    "hosts": "Servers",
+    "protocol": "Time",
+    "record": "What is written down",
+}
+"""The tables of a spec whose keys are fields."""
+
+LISTS = {
+    "link.rate_changes": "Changes of the link's rate",
+    "chain": "Links in series",
+    "tcp.mix": "Hosts with another stack",
+    "sources": "Traffic beside the users",
+}
+"""The lists of tables in a spec: a row of fields for each table."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A key of a spec, written in one line."""
+
+    path: str
+    """Where it stands in a spec, such as ``users.load``."""
+    label: str
+    about: str
+    """What it means, its unit and its range."""
+    default: str = ""
+    choices: tuple[str, ...] = ()
+    """What may be chosen; empty where it is typed."""
+    mode: str = "text"
+    """What kind of keyboard a telephone is to show."""
+    is_toml: bool = False
+    """Whether it holds a table or a list, written as in TOML."""
+
+
+@dataclass(frozen=True)
+class List:
+    """A list of tables in a spec."""
+
+    path: str
+    title: str
+    about: str
+    kinds: Mapping[str, str]
+    """What a row may be of, and what that is; one without a name where all rows are alike."""
+
+
+AXES = List("axes", "Axes", "What is varied: all values of one axis with all of the others.", {"": "Axis"})
+"""Those of a grid."""
+
+
+@cache
+def groups() -> Mapping[str, tuple[Field, ...]]:
+    """Return the fields of a spec by the titles of their groups."""
+    whole = Experiment.model_json_schema()
+    tables = {name: _part(whole, whole["properties"][name]) for name in GROUPS}
+    found = {title: tuple(_fields(whole, f"{name}.", tables[name])) for name, title in GROUPS.items()}
+    return {"Testbed": (_testbed(whole),), **found}
+
+
+@cache
+def paths() -> Mapping[str, Field]:
+    """Return the fields of a spec by their paths."""
+    return {field.path: field for group in groups().values() for field in group}
+
+
+@cache
+def lists() -> Mapping[str, List]:
+    """Return the lists by their paths, the axes too. Sources that are read from files have no rows."""
+    whole = Experiment.model_json_schema()
+    found = {AXES.path: AXES}
+    for path, title in LISTS.items():
+        key = _key(whole, path)
+        forms = _part(whole, key["items"]).get("oneOf", ())
+        kinds = {kind: form["description"] for form in forms for kind in form["properties"] if kind not in FILES}
+        found[path] = List(path, title, key["description"], kinds or {"": title})
+    return found
+
+
+@cache
+def row(path: str, number: int, kind: str) -> tuple[Field, ...]:
+    """Return the fields of a table in a list, or of an axis."""
+    if path == AXES.path:
+        about = "With commas between them; or a range in TOML, such as {from = 5, to = 80, steps = 3}."
+        return (
+            Field(f"axes[{number}].path", "path", "Where it stands in the spec, such as users.load."),
+            Field(f"axes[{number}].values", "values", about, is_toml=True),
+        )
+    whole = Experiment.model_json_schema()
+    table = _part(whole, _key(whole, path)["items"])
+    if not kind:
+        return tuple(_fields(whole, f"{path}[{number}].", table))
+    (form,) = (form["properties"][kind] for form in table["oneOf"] if kind in form["properties"])
+    return tuple(_fields(whole, f"{path}[{number}].{kind}.", _part(whole, form)))
+
+
+@cache
+def parameters(discipline: str) -> tuple[Field, ...]:
+    """Return a field for each parameter of a discipline, which are called ``parameter.NAME``."""
+    whole = schema.has()
+    return tuple(_fields(whole, "parameter.", whole["$defs"]["Queue"]["properties"][discipline]))
+
+
+TODAY = "none"
+"""The choice of a form that names no testbed: what is left out has today's defaults."""
+
+
+def _testbed(whole: Schema) -> Field:
+    """Return the field of the testbed. Without a spec there is one unless a form asks for none."""
+    (field,) = _fields(whole, "", {"properties": {"testbed": whole["properties"]["testbed"]}})
+    default = f"the spec's, without a spec {testbeds.PAPERS}"
+    return replace(field, default=default, choices=(*field.choices, TODAY))
+
+
+def _key(whole: Schema, path: str) -> Schema:
+    at = whole
+    for name in path.split("."):
+        at = _part(whole, at)["properties"][name]
+    return at
+
+
+def _part(whole: Schema, key: Schema) -> Schema:
+    """Return what a key holds if it holds anything, wherever it is declared."""
+    if "$ref" in key:
+        return _part(whole, whole["$defs"][schema.name_of(key)])
+    forms = [form for form in key.get("anyOf", ()) if form != {"type": "null"}]
+    return _part(whole, forms[0]) if len(forms) == 1 else key
+
+
+def _fields(whole: Schema, above: str, table: Schema, within: str = "") -> Iterator[Field]:
+    for name, key in table["properties"].items():
+        path, label, part = above + name, within + name, _part(whole, key)
+        choices, kinds = tuple(_choices(whole, key)), _kinds(key)
+        about = " ".join([key["description"], *_bounds(key)])
+        default = key.get("default", "")
+        if path in LISTS:
+            continue
+        if choices or kinds & {"string", "number", "integer"}:
+            yield Field(
+                path,
+                label,
+                about,
+                default=str(default).lower() if isinstance(default, bool) else str(default),
+                choices=choices,
+                mode="numeric" if kinds == {"integer"} else "decimal" if kinds == {"number"} else "text",
+            )
+        elif "properties" in part and not _is_choice(part):
+            yield from _fields(whole, f"{path}.", part, f"{label}.")
+        else:
+            forms = [form for form in part.get("oneOf", ()) if "properties" in form]
+            others = ", ".join(name for form in forms[1:] for name in form["properties"])
+            said = f"{about} In TOML, such as {_example(whole, key)}" + (f"; or {others}." if others else ".")
+            yield Field(path, label, said, is_toml=True)
+
+
+def _is_choice(table: Schema) -> bool:
+    """Whether one of its keys may stand and no more."""
+    return table.get("maxProperties") == 1
+
+
+def _example(whole: Schema, key: Schema) -> str:
+    """Write the least that may stand there, as TOML."""
+    part = _part(whole, key)
+    if "oneOf" in part:
+        part = part["oneOf"][0]
+    if "properties" in part:
+        names = list(part["properties"])[:1] if _is_choice(part) else part.get("required", [])
+        inside = ", ".join(f"{name} = {_example(whole, part['properties'][name])}" for name in names)
+        return f"{{{inside}}}"
+    if part.get("type") == "array":
+        return f"[{', '.join([_example(whole, part['items'])] * part.get('minItems', 2))}]"
+    return f'"1 {part["units"][0]}"' if "units" in part else "1"
+
+
+def _kinds(key: Schema) -> set[str]:
+    kinds = key.get("type", ())
+    return ({kinds} if isinstance(kinds, str) else set(kinds)) - {"null"}
+
+
+def _choices(whole: Schema, key: Schema) -> Iterator[str]:
+    part = _part(whole, key)
+    if part.get("type") == "boolean":
+        yield from ("true", "false")
+    yield from part.get("enum", ())
+    for form in (*part.get("anyOf", ()), *part.get("oneOf", ())):
+        yield from [form["const"]] if "const" in form else _choices(whole, form)
+
+
+def _bounds(key: Schema) -> Iterator[str]:
+    """Say in which unit it is written and how far it may go."""
+    said: Mapping[str, Any] = {
+        "from": key.get("minimum"),
+        "above": key.get("exclusiveMinimum"),
+        "up to": key.get("maximum"),
+        "below": key.get("exclusiveMaximum"),
+    }
+    bounds = " ".join(f"{word} {_number(bound)}" for word, bound in said.items() if bound is not None)
+    unit = key.get("unit") or key.get("quantity") or ""
+    if told := ", ".join(filter(None, ["" if unit in ("1", "name", "true or false") else unit, bounds])):
+        yield f"({told})"
+
+
+def _number(bound: float | str) -> str:
+    return bound if isinstance(bound, str) else f"{bound:,g}" if isinstance(bound, float) else f"{bound:,}"

@@ -1,0 +1,141 @@
+"""What a store has, for the console's pages: its cells, and comparisons of some of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from aqmlab import plot
+from aqmlab.campaigns import table
+from aqmlab.campaigns.campaign import Campaign, plan
+from aqmlab.campaigns.failures import Failure
+from aqmlab.campaigns.grid import Grid
+from aqmlab.cells.calibration_model import known
+from aqmlab.console.auth import Refused
+from aqmlab.console.job_requests import JobRequest
+from aqmlab.results import grouping
+from aqmlab.results.compare import Comparison
+from aqmlab.storage.location import is_key
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
+from aqmlab.ui import canvas
+
+MOST_COMPARED = 60
+"""Cells on one page."""
+
+_FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
+
+
+_LISTED = (
+    *("cell", "label", "seed", "users_per_side", "load_percent", "rtt", "world", "valid", "created"),
+    *("loss_percent", "throughput_mbps", "response_time_ms_p50", "response_time_ms_p99"),
+)
+"""Columns of the list of cells."""
+
+
+def cells(store: Store, words: str, most: int) -> tuple[Sequence[Mapping[str, Any]], int]:
+    """Return the newest cells whose scheme has all of these words in it, the newest first, and how many there are."""
+    label = pl.col("label").str.to_lowercase()
+    wanted = [label.str.contains(word, literal=True) for word in words.lower().split()]
+    found = store.cells(_LISTED).filter(pl.lit(True), *wanted)
+    return found.tail(most).reverse().to_dicts(), found.height
+
+
+def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:
+    """Set cells side by side, scheme by scheme, in the order in which they were begun; say which are left out.
+
+    Schemes of one name in different experiments are told apart by their users and where their specs differ. Live runs
+    that are not valid are left out.
+
+    Raises
+    ------
+    Refused
+        When there are none, too many, or one that the store does not have; when none is valid.
+    """
+    valid, invalid = grouping.split_valid(results(store, keys))
+    said = grouping.invalid_note(invalid)
+    if not valid:
+        raise Refused(400, " ".join(said))
+    return Comparison(grouping.by_scheme(valid)), said
+
+
+def results(store: Store, keys: Sequence[str]) -> list[Result]:
+    """Return the results of cells, each once, as they were begun; errors are those of :func:`comparison`."""
+    if not 1 <= len(keys) <= MOST_COMPARED:
+        raise Refused(400, f"choose from 1 to {MOST_COMPARED} cells")
+    return sorted((result(store, key) for key in dict.fromkeys(keys)), key=grouping.started_at_s)
+
+
+def result(store: Store, key: str) -> Result:
+    """Return one cell's result.
+
+    Raises
+    ------
+    Refused
+        When there is none of this key.
+    """
+    found = store.kept(key) if is_key(key) else None
+    if found is None:
+        raise Refused(404, "there is no such cell")
+    return found
+
+
+def figure(compared: Comparison, kind: str, *, narrow: bool = False) -> bytes:
+    """Draw response times as SVG, for a telephone's screen if it is ``narrow``.
+
+    Raises
+    ------
+    Refused
+        When there is no such figure.
+    """
+    if kind not in _FIGURES:
+        raise Refused(404, "there is no such figure")
+    draw = _FIGURES[kind]
+    curves = compared.response_times()
+
+    def drawn(figure: Figure) -> None:
+        axis = figure.subplots()
+        draw(curves, axis)
+        if narrow:
+            canvas.name_below(axis)
+        else:
+            canvas.name_from_top(axis)
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{kind}.svg")
+        if narrow:
+            canvas.write(file, drawn, size=canvas.NARROW)
+        else:
+            canvas.write(file, drawn)
+        return file.read_bytes()
+
+
+@dataclass(frozen=True)
+class JobOutput:
+    """What a command has left in the store."""
+
+    cells: Sequence[str] = ()
+    """Keys of cells to be set side by side."""
+    headings: Sequence[str] = ()
+    """Those of a sweep's means."""
+    points: Sequence[Sequence[str]] = ()
+    """A row for each point of the grid."""
+    axes: int = 0
+    """How many of its columns say which point it is."""
+    failures: Sequence[Failure] = ()
+
+
+def job_output(store: Store, asked: JobRequest, keys: Sequence[str]) -> JobOutput:
+    """Look for what a command was to leave: all of it is there only when it went well to its end."""
+    if asked.grid is None:
+        return JobOutput(cells=[key for key in keys if store.kept(key) is not None])
+    planned = plan(Grid.from_toml(asked.grid), asked.seeds, known(store.out))
+    campaign = Campaign(planned, store.out)
+    headings, points = table.texts(campaign.means, campaign.axes, campaign.measures)
+    return JobOutput(headings=headings, points=points, axes=len(campaign.axes) or 1, failures=campaign.failures)

@@ -1,0 +1,84 @@
+"""The console, served on this machine until an interrupt."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import uvicorn
+
+from aqmlab._core import SpecError
+from aqmlab.console.app import Console
+from aqmlab.console.job_requests import JobRequest
+from aqmlab.disciplines.custom import loader
+from aqmlab.storage import marker
+from aqmlab.storage.location import location
+from aqmlab.store.store import Store
+
+
+def serve(out: str, *, port: int = 0) -> None:
+    """Serve pages on a results directory, and print their address.
+
+    Raises
+    ------
+    SpecError
+        When the port cannot be had, or ``out`` is no directory.
+    KeyboardInterrupt
+        When it is interrupted: there is no other end.
+    """
+    _serve(out, port, None, sys.stdout)
+
+
+def watch(asked: JobRequest, out: str) -> int:
+    """Run a command in this terminal, with pages on it, whose address goes to standard error; return its exit code.
+
+    It returns after an interrupt: one while the command runs is an interrupt of the command too.
+    """
+    pages = _serve(out, 0, asked, sys.stderr)
+    assert pages.watched is not None
+    assert pages.watched.exit_code is not None
+    return pages.watched.exit_code
+
+
+def _serve(out: str, port: int, asked: JobRequest | None, said: TextIO) -> Console:
+    where = location(out)
+    if not isinstance(where, Path):
+        raise SpecError(f"DIR: must be a results directory on this machine, got {out}")
+    if asked is None:
+        Store(where).check_is_one("DIR")
+    else:
+        # Its pages are there before its first cell.
+        marker.claim(where)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+            listener.listen()
+        except OSError as error:
+            raise SpecError(f"--port: {port} cannot be had ({error.strerror})") from None
+        pages = Console(where, f"127.0.0.1:{listener.getsockname()[1]}", asked)
+        print(f"Open {pages.guard.address}", file=said, flush=True)
+        settings = uvicorn.Config(pages.guard, log_level="warning", ws="none", timeout_graceful_shutdown=2)
+        try:
+            # No form runs code: laws are those of the command that was typed, if there was one.
+            with loader.end_imports():
+                _Server(settings, pages).run(sockets=[listener])
+        except KeyboardInterrupt:
+            if pages.watched is None:
+                raise
+        return pages
+
+
+class _Server(uvicorn.Server):
+    """A server that ends what its pages wait for before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, pages: Console) -> None:
+        super().__init__(config)
+        self._pages = pages
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop what runs, then answer the requests that are left."""
+        await self._pages.close()
+        await super().shutdown(sockets)

@@ -1,0 +1,1 @@
+"""The numbers that a run measures, and their names."""

@@ -1,0 +1,47 @@
+"""Whose packets there are: the web users' and each source's, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+USERS_NAME = "web users"
+
+
+def labels(names: Iterable[str]) -> list[str]:
+    """Return the names, each once: sources of one name are numbered.
+
+    Examples
+    --------
+    >>> labels(["bulk", "voice", "bulk"])
+    ['bulk', 'voice', 'bulk #2']
+    """
+    given: list[str] = []
+    for name in names:
+        same = sum(each == name or each.startswith(f"{name} #") for each in given)
+        given.append(f"{name} #{same + 1}" if same else name)
+    return given
+
+
+def all_traffic(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record or a summary says of the web users beside sources, and of each source, by name."""
+    users = {USERS_NAME: _users(record, record["users"])} if record["users"] else {}
+    names = labels([*users, *(source["name"] for source in record["sources"])])
+    return dict(zip(names, [*users.values(), *record["sources"]], strict=True))
+
+
+def by_class(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return :func:`traffic`, or the web users where they are alone: all packets are theirs."""
+    each_way = [way["queue_delay_ms"] for way in record["directions"]]
+    return all_traffic(record) or {USERS_NAME: _users(record, {**record, "queue_delay_ms_each_way": each_way})}
+
+
+def _users(record: Mapping[str, Any], packets: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **packets,
+        "completed": record["completed_requests"],
+        "response_time_ms": record["response_time_ms"],
+        "limited_by_percent": record["users_limited_by_percent"],
+        "goodput_mbps": None,
+        "datagrams": None,
+    }

@@ -1,0 +1,1 @@
+"""Named numbers of results: long frames, tables, and differences between stores."""

@@ -1,0 +1,197 @@
+"""As many seeds as it takes: a comparison adds seeds until each measure is known well enough, or costs too much."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+
+from aqmlab._core import SpecError, seconds
+from aqmlab.cells.cell import Cell
+from aqmlab.metrics.numbers import Number, Parts
+from aqmlab.running.progress import duration
+from aqmlab.stats.sequential import LOOKS, most_affected, relative_width
+from aqmlab.store.result import Result
+
+_INITIAL_SEEDS = 2
+"""Seeds that say what a seed costs, where there is a budget."""
+
+_MAX_TARGETS = 100
+
+_MAX_PERCENT = 1000
+"""Beyond this the number says nothing more."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A measure that is to be known to within some percent of itself."""
+
+    number: Number
+    percent: float
+
+    @staticmethod
+    def read(text: str, parts: Parts) -> Target:
+        """Read ``p95 within 5 %`` or ``game one-way p99 within 5 %``; a ``SpecError`` says what is accepted."""
+        read = re.fullmatch(r"(.+?)\s+within\s+(\d+(?:\.\d+)?)\s*%", text.strip(), re.ASCII)
+        if read is None or not 0 < float(read[2]) <= _MAX_TARGETS:
+            raise SpecError(f"until: must be as 'p95 within 5 %', at most {_MAX_TARGETS} %, got {text!r}")
+        return Target(parts.find(read[1], "until"), float(read[2]))
+
+    def width(self, scheme: str, results: Sequence[Result]) -> Width:
+        """Return how well the mean of a scheme's seeds is known."""
+        values = [self.number.read(result.summary) for result in results]
+        return Width(self, scheme, tuple(values))
+
+    def __str__(self) -> str:
+        return f"{self.number.name} within {self.percent:g} %"
+
+
+@dataclass(frozen=True)
+class Width:
+    """How well a scheme's measure is known in the end."""
+
+    target: Target
+    scheme: str
+    values: tuple[float | None, ...]
+    """The value of each seed."""
+
+    @cached_property
+    def percent(self) -> float | None:
+        """To within what percent the mean is known; ``None`` where that cannot be said.
+
+        It cannot be said where a seed has no value, where all seeds have the same one, and where too few differ from 0.
+        """
+        if None in self.values:
+            return None
+        width = 100 * float(relative_width(np.array(self.values, dtype=float)))
+        return width if math.isfinite(width) else None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it is known as well as was asked for."""
+        return self.percent is not None and self.percent <= self.target.percent
+
+    def __str__(self) -> str:
+        what, seeds = f"{self.target.number.name} of {self.scheme}", len(self.values)
+        if None in self.values:
+            return f"{self.target.number.name} has no value in a seed of {self.scheme}"
+        if self.percent is not None:
+            known = f"known to within {self.percent:.3g} %"
+            return f"{what} is {known if self.percent < _MAX_PERCENT else f'not known to within {_MAX_PERCENT:,} %'}"
+        if not any(self.values):
+            return f"{what} is 0 in all {seeds} seeds: at most {100 * most_affected(seeds):.2g} % of seeds have any"
+        if len(set(self.values)) == 1:
+            same = f"{self.values[0]:.4g} {self.target.number.unit}"
+            return f"{what} is {same} in all {seeds} seeds, which does not show how much it varies"
+        return f"{what} is 0 in {self.values.count(0.0)} of {seeds} seeds: too few have any for an interval"
+
+
+@dataclass(frozen=True)
+class StopReason:
+    """Where a comparison stopped, and why."""
+
+    seeds: int
+    widths: tuple[Width, ...]
+    needs_s: float
+    """The processor time of the next look, those before it included."""
+    budget_s: float | None = None
+    """The processor time that the comparison may take."""
+
+    @property
+    def look(self) -> int | None:
+        """Which look it was, from 1 on; ``None`` before the first."""
+        return LOOKS.index(self.seeds) + 1 if self.seeds in LOOKS else None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether all that was asked for is known well enough."""
+        return self.look is not None and all(width.is_met for width in self.widths)
+
+    def __str__(self) -> str:
+        where = "before the first look" if self.look is None else f"at look {self.look} of {len(LOOKS)}"
+        return f"Stopped {where}, with {self.seeds} seeds: {self._why()}."
+
+    def _why(self) -> str:
+        if self.is_met:
+            targets = dict.fromkeys(str(width.target) for width in self.widths)
+            return f"{', '.join(targets)} under every scheme, with 95 % over all looks"
+        ended = "there is no further look"
+        if self.seeds != LOOKS[-1] and self.budget_s is not None:
+            needs, budget = (f"{each:.2g} s" if each < 10 else duration(each) for each in (self.needs_s, self.budget_s))
+            ended = f"the next look needs {needs} of processor time in all, the budget is {budget}"
+        return "; ".join([ended, *(str(width) for width in self.widths if not width.is_met)])
+
+    def record(self) -> dict[str, Any]:
+        """Return it as an object of ``aqmlab compare --json``."""
+        widths = [
+            {
+                "target": str(each.target),
+                "label": each.scheme,
+                "percent": each.percent,
+                "met": each.is_met,
+                "reason": str(each),
+            }
+            for each in self.widths
+        ]
+        return {"seeds": self.seeds, "look": self.look, "met": self.is_met, "reason": str(self), "widths": widths}
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """What a comparison goes on for."""
+
+    targets: tuple[Target, ...]
+    budget_s: float | None = None
+    """The processor time that it may take."""
+
+    @staticmethod
+    def read(
+        targets: Sequence[str], budget: str | None, parts: Callable[[], Parts], **excluded: object
+    ) -> StoppingRule | None:
+        """Read what is asked for; ``None`` where nothing is. What is excluded may be given in that case alone.
+
+        ``parts`` returns the parts of the traffic that have numbers of their own.
+        """
+        if not targets:
+            if budget is not None:
+                raise SpecError(f"budget: is about until, which is not given, got {budget!r}")
+            return None
+        for name, given in excluded.items():
+            if given is not None:
+                raise SpecError(f"{name}: cannot be with until, which takes seeds 1 to 5, 10, 20 or 40, got {given}")
+        if isinstance(targets, str):
+            raise SpecError(f"until: must be several, such as ['p95 within 5 %'], got {targets!r}")
+        try:
+            known = parts()
+            budget_s = None if budget is None else seconds(budget)
+            return StoppingRule(tuple(Target.read(each, known) for each in targets), budget_s)
+        except SpecError:
+            raise
+        except ValueError as error:
+            raise SpecError(f"budget: {error}") from None
+
+    def run(
+        self, cells: Callable[[range], list[Cell]], run: Callable[[list[Cell]], list[Result]]
+    ) -> tuple[list[Result], StopReason]:
+        """Run the cells of more and more seeds; a budget is kept to by what the seeds so far took."""
+        looks = LOOKS if self.budget_s is None else (_INITIAL_SEEDS, *LOOKS)
+        for seeds, more in pairwise((*looks, None)):
+            results = run(cells(range(1, seeds + 1)))
+            took_s = sum(result.metadata["cpu_s"] for result in results)
+            stop = StopReason(seeds, tuple(self._widths(results)), took_s * (more or seeds) / seeds, self.budget_s)
+            if more is None or stop.is_met or (self.budget_s is not None and stop.needs_s > self.budget_s):
+                break
+        return results, stop
+
+    def _widths(self, results: Sequence[Result]) -> Iterator[Width]:
+        for label, of_scheme in groupby(results, key=lambda result: result.cell.label):
+            scheme = list(of_scheme)
+            # The uncongested network is no scheme: it loses nothing, under any number of seeds.
+            if scheme[0].cell.signal != "none":
+                yield from (target.width(label, scheme) for target in self.targets)

@@ -1,0 +1,115 @@
+"""A queue over time: how long what waits in it takes to be sent, and what a law of its own says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from aqmlab._core import Link
+from aqmlab.store.result import Result
+
+_Floats = NDArray[np.float64]
+
+BINS = 160
+"""Of the time over which a queue is shown: a phone has about two points for each. Ours."""
+
+
+def link_delays_ms(result: Result, link: int, direction: int) -> pl.DataFrame:
+    """Return the queueing delay at one of the links in series, counted from 1: ``time_s`` and ``delay_ms``.
+
+    It is the time that the link takes to send what waits, at the rates that it has meanwhile.
+    """
+    queue = _column(result.queue, link, direction)
+    return queue.select("time_s", delay_ms=_delays_ms(result.cell.links[link - 1], direction, queue))
+
+
+def delays_ms(result: Result, direction: int) -> pl.DataFrame:
+    """Return the queueing delay of all links in series together: ``time_s`` and ``delay_ms``."""
+    each = pl.concat(link_delays_ms(result, link, direction) for link in range(1, 1 + len(result.cell.links)))
+    return each.group_by("time_s").agg(pl.col("delay_ms").sum()).sort("time_s")
+
+
+def slices(result: Result, direction: int, seconds_each: float = 1.0) -> pl.DataFrame:
+    """Return mean queueing delay and throughput of each slice of the measured window.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``slice``, counted from 0, ``delay_ms``, and ``throughput_mbps``: what leaves the queue, in bytes of IP.
+    """
+    # What is written at a time is of the period before it.
+    number = ((pl.col("time_s") - result.cell.warmup_s - 1e-6) / seconds_each).floor().cast(pl.Int64)
+    delays = delays_ms(result, direction).group_by(slice=number).agg(pl.col("delay_ms").mean())
+    link = result.link.filter(pl.col("direction") == direction)
+    sent = link.group_by(slice=number).agg(throughput_mbps=8e-6 / seconds_each * pl.col("bytes").sum())
+    return delays.join(sent, on="slice").sort("slice")
+
+
+def downsample(result: Result) -> pl.DataFrame:
+    """Return a cell's queueing delay and, where the law has one, its probability, thinned: no extreme is lost.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``link``, ``direction`` and ``time_s``, the middle of each of 160 stretches of the measured window; and of each
+        the least, the mean and the most: ``delay_ms_low``, ``delay_ms_mean``, ``delay_ms_high``, and those of
+        ``probability``.
+    """
+    start, width = result.cell.warmup_s, result.cell.duration_s / BINS
+    step = ((pl.col("time_s") - start) / width).floor().clip(0, BINS - 1)
+    whole, kept = result.queue, []
+    law = _probability(whole.columns)
+    for number, link in enumerate(result.cell.links, start=1):
+        for direction in (0, 1):
+            queue = _column(whole, number, direction)
+            rows = queue.with_columns(delay_ms=_delays_ms(link, direction, queue))
+            values = {"delay_ms": pl.col("delay_ms")} | ({"probability": pl.col(law)} if law else {})
+            bins = rows.group_by(step=step).agg(
+                each
+                for name, value in values.items()
+                for each in (
+                    value.min().alias(f"{name}_low"),
+                    value.mean().alias(f"{name}_mean"),
+                    value.max().alias(f"{name}_high"),
+                )
+            )
+            kept.append(
+                bins.sort("step").select(
+                    pl.lit(number).alias("link"),
+                    pl.lit(direction).alias("direction"),
+                    (start + (pl.col("step") + 0.5) * width).alias("time_s"),
+                    pl.exclude("step"),
+                )
+            )
+    return pl.concat(kept)
+
+
+def _column(queue: pl.DataFrame, link: int, direction: int) -> pl.DataFrame:
+    queue = queue.filter(pl.col("direction") == direction)
+    return queue.filter(pl.col("link") == link) if "link" in queue.columns else queue
+
+
+def _delays_ms(link: Link, direction: int, queue: pl.DataFrame) -> pl.Series:
+    beyond = link.overhead_bytes - link.header_bytes
+    bits = queue.select(8 * (pl.col("bytes") + beyond * pl.col("packets"))).to_series().to_numpy()
+    return pl.Series(1e3 * _time_to_send(link, direction, queue["time_s"].to_numpy(), bits))
+
+
+def _time_to_send(link: Link, direction: int, now: _Floats, bits: _Floats) -> _Floats:
+    """Return how many seconds a link takes for so many bits from each time on, at the rates that it has then."""
+    changes = [(0.0, (link.rate_bps, link.rate_back_bps)[direction]), *link.rate_changes]
+    starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
+    # Where nothing was sampled there is nothing to send.
+    times = np.append(starts, now.max(initial=starts[-1]) + bits.max(initial=0) / rates[-1])
+    sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
+    done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)
+    # By rounding it would be a little less than nothing where nothing waits.
+    return np.where(bits > 0, done - now, 0.0)
+
+
+def _probability(columns: Sequence[str]) -> str | None:
+    """Name the law's probability of a drop or a mark, if it has one."""
+    return next((name for name in columns if name.split("_")[0] == "p"), None)

@@ -1,1 +1,0 @@
-"""Users for a load: the fitted lines, and the cells that measure them."""

@@ -1,1 +1,0 @@
-"""What a store is made of, beside the cells: drafts, and an index."""

@@ -1,0 +1,227 @@
+"""What a run reads off itself while it runs, told to whoever watches: its queues, signals, throughput, response times.
+
+Who watches starts the command with a pipe, whose number stands in the environment. Elsewhere nothing is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import polars as pl
+import pyarrow as pa
+
+from aqmlab._core import RecordBatch, SpecError
+from aqmlab.cells.cell import Cell
+from aqmlab.stats.distributions import quantiles
+from aqmlab.storage.memoize import once
+
+PIPE = "AQMLAB_WATCHED_BY"
+"""The environment's variable with the number of the pipe."""
+
+ReadingCallback = Callable[[Mapping[str, Any]], None]
+
+_BETWEEN_S = 0.8
+"""Of wall time between two readings, each of which takes some milliseconds; less than a live run's second. Ours."""
+
+_FRACTIONS = {"median": 0.5, "90 %": 0.9, "99 %": 0.99}
+
+
+class RunningSimulation(Protocol):
+    """What runs a cell: :class:`aqmlab._core.Simulation`, or what does the same elsewhere."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+
+    @property
+    def end(self) -> float:
+        """When it ends."""
+
+    def advance(self, seconds: float) -> None:
+        """Go on for so long, or to the end if that is nearer."""
+
+    def take(self, table: str) -> RecordBatch | pa.RecordBatch:
+        """Return the rows of a table that are new."""
+
+    def glance(self) -> RecordBatch | pa.RecordBatch:
+        """Return what can be read off the links now."""
+
+    def response_times(self) -> RecordBatch | pa.RecordBatch:
+        """Return the histogram of response times."""
+
+    def summary(self) -> str:
+        """Return the run in one row, as JSON."""
+
+
+def is_monitored() -> bool:
+    """Say whether somebody watches what this process runs."""
+    return _pipe() is not None
+
+
+def with_monitoring(cell: Cell, laboratory: RunningSimulation) -> RunningSimulation:
+    """Return what runs a cell, so that it tells its readings to whoever watches, if anybody does."""
+    pipe = _pipe()
+    return laboratory if pipe is None else Monitored(cell, laboratory, pipe.tell)
+
+
+class Monitored:
+    """A laboratory that says what it reads while it runs; what is taken from it is the same."""
+
+    def __init__(self, cell: Cell, laboratory: RunningSimulation, tell: ReadingCallback) -> None:
+        self._cell = cell
+        self._laboratory = laboratory
+        self._tell = tell
+        self._told = -math.inf
+        self._read_at = 0.0
+        self._counted: dict[str, Mapping[str, int]] = {}
+        self._held: list[pa.RecordBatch] = []
+        self._unread: list[pa.RecordBatch] = []
+        self._times = pl.DataFrame()
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+        return self._laboratory.now
+
+    @property
+    def end(self) -> float:
+        """When it ends."""
+        return self._laboratory.end
+
+    def advance(self, seconds: float) -> None:
+        """Go on for so long, or to the end if that is nearer, and say now and then what is read."""
+        self._laboratory.advance(seconds)
+        if time.monotonic() - self._told >= _BETWEEN_S or self.now >= self.end:
+            self._tell(self._reading())
+            self._told = time.monotonic()
+
+    def take(self, table: str) -> pa.RecordBatch:
+        """Return the rows of a table that are new, those that have been read among them."""
+        if table != "queue":
+            return pa.record_batch(self._laboratory.take(table))
+        self._look_at_queues()
+        held, self._held = self._held, []
+        return _merged(held)
+
+    def glance(self) -> RecordBatch | pa.RecordBatch:
+        """Return what can be read off the links now."""
+        return self._laboratory.glance()
+
+    def response_times(self) -> RecordBatch | pa.RecordBatch:
+        """Return the histogram of response times."""
+        return self._laboratory.response_times()
+
+    def summary(self) -> str:
+        """Return the run in one row, as JSON."""
+        return self._laboratory.summary()
+
+    def _reading(self) -> Mapping[str, Any]:
+        links = {_name(link): link for link in pa.record_batch(self.glance()).to_pylist()}
+        since = {name: self._since(name, link) for name, link in links.items()}
+        span_s = self.now - self._read_at
+        reading = {
+            "cell": self._cell.key,
+            "name": str(self._cell),
+            "now_s": self.now,
+            "warmup_s": self._cell.spec.warmup_s,
+            "end_s": self.end,
+            "queue": {**{name: link["waiting"] for name, link in links.items()}, **self._mean_lengths()},
+            "signals": {name: _ratio(100 * (of["drops"] + of["marks"]), of["arrived"]) for name, of in since.items()},
+            "throughput": {name: _ratio(8e-6 * of["bytes"], span_s) for name, of in since.items()},
+            "response": self._quantiles(),
+        }
+        self._read_at, self._counted = self.now, links
+        return reading
+
+    def _since(self, name: str, link: Mapping[str, int]) -> Mapping[str, int]:
+        """Return what a direction has counted since the last reading."""
+        before = self._counted.get(name, {})
+        return {column: link[column] - before.get(column, 0) for column in ("arrived", "bytes", "drops", "marks")}
+
+    def _look_at_queues(self) -> None:
+        rows = pa.record_batch(self._laboratory.take("queue"))
+        self._held.append(rows)
+        self._unread.append(rows)
+
+    def _mean_lengths(self) -> Mapping[str, float | None]:
+        """Return the means of the queues' samples since the last reading, which there are of the measured window."""
+        self._look_at_queues()
+        rows = _merged(self._unread)
+        self._unread.clear()
+        if not rows.num_rows:
+            return {}
+        places = [name for name in ("link", "direction") if name in rows.schema.names]
+        means = pa.Table.from_batches([rows]).group_by(places, use_threads=False).aggregate([("packets", "mean")])
+        return {_name(row): _number(row["packets_mean"]) for row in means.to_pylist()}
+
+    def _quantiles(self) -> Mapping[str, float | None]:
+        """Quantiles of the response times since the last reading: the histogram counts from the window's start."""
+        times = pl.DataFrame(pl.from_arrow(pa.record_batch(self._laboratory.response_times())))
+        if times.is_empty():
+            return {}
+        times = times.select("time_low_ms", "time_high_ms", pl.col("count").cast(pl.Int64))
+        since = pl.concat([times, self._times]) if self._times.height else times
+        self._times = times.with_columns(-pl.col("count"))
+        return {
+            name: _number(time) for name, time in zip(_FRACTIONS, quantiles(since, _FRACTIONS.values()), strict=True)
+        }
+
+
+def _merged(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return the rows of all; only those that have any are known to have all columns."""
+    filled = [batch for batch in batches if batch.num_rows]
+    if not filled:
+        return batches[-1] if batches else pa.RecordBatch.from_pydict({})
+    (rows,) = pa.Table.from_batches(filled).combine_chunks().to_batches()
+    return rows
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    """Name a direction of a link, which in a chain has a number."""
+    link = f"link {row['link']} " if "link" in row else ""
+    return f"{link}direction {row['direction']}"
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return _number(part / whole) if whole else None
+
+
+def _number(value: float | None) -> float | None:
+    """Return what JSON has a form for."""
+    return None if value is None or not math.isfinite(value) else round(value, 4)
+
+
+class _Pipe:
+    """To whoever watches, for as long as he does; several threads write to it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._file = os.fdopen(descriptor, "w", encoding="utf-8")
+        self._lock = threading.Lock()
+        self._is_read = True
+
+    def tell(self, reading: Mapping[str, Any]) -> None:
+        with self._lock:
+            try:
+                if self._is_read:
+                    print(json.dumps(reading), file=self._file, flush=True)
+            except BrokenPipeError:
+                # Nobody watches any more; the run goes on.
+                self._is_read = False
+
+
+@once
+def _pipe() -> _Pipe | None:
+    # What this process starts is not watched: the number would mean another file there.
+    number = os.environ.pop(PIPE, None)
+    if number is None:
+        return None
+    try:
+        return _Pipe(int(number))
+    except (ValueError, OSError):
+        raise SpecError(f"{PIPE}: is set by what watches a run, to the number of a pipe, got {number!r}") from None

@@ -1,0 +1,116 @@
+"""Arguments of the Python API, checked: a mistake is one line that names the argument, as on the command line."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from aqmlab._core import SpecError
+from aqmlab.disciplines.custom.law import Law
+from aqmlab.running.pcap import Pcap
+from aqmlab.spec.experiment import Experiment
+from aqmlab.storage.location import Location, location
+
+_MOST_SHOWN = 80
+"""Characters of what was given that are repeated."""
+
+
+def check_experiment(given: object) -> None:
+    """Refuse what is no experiment."""
+    if not isinstance(given, Experiment):
+        raise SpecError(f'experiment: must be an Experiment, such as Experiment(queue={{"pi": {{}}}}), {_got(given)}')
+
+
+def check_seed(given: object) -> int:
+    """Return a seed, or refuse it."""
+    seed = _whole_number(given)
+    if seed is None or not 0 <= seed < 2**64:
+        raise SpecError(f"seed: must be a whole number from 0 to 2^64 - 1, {_got(given)}")
+    return seed
+
+
+def check_seeds(given: object) -> list[int]:
+    """Return seeds, of which there must be one at least and each once, or refuse them."""
+    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+        raise SpecError(f"seeds: must be several, such as [1, 2, 3], {_got(given)}")
+    seeds = [check_seed(seed) for seed in given]
+    if not seeds:
+        raise SpecError("seeds: must be one at least, got none")
+    repeated = [seed for seed, times in Counter(seeds).items() if times > 1]
+    if repeated:
+        raise SpecError(f"seeds: must each be there once, got {', '.join(map(str, repeated))} more often")
+    return seeds
+
+
+def read_seeds(text: str, name: str = "--seeds", most: int = 1000) -> range:
+    """Read ``3`` as the seeds 1 to 3, and ``4-6`` or ``4:6`` as 4 to 6.
+
+    Raises
+    ------
+    SpecError
+        When the text is something else, or of more than ``most`` seeds; the line begins with ``name``.
+    """
+    parts = re.fullmatch(r"(?:(\d{1,20})\s*(?:-|:|to)\s*)?(\d{1,20})", text.strip(), re.ASCII)
+    if parts is not None:
+        first, last = int(parts[1] or 1), int(parts[2])
+        if first <= last < min(first + most, 2**64):
+            return range(first, last + 1)
+    raise SpecError(
+        f"{name}: must be a number of seeds from 1 to {most}, or the first and the last as in 4-6, got {text!r}"
+    )
+
+
+def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:
+    """Return schemes, each once, or refuse them."""
+    schemes: list[str | type[Law]] = []
+    for scheme in given:
+        if not isinstance(scheme, (str, type)):
+            must = 'text, such as compare("droptail", "pi:q_ref=24"), or the class of a law'
+            raise SpecError(f"schemes: must each be {must}, {_got(scheme)}")
+        schemes.append(scheme)
+    if not schemes:
+        raise SpecError("schemes: must be one at least, got none")
+    return list(dict.fromkeys(schemes))
+
+
+def check_workers(given: object) -> None:
+    """Refuse what is no number of workers; ``None`` leaves it to the machine."""
+    number = _whole_number(given)
+    if given is not None and (number is None or number < 1):
+        raise SpecError(f"workers: must be a whole number of at least 1, {_got(given)}")
+
+
+def check_executor(given: object) -> None:
+    """Refuse what runs nothing; with ``None`` cells run on this machine."""
+    if given is not None and not callable(getattr(given, "submit", None)):
+        raise SpecError(f"executor: must have the methods of a concurrent.futures.Executor, {_got(given)}")
+
+
+def check_pcap(given: object) -> None:
+    """Refuse what says of no capture where it goes; with ``None`` nothing is captured."""
+    if given is not None and not isinstance(given, Pcap):
+        raise SpecError(f'pcap: must be a Pcap, such as Pcap(file="run.pcapng"), {_got(given)}')
+
+
+def check_out(given: object) -> Location:
+    """Return where results are, or refuse what is no path and no URL."""
+    if not isinstance(given, (str, Path)):
+        raise SpecError(f"out: must be the path of a directory or a URL, {_got(given)}")
+    return location(given)
+
+
+def _whole_number(given: object) -> int | None:
+    if isinstance(given, bool):
+        return None
+    try:
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _got(given: object) -> str:
+    shown = repr(given)
+    return f"got {shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + '...'}"

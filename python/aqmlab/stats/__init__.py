@@ -1,0 +1,39 @@
+"""Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same.
+
+``curves`` is of results: their distributions as a reader sees them.
+"""
+
+from aqmlab.stats.aggregate import SETTINGS, over_seeds
+from aqmlab.stats.bands import band_half_width, difference_band, quantile_differences, share_intervals
+from aqmlab.stats.distributions import cdf, quantiles, shares_within
+from aqmlab.stats.intervals import LEVEL, half_width, interval, mean_interval, p_value
+from aqmlab.stats.paired import FEWEST, Difference, from_best, paired
+from aqmlab.stats.sequential import LOOKS, is_precise, most_affected, relative_width, repeated_interval
+from aqmlab.stats.warmup import mser5
+
+__all__ = [
+    "FEWEST",
+    "LEVEL",
+    "LOOKS",
+    "SETTINGS",
+    "Difference",
+    "band_half_width",
+    "cdf",
+    "difference_band",
+    "from_best",
+    "half_width",
+    "interval",
+    "is_precise",
+    "mean_interval",
+    "most_affected",
+    "mser5",
+    "over_seeds",
+    "p_value",
+    "paired",
+    "quantile_differences",
+    "quantiles",
+    "relative_width",
+    "repeated_interval",
+    "share_intervals",
+    "shares_within",
+]

@@ -1,0 +1,80 @@
+"""What the seeds of one scheme come to together."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aqmlab.metrics.metrics import COSTS, MEASURES, PARTS
+from aqmlab.stats.intervals import LEVEL, half_width
+
+SETTINGS = (
+    "label",
+    "scheme",
+    "parameters",
+    "load_percent",
+    "users_per_side",
+    "rtt",
+    "signal",
+    "rate_mbps",
+    "rate_back_mbps",
+)
+"""What the cells of one scheme have in common."""
+
+_NAMES = ("name", "kind", "link", "direction")
+"""What says which part it is."""
+
+
+def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Combine the records of one scheme's cells.
+
+    Returns
+    -------
+    dict
+        The settings, ``seeds`` and ``cells``; measures and costs as their means over the seeds that have a value,
+        ``None`` where none has; ``half_width``, half of their 95 % intervals (Student's t), and ``sd``, their standard
+        deviations as of a sample (n - 1), both ``None`` for a single value; and ``n``, how many seeds have a value.
+    """
+    first = records[0]
+    measured = [{name: record[name] for name in (*MEASURES, *PARTS, *COSTS)} for record in records]
+    return {
+        **{name: first[name] for name in SETTINGS},
+        "seeds": [record["seed"] for record in records],
+        **map_numbers(_ignoring_none(lambda values: statistics.fmean(values) if values else None), measured),
+        "half_width": map_numbers(_ignoring_none(_half_width), measured),
+        "sd": map_numbers(
+            _ignoring_none(lambda values: statistics.stdev(values) if len(values) > 1 else None), measured
+        ),
+        "n": map_numbers(_ignoring_none(len), measured),
+        "cells": [record["cell"] for record in records],
+    }
+
+
+def _half_width(values: list[float]) -> float | None:
+    return float(half_width(np.array(values, dtype=float), confidence=1 - LEVEL)) if len(values) > 1 else None
+
+
+def _ignoring_none(combine: Callable[[list[float]], float | None]) -> Callable[[list[Any]], float | None]:
+    """Combine the numbers that there are."""
+    return lambda values: combine([value for value in values if value is not None])
+
+
+def map_numbers(combine: Callable[[list[Any]], Any], values: Sequence[Any]) -> Any:
+    """Combine numbers that stand in the same place of several records, into the same objects and lists.
+
+    Lists of different things, such as the classes of two disciplines, have nothing in common.
+    """
+    first = values[0]
+    if isinstance(first, Mapping):
+        return {
+            # A cell that was stored before a number was added does not have it.
+            name: value if name in _NAMES else map_numbers(combine, [each.get(name) for each in values])
+            for name, value in first.items()
+        }
+    if isinstance(first, Sequence):
+        alike = len({len(each) for each in values}) == 1
+        return [map_numbers(combine, each) for each in zip(*values, strict=True)] if alike else []
+    return combine(list(values))

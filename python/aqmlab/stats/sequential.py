@@ -1,0 +1,93 @@
+"""Stopping rule: when the seeds are enough, at looks that are fixed beforehand.
+
+Adding seeds until an interval is narrow stops, more often than not, where it happens to be narrow in the wrong place.
+Repeated confidence intervals hold at all looks together, whichever look is the last and whatever made it so
+(Jennison and Turnbull, "Interim analyses: the repeated confidence interval approach", Journal of the Royal Statistical
+Society B 51, 1989). The error is split evenly over the looks, 0.05 / 4 for each (Bonferroni's inequality).
+
+Student's interval holds for values near normal. For skewed values it is too narrow, and for a rare event it has width 0
+until the event is seen. A value that is 0 or more therefore gets the hull of two intervals: Student's, and that of a
+lognormal mean times the share of seeds that are above 0. The mean of lognormal values is estimated by Cox's method
+(Zhou and Gao, "Confidence intervals for the log-normal mean", Statistics in Medicine 16, 1997) with Student's quantile,
+the share by Clopper and Pearson's exact interval (Biometrika 26, 1934), each at half of the error.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aqmlab.stats.intervals import LEVEL, Values, half_width
+
+LOOKS = (5, 10, 20, 40)
+"""The numbers of seeds at which the rule looks."""
+
+
+def repeated_interval(values: Values) -> tuple[Values, Values]:
+    """Return the bounds of the mean's interval at one look, along the last axis: all looks hold together with 95 %.
+
+    The upper bound is infinite where fewer than two values differ from 0.
+    """
+    error = LEVEL / len(LOOKS)
+    mean, half = values.mean(axis=-1), half_width(values, confidence=1 - error)
+    low, high = mean - half, mean + half
+    is_count = np.asarray((values >= 0).all(axis=-1))
+    skewed_low, skewed_high = _skewed_interval(np.where(is_count[..., None], values, 1.0), error)
+    return np.where(is_count, np.minimum(low, skewed_low), low), np.where(is_count, np.maximum(high, skewed_high), high)
+
+
+def relative_width(values: Values) -> Values:
+    """Return how far the bounds are from the mean along the last axis, as a fraction of it.
+
+    Values that are all equal say nothing about how much they vary: their width is infinite.
+    """
+    mean = np.abs(values.mean(axis=-1))
+    low, high = repeated_interval(values)
+    # Equal values may differ from their mean by rounding, so that their standard deviation is not exactly 0.
+    varies = (np.ptp(values, axis=-1) > 0) & (mean > 0)
+    widest = np.maximum(values.mean(axis=-1) - low, high - values.mean(axis=-1))
+    return np.asarray(np.where(varies, widest / np.where(varies, mean, 1.0), np.inf))
+
+
+def is_precise(values: Values, fraction: float) -> NDArray[np.bool_]:
+    """Return whether the mean along the last axis is known to within a fraction of itself."""
+    return np.asarray(relative_width(values) <= fraction)
+
+
+def most_affected(seeds: int) -> float:
+    """Return the largest share of seeds that may have an event that none of these seeds has, with 95 %.
+
+    For many seeds it is 3 / n, the rule of three. It holds at all looks together without a correction: no event at a
+    look means no event at the looks before, so that the first bound that is wrong decides.
+
+    Examples
+    --------
+    >>> round(most_affected(5), 2), round(most_affected(40), 3)
+    (0.45, 0.072)
+    """
+    return 1.0 - float(LEVEL ** (1 / seeds))
+
+
+def _skewed_interval(values: Values, error: float) -> tuple[Values, Values]:
+    """Return the bounds of the mean of values, of which a share is 0 and the others are lognormal."""
+    from scipy import special
+
+    n = values.shape[-1]
+    is_positive = values > 0
+    k = is_positive.sum(axis=-1)
+    # Without zeros the share is 1, and the whole error is that of the lognormal mean.
+    of_mean = np.where(k == n, error, error / 2)
+    logs = np.log(np.where(is_positive, values, 1.0))
+    freedom = np.maximum(k - 1, 1)
+    middle = logs.sum(axis=-1) / np.maximum(k, 1)
+    variance = np.where(is_positive, (logs - middle[..., None]) ** 2, 0.0).sum(axis=-1) / freedom
+    half = special.stdtrit(freedom, 1 - of_mean / 2) * np.sqrt(
+        variance / np.maximum(k, 1) + variance**2 / (2 * freedom)
+    )
+    share_low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), n - k + 1, error / 4), 0.0)
+    share_high = np.where(k < n, special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - error / 4), 1.0)
+    share_low = np.where(k == n, 1.0, share_low)
+    with np.errstate(over="ignore"):
+        low = share_low * np.exp(middle + variance / 2 - half)
+        high = share_high * np.exp(middle + variance / 2 + half)
+    return np.where(k > 1, low, 0.0), np.where(k > 1, high, np.inf)

@@ -1,0 +1,1 @@
+"""Files of a store: drafts, checksums, the marker, and object stores."""

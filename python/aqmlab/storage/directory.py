@@ -1,0 +1,116 @@
+"""Cells below a directory of this machine: each is written as a draft, and there when that has been renamed."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+from aqmlab.storage import marker
+from aqmlab.storage.drafts import Drafts
+from aqmlab.storage.errors import Damaged, StoreError, WriteError
+from aqmlab.storage.integrity import StoredCell, check_all, files_of, read_metadata, reading, writing
+from aqmlab.storage.io import checked
+from aqmlab.storage.location import is_key
+
+
+class Directory:
+    """The cells of a results directory. Reading writes nothing."""
+
+    def __init__(self, out: Path) -> None:
+        self.cells = out / "cells"
+        self._out = out
+        self._drafts = Drafts(out / "drafts")
+
+    def keys(self) -> list[str]:
+        """List the cells; entries whose names are not keys are left out."""
+        with reading(self.cells):
+            try:
+                return sorted(filter(is_key, os.listdir(self.cells)))  # noqa: PTH208 - names are enough
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+
+    def stamps(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return texts that are others after a file of a cell has changed, of cells that are there."""
+        found = ((key, _stamp(f"{self.cells}/{key}")) for key in keys)
+        return {key: stamp for key, stamp in found if stamp is not None}
+
+    def read(self, keys: Iterable[str]) -> Iterator[tuple[str, StoredCell | Damaged]]:
+        """Look at those cells that are there."""
+        for key in keys:
+            directory = self.cells / key
+            if not os.path.lexists(directory):
+                continue
+            try:
+                metadata = read_metadata(directory)
+                files = files_of(metadata)
+                size = check_all(directory, files)
+            except Damaged as damage:
+                yield key, damage
+            else:
+                yield key, StoredCell(directory, metadata, files, size)
+
+    def tables(self, kept: Sequence[StoredCell], name: str) -> Iterator[Path | Damaged]:
+        """Check a table of each of these cells, and say where it can be read."""
+        with ThreadPoolExecutor() as pool:
+            yield from pool.map(partial(checked, name), kept)
+
+    @contextmanager
+    def create(self, key: str) -> Iterator[Path]:
+        """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
+        marker.claim(self._out)
+        with ExitStack() as stack:
+            try:
+                self.cells.mkdir(exist_ok=True)
+                draft = stack.enter_context(self._drafts.new(key))
+            except OSError as error:
+                raise WriteError(f"out: must be a directory to write to, got {self._out} ({error.strerror})") from None
+            yield draft
+            directory = self.cells / key
+            try:
+                draft.rename(directory)
+            except OSError as error:
+                # Another process has made the same cell meanwhile; its bytes are ours.
+                if not directory.is_dir():
+                    raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
+
+    def remove(self, key: str) -> None:
+        """Remove a cell: all of it at one instant."""
+        marker.claim(self._out)
+        directory = self.cells / key
+        with writing(directory):
+            if directory.is_symlink() or directory.is_file():
+                directory.unlink()
+            else:
+                with self._drafts.new(key) as draft:
+                    directory.rename(draft)
+
+    def set_aside(self, key: str) -> Path | None:
+        """Put a cell among those that are damaged; return where it is now, nothing where another process was first."""
+        marker.claim(self._out)
+        directory, aside = self.cells / key, self._out / "damaged"
+        names = itertools.chain([key], (f"{key}-{n}" for n in itertools.count(2)))
+        place = next(place for name in names if not os.path.lexists(place := aside / name))
+        with writing(place):
+            try:
+                aside.mkdir(exist_ok=True)
+                directory.rename(place)
+            except FileNotFoundError:
+                return None
+        return place
+
+
+def _stamp(directory: str) -> str | None:
+    """Return the digest of names, lengths and times of change; ``None`` where there is no directory."""
+    try:
+        with os.scandir(directory) as entries:
+            files = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+    except OSError:
+        return None
+    text = "/".join(f"{name} {about.st_mode} {about.st_size} {about.st_mtime_ns}" for name, about in files)
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()

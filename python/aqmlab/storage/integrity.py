@@ -1,0 +1,279 @@
+"""Whether a cell's files are as they were written: ``metadata.json`` has the length and the checksum of each other.
+
+Files of a store may come from anybody: only regular files are opened, of names that lead to no other directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from io import BufferedReader
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, NoReturn
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from aqmlab.storage.errors import Damaged, StoreError
+from aqmlab.storage.location import Location
+
+METADATA = "metadata.json"
+
+MOST_METADATA_BYTES = 1 << 20
+"""Longer metadata are damaged: those of a cell have a few thousand bytes."""
+
+_AT_ONCE = 1 << 20
+"""Files up to so many bytes are read to be checked before they are asked for, which takes no longer than a millisecond;
+of larger ones only the length."""
+
+_CHECKSUM = "sha256"
+"""The last entry of the metadata: the checksum of the entries before it."""
+
+
+class FileDigest(NamedTuple):
+    """What was written to a file."""
+
+    bytes: int
+    """Its length."""
+    sha256: str
+    """Its checksum."""
+
+
+_SEEN: set[tuple[int, int, int, int, FileDigest]] = set()
+"""Files that this process has found to be what was written: device, number, length and time of change."""
+
+_TICK_NS = 2_000_000_000
+"""The coarsest clock of a file system: two seconds."""
+
+Files = Mapping[str, FileDigest]
+"""What was written to the files of a cell, by name."""
+
+
+class StoredCell(NamedTuple):
+    """A cell that is there."""
+
+    directory: Location
+    metadata: Mapping[str, Any]
+    files: Files
+    """What was written to them, the metadata left out."""
+    bytes: int
+    """Of all of them."""
+
+
+def finalize(directory: Path, metadata: Mapping[str, Any]) -> None:
+    """Write a cell's metadata, with what was written to each other file: the last that is done to it."""
+    files = {file.name: _digest_of(file)._asdict() for file in sorted(directory.iterdir())}
+    whole = {**metadata, "files": files}
+    text = json.dumps({**whole, _CHECKSUM: _checksum(whole)}, indent=2) + "\n"
+    (directory / METADATA).write_text(text)
+
+
+def read_metadata(directory: Location) -> dict[str, Any]:
+    """Read a cell's metadata, or raise :class:`Damaged`."""
+    file = directory / METADATA
+    if isinstance(file, Path):
+        content = read_whole(file, MOST_METADATA_BYTES)
+    else:
+        with reading(file):
+            content = file.read_bytes()
+    return parse_metadata(file, content)
+
+
+def parse_metadata(file: Location, content: bytes) -> dict[str, Any]:
+    """Read what a cell's metadata hold, or raise :class:`Damaged` where they are not such as :func:`seal` writes."""
+    try:
+        metadata = json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise Damaged(f"{file} is damaged: it is not JSON") from None
+    if not isinstance(metadata, dict):
+        raise Damaged(f"{file} is damaged: it is not a JSON object")
+    checksum = metadata.pop(_CHECKSUM, None)
+    try:
+        _Metadata.model_validate(metadata)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))[:80]
+        raise Damaged(f"{file} is damaged: {where}: {first['msg']}") from None
+    if checksum != _checksum(metadata):
+        raise Damaged(f"{file} is damaged: its checksum is not that of what was written")
+    return metadata
+
+
+def files_of(metadata: Mapping[str, Any]) -> Files:
+    """Return what was written to the files of a cell."""
+    return {name: FileDigest(it["bytes"], it["sha256"]) for name, it in metadata["files"].items()}
+
+
+def _checksum(metadata: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(metadata).encode()).hexdigest()
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _check_moment(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("must have a time zone")
+    return text
+
+
+_NAME = re.compile(r"\w[\w.-]{0,100}")
+_Name = Annotated[str, Field(pattern=rf"^{_NAME.pattern}$")]
+_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class _FileEntry(_Part):
+    bytes: Annotated[int, Field(ge=0, lt=2**63)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Live(_Part):
+    valid: bool
+    invalid_reasons: list[str]
+    router_lateness_ms_p99: _Seconds
+
+
+class _Metadata(_Part):
+    """What readers go by; there may be more."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**64)]
+    simulated_s: _Seconds
+    wall_s: Annotated[_Seconds, Field(gt=0)]
+    cpu_s: _Seconds
+    results: int
+    engine: str
+    commit: str | None
+    python: str
+    machine: str
+    created: Annotated[str, AfterValidator(_check_moment)]
+    checks: dict[str, bool] = {}
+    live: _Live | None = None
+    files: dict[_Name, _FileEntry]
+
+
+def check_all(directory: Path, files: Files) -> int:
+    """Check the files of a cell, small ones to the byte and others by their length; return the bytes of all.
+
+    Raises
+    ------
+    Damaged
+        When a file has another length than was written, or is small and has another checksum.
+    """
+    for name, written in files.items():
+        file = directory / name
+        with open_checked(file) as content:
+            length = os.fstat(content.fileno()).st_size
+            check_length(file, length, written)
+            if length <= _AT_ONCE:
+                _check_content(file, content, written)
+    with reading(directory / METADATA):
+        return (directory / METADATA).lstat().st_size + sum(written.bytes for written in files.values())
+
+
+def check_length(file: Location, length: int, written: FileDigest) -> None:
+    """Raise :class:`Damaged` when a file has another length than was written."""
+    if length != written.bytes:
+        raise Damaged(f"{file} is damaged: it has {length:,} bytes, and {written.bytes:,} were written")
+
+
+def check(file: Path, written: FileDigest, *, of: Location | None = None) -> None:
+    """Raise :class:`Damaged` when a file, or a copy of one, is not, to the byte, what was written.
+
+    Each process reads a file once, and again when it has changed.
+    """
+    with open_checked(file) as content:
+        _check_content(of or file, content, written)
+
+
+def _check_content(file: Location, content: BufferedReader, written: FileDigest) -> None:
+    about = os.fstat(content.fileno())
+    seen = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, written)
+    if seen in _SEEN:
+        return
+    found = FileDigest(sha256=hashlib.file_digest(content, "sha256").hexdigest(), bytes=content.tell())
+    if found != written:
+        raise Damaged(f"{file} is damaged: its checksum is not that of what was written")
+    # Two changes within a tick of the file system's clock have one time.
+    if time.time_ns() - about.st_mtime_ns > _TICK_NS:
+        _SEEN.add(seen)
+
+
+def read_whole(file: Path, most: int) -> bytes:
+    """Read a regular file of this machine; one with more than ``most`` bytes is :class:`Damaged`."""
+    with open_checked(file) as content:
+        found = content.read(most + 1)
+    if len(found) > most:
+        raise Damaged(f"{file} is damaged: it has more than {most:,} bytes")
+    return found
+
+
+@contextmanager
+def open_checked(file: Path) -> Iterator[BufferedReader]:
+    """Open a regular file of this machine: no link, and nothing that a reader would wait for.
+
+    Raises
+    ------
+    Damaged
+        When there is none.
+    StoreError
+        When it cannot be read.
+    """
+    with reading(file):
+        # Before it is opened: to open a device may have effects.
+        if not stat.S_ISREG(file.lstat().st_mode):
+            raise Damaged(f"{file} is damaged: it is not a regular file")
+        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as content:  # noqa: PTH123
+            yield content
+
+
+@contextmanager
+def writing(file: Location) -> Iterator[None]:
+    """Say in one line which file cannot be written, and why."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except _errors(file) as error:
+        raise StoreError(f"{file}: cannot be written: {_reason(file, error)}") from None
+
+
+@contextmanager
+def reading(file: Location) -> Iterator[None]:
+    """Tell a file that is not there from one that cannot be read; the first is damage."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise Damaged(f"{file} is damaged: {_reason(file, error).lower()}") from None
+    except _errors(file) as error:
+        raise StoreError(f"{file}: cannot be read: {_reason(file, error)}") from None
+
+
+def _errors(file: Location) -> type[Exception]:
+    """Return what goes wrong with a file: elsewhere every service has errors of its own."""
+    return OSError if isinstance(file, Path) else Exception
+
+
+def _reason(file: Location, error: Exception) -> str:
+    """Say it as the system does, and elsewhere as the service does: what libraries put around it is left out."""
+    if isinstance(error, OSError) and error.errno and isinstance(file, Path):
+        return os.strerror(error.errno)
+    return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())
+
+
+def _digest_of(file: Path) -> FileDigest:
+    with file.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+        return FileDigest(bytes=content.tell(), sha256=digest)

@@ -1,0 +1,124 @@
+"""The marker of a store, ``aqmlab-store.json``: only a directory that has it is written to.
+
+A directory that is new or empty becomes a store when the first file is written there. One that has files and no marker
+belongs to somebody else, such as a project's own ``results``, until ``aqmlab init`` makes it a store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from aqmlab.storage.errors import StoreError, WriteError
+from aqmlab.storage.integrity import reading, writing
+from aqmlab.storage.io import read_bytes, write_bytes
+from aqmlab.storage.location import Location, is_local
+
+NAME = "aqmlab-store.json"
+
+FOLDERS = ("cells", "drafts", "damaged", "failed", "index", "console")
+"""The folders of a store that hold no files for people."""
+
+_FORMAT = 1
+
+
+def claim(out: Location) -> None:
+    """Make sure that a directory is a store before something is written there; a new or empty one becomes a store.
+
+    Raises
+    ------
+    Unwritable
+        When it has files and no marker, the marker of another format, or a symbolic link in place of a folder; when it
+        cannot be written to.
+    """
+    if isinstance(out, Path):
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(f"out: must be a directory to write to, got {out} ({error.strerror})") from None
+        _refuse_links(out)
+    try:
+        if is_store(out):
+            return
+        # Another writer may make it a store between the two looks: then its files are no longer somebody else's.
+        if _names(out) and not is_store(out):
+            raise WriteError(
+                f"out: {out} has files of others and is no store (it has no {NAME}): choose another directory, or make"
+                f" this one a store with: aqmlab init {out}"
+            )
+        create(out)
+    except WriteError:
+        raise
+    except StoreError as error:
+        raise WriteError(str(error)) from None
+
+
+def create(out: Location) -> None:
+    """Make a directory a store, whatever is in it.
+
+    Raises
+    ------
+    StoreError
+        When it cannot be written to, or has the marker of another format.
+    """
+    if not is_store(out):
+        write_bytes(out, NAME, (json.dumps({"format": _FORMAT}) + "\n").encode())
+
+
+def folder_for_users(out: Location, name: str = "") -> Path:
+    """Return a folder of a store for files that people look at, made where there is none.
+
+    Those of a store elsewhere are in ``results`` on this machine. Errors are those of :func:`claim`.
+    """
+    store = is_local(out)
+    claim(store)
+    folder = store / name
+    with writing(folder):
+        folder.mkdir(exist_ok=True)
+    return folder
+
+
+def is_store(out: Location) -> bool:
+    """Tell whether a directory has the marker.
+
+    Raises
+    ------
+    Unwritable
+        When the marker is of another format, or damaged.
+    """
+    content = read_bytes(out, NAME)
+    if content is None:
+        return False
+    try:
+        form = json.loads(content)["format"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        form = None
+    if form != _FORMAT:
+        what = f"of format {form}, and this version has {_FORMAT}" if isinstance(form, int) else "damaged"
+        raise WriteError(f"out: {out / NAME} is {what}")
+    return True
+
+
+def _refuse_links(out: Path) -> None:
+    """Refuse folders that lead out of the store, as they may in one that comes from somebody else."""
+    for name in FOLDERS:
+        if os.path.islink(out / name):  # noqa: PTH114 - Path's raises for a name that is too long
+            raise WriteError(f"out: {out / name} must be a directory to be written to, and is a symbolic link")
+
+
+def _names(out: Location) -> list[str]:
+    """List what is in a directory; hidden files make it no other's."""
+    with reading(out):
+        if isinstance(out, Path):
+            try:
+                found = [file.name for file in out.iterdir()]
+            except FileNotFoundError:
+                return []
+        else:
+            out.fs.invalidate_cache()
+            try:
+                found = [path.rstrip("/").rpartition("/")[2] for path in out.fs.ls(out.path, detail=False)]
+            except FileNotFoundError:
+                return []
+    return [name for name in found if not name.startswith(".")]

@@ -1,0 +1,197 @@
+"""Cells where nothing can be renamed, as in an object store: each is there when its metadata are, written last.
+
+::
+
+    s3://bucket/prefix/cells/<key>/...       as in a directory; without metadata.json it is no cell
+                       drafts/<key>          empty: a cell that is being made
+
+A cell is made in a directory of this machine and its files are copied there. The metadata, which have the checksums of
+the others, are written only where there are none: of two who make the same cell the first wins. Should both be copying
+at one moment files that differ, as those of schemes typed in two ways do, the checksums tell when a table is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from aqmlab.storage import marker
+from aqmlab.storage.errors import Damaged, StoreError
+from aqmlab.storage.integrity import (
+    METADATA,
+    MOST_METADATA_BYTES,
+    StoredCell,
+    check_length,
+    files_of,
+    parse_metadata,
+    reading,
+    writing,
+)
+from aqmlab.storage.io import checked, in_folders, write_bytes
+from aqmlab.storage.location import is_key
+from aqmlab.storage.memoize import once
+
+if TYPE_CHECKING:
+    from upath import UPath
+
+_LOGGED = ("size", "ETag", "etag", "md5Hash", "mtime", "created")
+"""What services say of a file's content."""
+
+_CONCURRENCY = 16
+"""Tables fetched at a time."""
+
+
+class Objects:
+    """The cells below a place that fsspec knows."""
+
+    def __init__(self, out: UPath) -> None:
+        self.cells = out / "cells"
+        self._out = out
+        self._fs = out.fs
+        self._claim = once(partial(marker.claim, out))
+
+    def keys(self) -> list[str]:
+        """List the cells."""
+        there = self._lengths(self.cells).items()
+        return sorted(key for key, lengths in there if METADATA in lengths and is_key(key))
+
+    def stamps(self, keys: Collection[str]) -> dict[str, str]:
+        """Return texts that are others after a file of a cell has changed, of cells that are there."""
+        if not keys:
+            return {}
+        there = self._files(self.cells / next(iter(keys)) if len(keys) == 1 else self.cells)
+        return {key: _stamp(there[key]) for key in keys if METADATA in there.get(key, ())}
+
+    def read(self, keys: Collection[str]) -> Iterator[tuple[str, StoredCell | Damaged]]:
+        """Look at those cells that are there: one listing, and the metadata of each."""
+        if not keys:
+            return
+        lengths = self._lengths(self.cells / next(iter(keys)) if len(keys) == 1 else self.cells)
+        there = [key for key in keys if METADATA in lengths.get(key, ())]
+        small = [key for key in there if lengths[key][METADATA] <= MOST_METADATA_BYTES]
+        if not there:
+            return
+        with reading(self.cells):
+            # Those that go meanwhile are not there.
+            contents = self._fs.cat([(self.cells / key / METADATA).path for key in small], on_error="return")
+        for key in there:
+            directory = self.cells / key
+            try:
+                if key not in small:
+                    raise Damaged(f"{directory / METADATA} is damaged: it has {lengths[key][METADATA]:,} bytes")
+                content = contents[(directory / METADATA).path]
+                if isinstance(content, Exception):
+                    with reading(directory / METADATA):
+                        raise content
+                yield key, _stored(directory, content, lengths[key])
+            except Damaged as damage:
+                yield key, damage
+
+    def tables(self, kept: Sequence[StoredCell], name: str) -> Iterator[Path | Damaged]:
+        """Fetch a table of each of these cells, and say where it can be read."""
+        with ThreadPoolExecutor(_CONCURRENCY) as pool:
+            yield from pool.map(partial(checked, name), kept)
+
+    @contextmanager
+    def create(self, key: str) -> Iterator[Path]:
+        """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
+        self._claim()
+        # Whoever may not write hears of it before a run, not after.
+        write_bytes(self._out, f"drafts/{key}", b"")
+        try:
+            with TemporaryDirectory(prefix="aqmlab-") as draft:
+                yield Path(draft)
+                self._upload(Path(draft), self.cells / key)
+        finally:
+            # Nobody goes by it.
+            with suppress(Exception):
+                self._fs.rm_file((self._out / "drafts" / key).path)
+
+    def remove(self, key: str) -> None:
+        """Remove a cell: with its metadata it is gone."""
+        directory = self.cells / key
+        with writing(directory):
+            self._fs.rm_file((directory / METADATA).path)
+            for name in self._lengths(directory).get(key, ()):
+                self._fs.rm_file((directory / name).path)
+
+    def set_aside(self, key: str) -> UPath | None:
+        """Copy a cell to those that are damaged and remove it; nothing where another process was first."""
+        directory, aside = self.cells / key, self._out / "damaged"
+        taken = self._lengths(aside)
+        number = next(n for n in range(1, len(taken) + 2) if _numbered(key, n) not in taken)
+        place = aside / _numbered(key, number)
+        with writing(place):
+            try:
+                for name in self._lengths(directory).get(key, ()):
+                    source, copy = directory / name, place / name
+                    in_folders(copy, self._out, partial(self._fs.cp_file, source.path, copy.path))
+            except FileNotFoundError:
+                return None
+            self.remove(key)
+        return place
+
+    def _lengths(self, below: UPath) -> dict[str, dict[str, int]]:
+        """List files with their lengths, by the directory that they are in, which is ``below`` or in it."""
+        there = self._files(below).items()
+        return {key: {name: int(about["size"]) for name, about in files.items()} for key, files in there}
+
+    def _files(self, below: UPath) -> dict[str, dict[str, Mapping[str, Any]]]:
+        """List the same with all that the service says of each file."""
+        with reading(below):
+            # Others write there too.
+            self._fs.invalidate_cache()
+            try:
+                found = self._fs.find(below.path, detail=True)
+            except FileNotFoundError as error:
+                # No file of it: all of it, as of a bucket that nobody has made.
+                raise StoreError(f"{self._out}: cannot be read: {error}") from None
+        files: dict[str, dict[str, Mapping[str, Any]]] = {}
+        for path, about in found.items():
+            directory, _, name = path.rpartition("/")
+            files.setdefault(directory.rpartition("/")[2], {})[name] = about
+        return files
+
+    def _upload(self, draft: Path, directory: UPath) -> None:
+        marker = directory / METADATA
+        if self._is_there(marker):
+            return
+        for file in sorted(draft.iterdir()):
+            if file.name != METADATA:
+                there = directory / file.name
+                with writing(there):
+                    in_folders(there, self._out, partial(self._fs.put_file, str(file), there.path))
+        with writing(marker), suppress(FileExistsError):
+            self._fs.pipe_file(marker.path, (draft / METADATA).read_bytes(), mode="create")
+
+    def _is_there(self, file: UPath) -> bool:
+        with reading(file):
+            return bool(self._fs.exists(file.path))
+
+
+def _stored(directory: UPath, content: bytes, lengths: dict[str, int]) -> StoredCell:
+    metadata = parse_metadata(directory / METADATA, content)
+    files = files_of(metadata)
+    for name, written in files.items():
+        if name not in lengths:
+            raise Damaged(f"{directory / name} is damaged: no such file")
+        check_length(directory / name, lengths[name], written)
+    return StoredCell(directory, metadata, files, sum(lengths.values()))
+
+
+def _stamp(files: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the digest of what the service says of files: their lengths, and digests or times of change."""
+    said = [
+        (name, sorted((key, str(it)) for key, it in files[name].items() if key in _LOGGED)) for name in sorted(files)
+    ]
+    return hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
+
+
+def _numbered(key: str, number: int) -> str:
+    return key if number == 1 else f"{key}-{number}"

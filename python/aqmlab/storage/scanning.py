@@ -1,0 +1,62 @@
+"""One table of many cells as one lazy frame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from aqmlab.storage.errors import Damaged
+from aqmlab.storage.integrity import StoredCell
+
+
+def scan(
+    found: Iterable[tuple[StoredCell, Path]], known: Mapping[str, pl.DataType]
+) -> tuple[pl.LazyFrame | None, list[Damaged]]:
+    """Put tables below each other, with a column ``cell``; a column that some do not have is null there.
+
+    Parameters
+    ----------
+    found
+        Cells, and where the table of each is.
+    known
+        The types of columns that are declared; of others those of most tables count.
+
+    Returns
+    -------
+    tuple
+        The frame, ``None`` where no table can be read; and what is wrong with those that are left out.
+    """
+    tables, damages = [], []
+    for cell, file in found:
+        try:
+            tables.append((cell, file, pl.read_parquet_schema(file)))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            why = " ".join(str(error).split())[:100]
+            damages.append(Damaged(f"{cell.directory / file.name} is damaged: it is not Parquet ({why})"))
+    usual, frames = _usual(schema for _, _, schema in tables), []
+    usual |= {name: _family(kind) for name, kind in known.items()}
+    for cell, file, schema in tables:
+        # One text among numbers would make all of them texts.
+        if other := [name for name, kind in schema.items() if _family(kind) != usual[name]]:
+            kind = schema[other[0]]
+            damages.append(Damaged(f"{cell.directory / file.name} is damaged: {other[0]}: is {kind} there alone"))
+        else:
+            frames.append(pl.scan_parquet(file).with_columns(cell=pl.lit(cell.directory.name)))
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None, damages
+
+
+def _usual(schemas: Iterable[Mapping[str, pl.DataType]]) -> dict[str, object]:
+    """Return the family of types that most tables have for each column."""
+    counted: dict[str, Counter[object]] = {}
+    for schema in schemas:
+        for name, kind in schema.items():
+            counted.setdefault(name, Counter())[_family(kind)] += 1
+    return {name: families.most_common(1)[0][0] for name, families in counted.items()}
+
+
+def _family(kind: pl.DataType) -> object:
+    """Return what a type has in common with those that it can stand in one column with."""
+    return "number" if kind.is_numeric() else kind.base_type()

@@ -1,0 +1,1 @@
+"""The store: cells on disk, their index, and the results in them."""

@@ -1,0 +1,177 @@
+"""The index of a store: a row for each cell in a few files, so that a list of thousands opens no cell.
+
+::
+
+    results/index/<rows>-<random>.parquet       a segment
+
+A writer adds a segment of one row when its cell is there, and merges segments of one size when there are many. A row
+counts only while its cell's stamp is the one that the row has: every file of the cell has the length and the time of
+change that it had. Cells without such a row are read one by one, so that an index that is lost, damaged or behind costs
+time and changes no answer. Writers and readers wait for no lock: a merged segment is written before its parts are
+removed, and a row that is there twice counts once.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import secrets
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import polars as pl
+
+from aqmlab.storage.errors import StoreError
+from aqmlab.storage.io import names, read_bytes, remove, write_bytes
+from aqmlab.storage.location import Location
+from aqmlab.store import rows
+
+_log = logging.getLogger("aqmlab")
+
+_FORM = "index 1"
+"""Another text makes earlier segments worthless: changed with the meaning of a column."""
+
+FOLDER = "index"
+_SEGMENT = re.compile(r"(\d{1,9})-[0-9a-f]{16}\.parquet")
+
+_MERGED = 16
+"""Segments of one size class that become one of the next."""
+
+_ATTEMPTS = 5
+"""Listings of a reader, where a segment that is listed has been merged meanwhile."""
+
+SCHEMA = pl.Schema([*((name, kind) for name, kind in rows.SCHEMA.items() if name != "path"), ("stamp", pl.String())])
+"""The columns of a segment: those of :mod:`aqmlab.store.rows` but for the path, and the cell's stamp."""
+
+_ALWAYS = ("cell", "stamp", "created", "bytes", *rows.NEVER_NULL)
+"""Columns that are read whichever are asked for: none of them is null."""
+
+Stamps = Callable[[Collection[str]], Mapping[str, str]]
+"""Returns the stamps of those of some cells that are there."""
+
+
+class Index:
+    """The index of one store.
+
+    Parameters
+    ----------
+    out
+        The store.
+    stamps
+        Returns the stamps of cells as they are now.
+    """
+
+    def __init__(self, out: Location, stamps: Stamps) -> None:
+        self._out = out
+        self._stamps = stamps
+        self._merging = threading.Lock()
+
+    def rows(self, keys: Collection[str], columns: Iterable[str] = SCHEMA) -> pl.DataFrame:
+        """Return the rows that count of cells, one for each, with these columns and a few more."""
+        wanted = list(dict.fromkeys((*_ALWAYS, *columns)))
+        for _ in range(_ATTEMPTS):
+            segments = [self._read(name, wanted) for name in self._listed()]
+            found = [segment for segment in segments if segment is not None]
+            if len(found) == len(segments):
+                break
+        every = pl.concat([_none(wanted), *found])
+        return every if every.is_empty() else self._current(every, keys)
+
+    def add(self, found: pl.DataFrame) -> None:
+        """Add rows.
+
+        Raises
+        ------
+        StoreError
+            When they cannot be written.
+        """
+        self._write(found)
+        if not self._merging.acquire(blocking=False):
+            return
+        try:
+            by_size: dict[int, list[str]] = {}
+            for name, height in self._listed().items():
+                by_size.setdefault(_size_class(height), []).append(name)
+            for _, segments in sorted(by_size.items()):
+                if len(segments) >= _MERGED:
+                    self._merge(segments)
+        finally:
+            self._merging.release()
+
+    def replace(self, found: pl.DataFrame) -> None:
+        """Put rows in the place of all that there are.
+
+        Raises
+        ------
+        StoreError
+            When they cannot be written.
+        """
+        before = self._listed()
+        self._write(found)
+        for name in before:
+            remove(self._out, f"{FOLDER}/{name}")
+
+    def _merge(self, segments: Sequence[str]) -> None:
+        """Put the rows that count of some segments into one; damaged segments go."""
+        parts = [part for name in segments if (part := self._read(name, list(SCHEMA))) is not None]
+        every = pl.concat([_none(list(SCHEMA)), *parts])
+        self._write(self._current(every, every["cell"].unique().to_list()))
+        for name in segments:
+            remove(self._out, f"{FOLDER}/{name}")
+
+    def _current(self, every: pl.DataFrame, keys: Collection[str]) -> pl.DataFrame:
+        stamps = self._stamps(keys)
+        schema = {"cell": pl.String(), "stamp": pl.String()}
+        now = pl.DataFrame({"cell": list(stamps), "stamp": list(stamps.values())}, schema=schema)
+        return every.join(now, on=["cell", "stamp"], how="semi").unique("cell")
+
+    def _listed(self) -> dict[str, int]:
+        """List the segments, each with the number of its rows."""
+        try:
+            found = names(self._out, FOLDER)
+        except StoreError as error:
+            _log.warning("%s", error)
+            return {}
+        matched = ((name, _SEGMENT.fullmatch(name)) for name in found)
+        return {name: int(match[1]) for name, match in matched if match is not None}
+
+    def _read(self, name: str, columns: list[str]) -> pl.DataFrame | None:
+        """Return the rows of a segment, none where it is damaged; ``None`` where it is not there any more."""
+        try:
+            content = read_bytes(self._out, f"{FOLDER}/{name}")
+            return None if content is None else _parsed(content, columns)
+        except (StoreError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            why = " ".join(str(error).split())[:80]
+            _log.warning("%s is damaged and left out: %s", self._out / FOLDER / name, why)
+            return _none(columns)
+
+    def _write(self, found: pl.DataFrame) -> None:
+        if not found.is_empty():
+            content = io.BytesIO()
+            found.select(SCHEMA.names()).write_parquet(content, metadata={"aqmlab": _FORM})
+            write_bytes(self._out, f"{FOLDER}/{found.height}-{secrets.token_hex(8)}.parquet", content.getvalue())
+
+
+def _parsed(content: bytes, columns: list[str]) -> pl.DataFrame:
+    """Read a segment; one of another form has no rows. Raise ``ValueError`` for rows that are of no cell."""
+    if pl.read_parquet_metadata(io.BytesIO(content)).get("aqmlab") != _FORM:
+        return _none(columns)
+    if pl.read_parquet_schema(io.BytesIO(content)) != SCHEMA:
+        return _none(columns)
+    found = pl.read_parquet(io.BytesIO(content), columns=columns).select(columns)
+    if missing := [name for name in _ALWAYS if found[name].has_nulls()]:
+        raise ValueError(f"{missing[0]} is missing")
+    return found
+
+
+def _none(columns: list[str]) -> pl.DataFrame:
+    return pl.DataFrame(schema={name: SCHEMA[name] for name in columns})
+
+
+def _size_class(height: int) -> int:
+    """Return the size class of a segment: as many segments of one class as are merged make one of the next."""
+    size = 0
+    while height >= _MERGED:
+        height, size = height // _MERGED, size + 1
+    return size

@@ -1,0 +1,126 @@
+"""Cells as rows of one table: what each is, what it measured, and where it is."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from aqmlab._core import SpecError
+from aqmlab.cells import columns
+from aqmlab.metrics import summary
+from aqmlab.storage.errors import Damaged
+from aqmlab.storage.integrity import StoredCell
+
+_IDENTITY = pl.Schema(columns.SCHEMA)
+_MEASURES = pl.Schema(summary.SCHEMA)
+
+SUMMARY = pl.Schema([*_IDENTITY.items(), *_MEASURES.items()])
+"""The columns of a cell's ``summary.parquet``."""
+
+_PLACE = pl.Schema(
+    [
+        ("unmet", pl.String()),
+        ("valid", pl.Boolean()),
+        ("path", pl.String()),
+        ("bytes", pl.Int64()),
+        ("created", pl.Datetime("us", "UTC")),
+    ]
+)
+
+NEVER_NULL = ("label", "scheme", "signal", "users_per_side", "seed", "results", "world", "experiment")
+"""Columns without which a row is not one of a cell."""
+
+
+def _flat(schema: pl.Schema, prefix: str = "") -> Iterator[tuple[str, pl.DataType]]:
+    """List the columns of structs as those of a table; lists, of which a cell has several, are left out."""
+    for name, kind in schema.items():
+        if isinstance(kind, pl.Struct):
+            yield from _flat(pl.Schema({field.name: field.dtype for field in kind.fields}), f"{prefix}{name}_")
+        elif not isinstance(kind, pl.List):
+            yield f"{prefix}{name}", kind
+
+
+SCHEMA = pl.Schema([("cell", pl.String()), *_IDENTITY.items(), *_flat(_MEASURES), *_PLACE.items()])
+"""The columns of every row, in their order."""
+
+NO_ROWS = pl.DataFrame(schema=SCHEMA)
+"""The table of no cells."""
+
+
+def checked_columns(columns: Sequence[str] | None) -> list[str]:
+    """Return the names of columns that were asked for, or of all.
+
+    Raises
+    ------
+    SpecError
+        When there is no such column.
+    """
+    for name in columns or ():
+        if name not in SCHEMA:
+            near = difflib.get_close_matches(name, SCHEMA, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f": {', '.join(SCHEMA)}"
+            raise SpecError(f"columns: must be columns of a cell, got {name!r}{hint}")
+    return list(SCHEMA) if columns is None else list(dict.fromkeys(columns))
+
+
+def row(cell: StoredCell, file: Path) -> pl.DataFrame:
+    """Return the row of a cell.
+
+    Parameters
+    ----------
+    cell
+        The cell, whose metadata are checked.
+    file
+        Its summary on this machine.
+
+    Raises
+    ------
+    Damaged
+        When the summary is not one row, lacks what a cell is, or has values of other types.
+    """
+    place = _place(cell)
+    try:
+        found = _flat_summary(file)
+    except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        why = " ".join(str(error).split())[:100]
+        raise Damaged(f"{cell.directory / 'summary.parquet'} is damaged: it is no summary ({why})") from None
+    return pl.concat(
+        [NO_ROWS, found.with_columns(pl.lit(place[name], SCHEMA[name]).alias(name) for name in place)], how="diagonal"
+    )
+
+
+def _flat_summary(file: Path) -> pl.DataFrame:
+    """Read what a summary has of the columns of a row, or raise ``ValueError`` where it cannot be one."""
+    content = io.BytesIO(file.read_bytes())
+    there = pl.read_parquet_schema(content)
+    wanted = [name for name in SUMMARY if name in there and not isinstance(there[name], pl.List)]
+    found = pl.read_parquet(content, columns=wanted, n_rows=2)
+    if found.height != 1:
+        raise ValueError("it must have one row")
+    while parts := [name for name, kind in found.schema.items() if isinstance(kind, pl.Struct)]:
+        found = found.with_columns(pl.col(name).name.prefix_fields(f"{name}_") for name in parts).unnest(parts)
+    for name, kind in found.schema.items():
+        if name in SCHEMA and kind != SCHEMA[name]:
+            raise ValueError(f"{name}: must be {SCHEMA[name]}, got {kind}")
+    for name in NEVER_NULL:
+        if name not in found.columns or found[name].has_nulls():
+            raise ValueError(f"{name} is missing")
+    return found.select(name for name in SCHEMA if name in found.columns)
+
+
+def _place(cell: StoredCell) -> dict[str, Any]:
+    kept, live = cell.metadata.get("checks"), cell.metadata.get("live")
+    return {
+        "cell": cell.directory.name,
+        "unmet": None if kept is None else ", ".join(law for law, is_met in kept.items() if not is_met),
+        "valid": None if live is None else live["valid"],
+        "path": str(cell.directory),
+        "bytes": cell.bytes,
+        "created": datetime.fromisoformat(cell.metadata["created"]),
+    }

@@ -1,0 +1,92 @@
+"""The cells of a store as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from rich.table import Table
+from rich.text import Text
+
+from aqmlab.ui import console
+from aqmlab.ui.escaping import visible
+
+COLUMNS = (
+    "cell",
+    "label",
+    "world",
+    "kernel",
+    "valid",
+    "load_percent",
+    "users_per_side",
+    "rtt",
+    "seed",
+    "bytes",
+    "created",
+)
+"""The columns of :meth:`aqmlab.Store.cells` that the table is made of."""
+
+_TITLES = ("cell", "scheme", "load %", "users", "rtt", "seed", "MB", "created")
+_LEFT = ("cell", "scheme", "rtt", "created")
+
+_MANY = 1_000
+"""Rows from which a table is aligned without rich, which takes 20 times as long to lay it out."""
+
+
+def cells(frame: pl.DataFrame) -> Table | str:
+    """List the cells of a store, one a row."""
+    rows = [
+        (
+            row["cell"],
+            row["label"] + _world(row),
+            "" if row["load_percent"] is None else f"{row['load_percent']:.3g}",
+            f"{row['users_per_side']:,}",
+            row["rtt"] or "",
+            f"{row['seed']}",
+            f"{row['bytes'] / 1e6:.1f}",
+            f"{row['created'].astimezone():%Y-%m-%d %H:%M}",
+        )
+        for row in frame.select(COLUMNS).iter_rows(named=True)
+    ]
+    return _table(_TITLES, rows, left=_LEFT)
+
+
+def frame(shown: pl.DataFrame) -> Table | str:
+    """List the rows of a frame as they are; numbers are at the right."""
+    rows = [tuple("" if value is None else str(value) for value in row) for row in shown.iter_rows()]
+    left = [name for name, dtype in shown.schema.items() if not dtype.is_numeric()]
+    return _table(shown.columns, rows, left=left)
+
+
+def _table(titles: Sequence[str], rows: Sequence[tuple[str, ...]], *, left: Sequence[str]) -> Table | str:
+    if len(rows) > _MANY:
+        return "\n".join(_aligned(titles, rows, left))
+    table = console.sheet(collapse_padding=True)
+    for title in titles:
+        is_long = title in ("scheme", "label")
+        table.add_column(
+            title,
+            no_wrap=not is_long,
+            overflow="fold" if is_long else "ellipsis",
+            justify="left" if title in left else "right",
+        )
+    for row in rows:
+        table.add_row(*(Text(text) for text in row))
+    return table
+
+
+def _aligned(titles: Sequence[str], rows: Sequence[tuple[str, ...]], left: Sequence[str]) -> Iterator[str]:
+    """Yield lines with two spaces between columns."""
+    lines = [tuple(titles), *(tuple(visible(text).replace("\n", " ") for text in row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    put = [str.ljust if title in left else str.rjust for title in titles]
+    for line in lines:
+        yield "  ".join(each(text, width) for each, text, width in zip(put, line, widths, strict=True)).rstrip()
+
+
+def _world(row: Mapping[str, Any]) -> str:
+    """Say of a cell that it ran live, and whether it can be relied on."""
+    if row["world"] != "live":
+        return ""
+    return f" (live, Linux {row['kernel']})" if row["valid"] else f" (live, Linux {row['kernel']}, INVALID)"

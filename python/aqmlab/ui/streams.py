@@ -1,0 +1,59 @@
+"""Standard output as it may be: without some characters, closed by its reader, or on a full disk."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from aqmlab.ui.escaping import VisibleStream
+
+_PLAIN = {"±": "+-", "²": "^2", "→": "->", "…": "..."}
+"""What is written where the locale has no such character; a question mark for others."""
+
+
+def _ascii_fallback(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in missing), error.end
+
+
+codecs.register_error("aqmlab.plainly", _ascii_fallback)
+
+
+@contextmanager
+def use_ascii_fallback() -> Iterator[None]:
+    """Write to standard output what a terminal obeys, or the locale's encoding lacks, in other characters."""
+    before = sys.stdout
+    if isinstance(before, io.TextIOWrapper) and before.errors in ("strict", "surrogateescape"):
+        before.reconfigure(errors="aqmlab.plainly")
+    if before is not None:
+        sys.stdout = VisibleStream(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before
+
+
+def flush() -> None:
+    """Write what is still to be written to standard output; it may be closed.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written.
+    """
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def discard_stdout() -> None:
+    """Drop what could not be written, so that the interpreter does not try again at its end."""
+    with suppress(OSError, AttributeError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
