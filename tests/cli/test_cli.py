@@ -50,7 +50,7 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
         for line in outcome.out.splitlines()
         if line.startswith(tuple(f"{scheme}  " for scheme in schemes))
     ]
-    tables = 3
+    tables = 5  # the link, delays, response times, and what limited the connections in two parts
     assert rows == schemes * tables
     assert "±" in outcome.out
     figures = outcome.out.split()[-4:]

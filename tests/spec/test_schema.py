@@ -47,6 +47,9 @@ SOURCES = dict(
 
 BESIDE: Mapping[tuple[str, str, str], Table] = {
     ("ledbat_target", "minimum", "Tcp"): {"congestion": "ledbat"},
+    ("ledbat_target", "minimum", "Mix"): {"congestion": "ledbat"},
+    ("pacing_burst", "maximum", "Tcp"): {"congestion": "bbr"},
+    ("pacing_burst", "maximum", "Mix"): {"congestion": "bbr"},
     ("receive_window", "minimum", "Tcp"): {"mss": 1},
     ("receive_window", "minimum", "Mix"): {"mss": 1},
     ("receive_window", "maximum", "Tcp"): {"window_scaling": True},

@@ -30,7 +30,7 @@ def diff(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Show what differs between two cells, two results directories, or two results numbers of one.
+    """Show the differences between two cells or stores.
 
     Lists the values of the spec that differ, and the measures that differ between cells of the same scheme and seed,
     with paired 95 % intervals where there are several seeds. --table writes the measures.
