@@ -24,7 +24,7 @@ from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running.run import run_cell
 from aqmlab.storage.integrity import METADATA
 from aqmlab.store import index
-from aqmlab.store import store as running
+from aqmlab.store import store as stores
 from aqmlab.store.store import Store
 from conftest import Command
 
@@ -32,7 +32,7 @@ from conftest import Command
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the upkeep that this process has done for other stores."""
-    monkeypatch.setattr(running, "_TENDED", set())
+    monkeypatch.setattr(stores, "_MAINTAINED", set())
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def test_the_index_says_what_the_cells_say(
         patch.setattr(index, "_MERGED", merged)
         for number, (step, choice) in enumerate(steps):
             store, directory = writers[number % 2], out / "cells" / cells[choice].key
-            running._MAINTAINED.clear()
+            stores._MAINTAINED.clear()
             if step == "make":
                 make(store, cells[choice], files)
             elif step == "compact" and (out / "cells").is_dir():
@@ -209,7 +209,7 @@ def test_the_next_writer_makes_an_index_that_is_lost(
     before = {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}
     Store(store.out).cells()
     assert before == {path: path.stat().st_mtime_ns for path in Path(str(store.out)).rglob("*")}, "reading writes"
-    monkeypatch.setattr(running, "_TENDED", set())
+    monkeypatch.setattr(stores, "_MAINTAINED", set())
     make(Store(store.out), template[1][5], template[0])
     with files_opened() as opened_files:
         assert Store(store.out).cells().height == 4
@@ -220,7 +220,7 @@ def test_a_damaged_cell_is_named_by_readers_and_not_by_writers(
     stored_cells: list[Cell], template: tuple[Path, list[Cell]], store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     (store.out / "cells" / stored_cells[0].key / "link.parquet").unlink()
-    running._MAINTAINED.clear()
+    stores._MAINTAINED.clear()
     make(Store(store.out), template[1][5], template[0])
     assert caplog.messages == []
     assert Store(store.out).cells().height == 3
