@@ -45,7 +45,7 @@ use self::timers::{TimerEvent, Timers};
 use self::wheel::Wheel;
 use crate::capture::Capture;
 use crate::laboratory::Laboratory;
-use crate::link::Link;
+use crate::link::{Forwarding, Link};
 use crate::packet::{Owner, Packet};
 use crate::record::{GlanceTable, ResponseTimesTable, Tables};
 use crate::side::Direction;
@@ -191,11 +191,12 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 }
                 self.now = delivery;
                 self.connections.prefetch(self.links[direction.index()].upcoming());
-                if self.links[direction.index()].goes_on() {
-                    self.forget_lost(direction);
-                } else {
-                    let packet = self.links[direction.index()].deliver();
-                    self.receive(packet);
+                match self.links[direction.index()].forward_to_next_hop() {
+                    Forwarding::Forwarded => self.forget_lost(direction),
+                    Forwarding::AtDestination => {
+                        let packet = self.links[direction.index()].deliver();
+                        self.receive(packet);
+                    }
                 }
             } else {
                 if event > until {

@@ -80,6 +80,15 @@ pub(crate) trait Meter {
     fn inside(&self) -> u64;
 }
 
+/// The result of [`Link::forward_to_next_hop`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Forwarding {
+    /// The packet has left for another link.
+    Forwarded,
+    /// The packet's path ends here: nothing has changed.
+    AtDestination,
+}
+
 /// One direction of a link, or of several in series, told the time in order. Within one instant packets leave first,
 /// then the discipline's timer runs, then packets arrive.
 pub(crate) trait Link<O = WindowScale> {
@@ -102,14 +111,13 @@ pub(crate) trait Link<O = WindowScale> {
     /// Where the packet [`AHEAD`] places behind the next one goes; any endpoint when nobody knows yet.
     fn upcoming(&self) -> EndpointId;
 
-    /// Does the packet that [`Link::next_delivery`] announced only go on to another link, which may have dropped it? If so
-    /// it has gone.
+    /// Move the packet that [`Link::next_delivery`] announced to the next link of its path, which may drop it.
     #[inline(always)]
-    fn goes_on(&mut self) -> bool {
-        false
+    fn forward_to_next_hop(&mut self) -> Forwarding {
+        Forwarding::AtDestination
     }
 
-    /// Take the packet that [`Link::next_delivery`] announced, which does not go on.
+    /// Take the packet that [`Link::next_delivery`] announced and that is [at its destination](Forwarding::AtDestination).
     fn deliver(&mut self) -> Packet<O>;
 
     /// Bring queue and law up to `now`: everything due before or at it has happened.
@@ -152,8 +160,8 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).upcoming()
     }
 
-    fn goes_on(&mut self) -> bool {
-        (**self).goes_on()
+    fn forward_to_next_hop(&mut self) -> Forwarding {
+        (**self).forward_to_next_hop()
     }
 
     fn deliver(&mut self) -> Packet<O> {

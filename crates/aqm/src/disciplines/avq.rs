@@ -102,8 +102,8 @@ impl Avq {
         }
     }
 
-    /// Put a packet that arrives `dt` after the one before into the virtual queue. Was there room?
-    fn fits(&mut self, bytes: f64, dt: Duration) -> bool {
+    /// Put a packet that arrives `dt` after the one before into the virtual queue. Returns false on overflow.
+    fn enqueue_virtual(&mut self, bytes: f64, dt: Duration) -> bool {
         // VQ = max(0, VQ - C~ (t - s)), then VQ + b if that is at most B
         self.vq = (self.vq - self.c_tilde * dt.as_secs_f64()).max(0.0);
         let fits = self.vq + bytes <= self.b;
@@ -130,7 +130,7 @@ impl Aqm for Avq {
         self.s = now;
         self.uncredited = self.uncredited + dt;
         let bytes = (pkt.size + self.overhead).as_f64();
-        let fits = self.fits(bytes, dt);
+        let fits = self.enqueue_virtual(bytes, dt);
         if self.load == AvqLoad::Offered || fits || pkt.ecn.is_capable() {
             self.adapt(bytes);
         }

@@ -96,8 +96,9 @@ impl Codel {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Has every packet waited too long for an interval?
-    fn ok_to_drop(&mut self, sojourn_time: Duration, queue: QueueState, now: Time) -> bool {
+    /// Update `first_above_time` as RFC 8289 §5.6 does. Returns its `ok_to_drop`: the sojourn time has been above the target
+    /// for an interval.
+    fn update_first_above_time(&mut self, sojourn_time: Duration, queue: QueueState, now: Time) -> bool {
         if sojourn_time < self.target || queue.bytes <= self.mtu {
             self.first_above_time = None;
             return false;
@@ -136,7 +137,7 @@ impl Codel {
 impl Aqm for Codel {
     fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
         let after_drop = std::mem::take(&mut self.after_drop);
-        if !self.ok_to_drop(now.saturating_since(enqueued_at), queue, now) {
+        if !self.update_first_above_time(now.saturating_since(enqueued_at), queue, now) {
             self.dropping = false;
             return Verdict::Pass;
         }

@@ -154,7 +154,7 @@ impl Fred {
             };
         }
         let robust = qlen >= self.minq.max(avgcq);
-        if robust && self.strikes(pkt, avg) {
+        if robust && self.draw_signal(pkt, avg) {
             self.count = 0.0;
             return Verdict::Mark;
         }
@@ -162,8 +162,8 @@ impl Fred {
         Verdict::Pass
     }
 
-    /// RED's random drop between the thresholds.
-    fn strikes(&mut self, pkt: &Packet, avg: f64) -> bool {
+    /// Draw RED's random signal between the thresholds.
+    fn draw_signal(&mut self, pkt: &Packet, avg: f64) -> bool {
         let p_b = self.curve.p_b(avg) * self.measure.packet(pkt);
         // p_a = p_b / rest
         let rest = self.spacing.rest(self.count, self.count + 1.0, p_b);

@@ -139,12 +139,12 @@ impl Red {
             self.count = None;
             return Verdict::Pass;
         }
-        if self.strikes(pkt, avg) { self.signal(avg) } else { Verdict::Pass }
+        if self.draw_signal(pkt, avg) { self.signal(avg) } else { Verdict::Pass }
     }
 
-    /// Is this packet signalled, when `avg` is above `min_th`?
+    /// Draw the signal for a packet when `avg` is above `min_th`, and count the packet.
     #[inline]
-    fn strikes(&mut self, pkt: &Packet, avg: f64) -> bool {
+    fn draw_signal(&mut self, pkt: &Packet, avg: f64) -> bool {
         if self.curve.is_full(avg) {
             self.count = Some(0.0);
             return true;

@@ -89,9 +89,9 @@ impl Sred {
         }
     }
 
-    /// Show the packet's flow to the zombies: does it hit the one it meets?
+    /// Compare the packet's flow with a random zombie and update the list. Returns true on a hit.
     #[inline]
-    fn meet(&mut self, flow: u32) -> bool {
+    fn sample_zombie(&mut self, flow: u32) -> bool {
         if self.zombies.len() < self.m {
             self.zombies.push(flow);
             return false;
@@ -130,7 +130,7 @@ impl DecidesAtEnqueue for Sred {}
 impl Aqm for Sred {
     #[inline]
     fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
-        let hit = self.meet(pkt.flow);
+        let hit = self.sample_zombie(pkt.flow);
         let p_sred = self.p_sred(queue);
         if p_sred <= 0.0 {
             return Verdict::Pass;

@@ -26,7 +26,7 @@ use super::hosts::{AccessPath, Hosts, Interface};
 use super::readings::{Readings, meters};
 use super::recorder::{Account, Recorder};
 use crate::explain::Numbered;
-use crate::link::{Link, LinkCounters, Meter};
+use crate::link::{Forwarding, Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
 use crate::record::{ExchangeRow, GlanceTable, ResponseTimesTable, Tables};
 use crate::side::{Direction, Side};
@@ -192,7 +192,7 @@ impl EmulatedNetwork {
                 .into_iter()
                 .find(|direction| self.links[direction.index()].next_delivery() == now)
             {
-                if !self.links[direction.index()].goes_on() {
+                if self.links[direction.index()].forward_to_next_hop() == Forwarding::AtDestination {
                     let packet = self.links[direction.index()].deliver();
                     tell(Fate::Delivered {
                         number: packet.segment.options.number(),

@@ -169,7 +169,7 @@ impl Timelines {
 
     /// An exchange is complete: its events go into the table if they are asked for.
     pub(super) fn completed(&mut self, took: Duration, events: &[TimelineEvent], table: &mut TimelineTable) {
-        if self.request.exchange == Some(self.rows) || self.is_among_slowest(took) {
+        if self.request.exchange == Some(self.rows) || self.insert_if_slowest(took) {
             for event in events {
                 table.push(self.rows, event);
             }
@@ -177,7 +177,8 @@ impl Timelines {
         self.rows += 1;
     }
 
-    fn is_among_slowest(&mut self, took: Duration) -> bool {
+    /// Insert the response time if it is among the slowest so far. Returns true if it is.
+    fn insert_if_slowest(&mut self, took: Duration) -> bool {
         let place = self.longest.partition_point(|&longer| took <= longer);
         if place == self.request.slowest {
             return false;

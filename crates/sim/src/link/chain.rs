@@ -12,7 +12,7 @@
 
 use aqmlab_units::Time;
 
-use super::{Link, Meter};
+use super::{Forwarding, Link, Meter};
 use crate::packet::{EndpointId, Owner, Packet};
 use crate::side::Direction;
 use crate::spec::{Hops, MOST_LINKS};
@@ -117,17 +117,17 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         self.links[self.next].upcoming()
     }
 
-    fn goes_on(&mut self) -> bool {
+    fn forward_to_next_hop(&mut self) -> Forwarding {
         let (hop, now) = (self.next, self.next_delivery());
         let (_, leaves) = self.ends(self.next_to());
         if hop == leaves {
-            return false;
+            return Forwarding::AtDestination;
         }
         let packet = self.links[hop].deliver();
         self.touched(hop);
         let onwards = if self.direction == Direction::FORTH { hop + 1 } else { hop - 1 };
         self.enter(onwards, &packet, now);
-        true
+        Forwarding::Forwarded
     }
 
     fn deliver(&mut self) -> Packet<O> {

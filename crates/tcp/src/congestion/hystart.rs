@@ -39,7 +39,7 @@ struct ConservativeSlowStart {
 impl HyStart {
     /// What `ack` adds to the window; `None` when slow start is over.
     pub(super) fn growth(&mut self, ack: &Ack) -> Option<u32> {
-        if ack.new_round && self.round_ended() {
+        if ack.new_round && self.end_round() {
             return None;
         }
         if let Some(rtt) = ack.rtt {
@@ -50,8 +50,8 @@ impl HyStart {
         Some(if self.css.is_some() { growth / CSS_GROWTH_DIVISOR } else { growth })
     }
 
-    /// A round has ended. True when it was the last of CSS.
-    fn round_ended(&mut self) -> bool {
+    /// End the round. Returns true if it was the last of CSS.
+    fn end_round(&mut self) -> bool {
         self.last_round_min_rtt = self.current_round_min_rtt.take();
         self.rtt_sample_count = 0;
         self.css.as_mut().is_some_and(|css| {

@@ -151,7 +151,7 @@ impl Core {
         now: Time,
         profile: &Profile,
     ) -> bool {
-        let marked = self.hears_of_marked_syn_ack(segment);
+        let marked = self.take_syn_ack_feedback(segment);
         if marked && self.tries_syn_ack_once_more(segment, profile) {
             self.reduce_to_one_segment(control, limits.mss);
             self.status.set(Status::SYN_DUE);
@@ -170,8 +170,9 @@ impl Core {
         true
     }
 
-    /// Is the server told that its SYN/ACK came marked? Table 4 of RFC 9768; data may come first.
-    fn hears_of_marked_syn_ack<O>(&mut self, segment: &Segment<O>) -> bool {
+    /// Take the client's feedback on the SYN/ACK (RFC 9768, table 4; data may arrive first). Returns true if the SYN/ACK
+    /// was marked.
+    fn take_syn_ack_feedback<O>(&mut self, segment: &Segment<O>) -> bool {
         let ace = segment.flags.ace();
         self.ecn.handshake = 0;
         match self.ecn.feedback {

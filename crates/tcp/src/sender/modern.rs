@@ -141,7 +141,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
 
     fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool {
         if core.take_in_order(from, to) {
-            return self.receiver.takes_quick_ack();
+            return self.receiver.take_quick_ack();
         }
         self.note_disorder(core, from, to);
         true

@@ -18,7 +18,7 @@ impl Alarms {
         }
     }
 
-    /// `id` has to be looked at by `deadline`: does that need an event?
+    /// Set the alarm of `id` to `deadline`. Returns true if it needs an event.
     #[inline]
     pub(super) fn set(&mut self, id: EndpointId, deadline: Time) -> bool {
         let set = &mut self.0[id.index()];
@@ -29,7 +29,7 @@ impl Alarms {
         is_earlier
     }
 
-    /// An event for `id` has come: does it count?
+    /// Handle an event for `id`. Returns true if the alarm is due.
     pub(super) fn ring(&mut self, id: EndpointId, now: Time) -> bool {
         let counts = self.0[id.index()] == now;
         if counts {

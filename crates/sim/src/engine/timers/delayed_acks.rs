@@ -24,7 +24,7 @@ impl DelayedAcks {
         DelayedAcks { delay: profile.delayed_ack, held: VecDeque::new(), is_armed: false }
     }
 
-    /// `id` holds back an acknowledgement until `deadline`, perhaps since just now. Does the ring need an event then?
+    /// Delay the acknowledgement of `id` until `deadline`. Returns true if the ring needs an event.
     pub(super) fn hold(&mut self, id: EndpointId, deadline: Time, now: Time) -> bool {
         if deadline != now + self.delay {
             return false;

@@ -138,7 +138,7 @@ impl Bbr {
         self.in_flight <= self.inflight_with_headroom() && self.in_flight <= bdp
     }
 
-    /// `IsTimeToGoDown()`
+    /// `IsTimeToGoDown()`, which in the draft, too, updates the state of the probe.
     fn is_time_to_go_down(&mut self) -> bool {
         let limit = self.model.inflight_longterm;
         if self.probing.prev_probe_too_high && self.in_flight >= limit {

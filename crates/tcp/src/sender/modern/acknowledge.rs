@@ -109,8 +109,7 @@ impl<C: CongestionControl> Modern<C> {
         news
     }
 
-    /// Whether it shows that something is lost. A reduction that it shows to have been for nothing is undone first: what is
-    /// lost is judged from there.
+    /// Undo a reduction that the acknowledgement shows to be spurious, then detect losses. Returns true if segments are lost.
     fn decide(
         &mut self,
         core: &mut Core,
@@ -119,11 +118,12 @@ impl<C: CongestionControl> Modern<C> {
         now: Time,
         profile: &Profile,
     ) -> bool {
-        if self.proves_repeat_needless(news) {
-            self.undo(core);
+        // Undo first: losses are detected from the restored scoreboard.
+        if let Some(spurious) = self.advance_eifel(news) {
+            self.undo(core, spurious);
         }
-        if self.proves_timeout_needless(core, segment, news) {
-            self.undo(core);
+        if let Some(spurious) = self.advance_frto(core, segment, news) {
+            self.undo(core, spurious);
         }
         self.find_losses(core, news, now, profile)
     }

@@ -13,6 +13,7 @@
 //! tells of is out of the network, so that the next repair leaves for it.
 
 use super::acknowledge::News;
+use super::recovery::SpuriousRetransmission;
 use super::{Modern, Phase};
 use crate::congestion::CongestionControl;
 use crate::core::Core;
@@ -63,17 +64,18 @@ impl<C: CongestionControl> Modern<C> {
         }
     }
 
-    /// Steps 2 and 3, once `snd_una` is where `segment` puts it: was the timeout wrong?
-    pub(super) fn proves_timeout_needless(
+    /// Steps 2 and 3, once `snd_una` includes `segment`: advance the state machine, and return evidence of a spurious
+    /// timeout.
+    pub(super) fn advance_frto(
         &mut self,
         core: &Core,
         segment: &Segment<Options>,
         news: &News,
-    ) -> bool {
-        let Phase::Loss { frto, .. } = self.phase else { return false };
+    ) -> Option<SpuriousRetransmission> {
+        let Phase::Loss { frto, .. } = self.phase else { return None };
         let sack = self.agreed.sack;
         let next = match frto {
-            Frto::Idle => return false,
+            Frto::Idle => return None,
             Frto::Repeated { end } if news.advances => {
                 // An acknowledgement of everything ends the recovery in any case.
                 let can_send = self.new_data(core).is_some_and(|(len, _)| self.peer_permits(core, len));
@@ -91,13 +93,13 @@ impl<C: CongestionControl> Modern<C> {
                     && (recovery_point < core.snd_una
                         || segment.options.sack().any(|(_, to)| recovery_point < to));
                 if !tells_of_new && news.tells_of_data_sent_once() {
-                    return true;
+                    return Some(SpuriousRetransmission);
                 }
                 let says_something = news.advances || news.selects || segment.span() == 0;
                 if says_something { Frto::Idle } else { frto }
             }
         };
         self.phase.set_frto(next);
-        false
+        None
     }
 }

@@ -48,7 +48,8 @@ impl Receiver {
         }
     }
 
-    pub(super) fn takes_quick_ack(&mut self) -> bool {
+    /// Use up one of the quick acknowledgements. Returns false if none is left.
+    pub(super) fn take_quick_ack(&mut self) -> bool {
         let quick = self.quick_acks > 0;
         self.quick_acks -= u8::from(quick);
         quick

@@ -167,29 +167,34 @@ impl<C: CongestionControl> Modern<C> {
     }
 }
 
-/// What takes it back.
+/// Evidence that a retransmission was spurious, which [`Modern::undo`] asks for.
+#[must_use]
+pub(super) struct SpuriousRetransmission;
+
+/// Spurious retransmissions.
 impl<C: CongestionControl> Modern<C> {
     /// The Eifel algorithm (RFC 3522 §3.2): the first acknowledgement of new data in a recovery echoes a timestamp from
-    /// before the first segment was sent again, so what was sent first has arrived and nothing was lost. An echo of the
-    /// repeated segment says the contrary, and F-RTO has nothing to find out. One comparison covers timeouts and fast
+    /// before the first retransmission, so the original segment has arrived and nothing was lost. An echo of the
+    /// retransmission proves a loss and stops F-RTO. One comparison covers timeouts and fast
     /// retransmits alike; without timestamps F-RTO judges timeouts alone.
-    pub(super) fn proves_repeat_needless(&mut self, news: &News) -> bool {
-        let FirstRepeat::SentAt(repeated) = self.first_repeat else { return false };
+    pub(super) fn advance_eifel(&mut self, news: &News) -> Option<SpuriousRetransmission> {
+        let FirstRepeat::SentAt(repeated) = self.first_repeat else { return None };
         if !news.advances {
-            return false;
+            return None;
         }
         self.first_repeat = FirstRepeat::Settled;
-        let Some(echo) = news.echo.filter(|_| !self.phase.is_open()) else { return false };
-        let needless = is_earlier(echo, repeated);
-        if !needless {
-            self.phase.set_frto(Frto::Idle);
+        let echo = news.echo.filter(|_| !self.phase.is_open())?;
+        if is_earlier(echo, repeated) {
+            return Some(SpuriousRetransmission);
         }
-        needless
+        // The echo belongs to the retransmission: the loss was real, and F-RTO has nothing to find out.
+        self.phase.set_frto(Frto::Idle);
+        None
     }
 
     /// The response to a loss or timeout that was none (RFC 4015): what it did to the window is undone, and nothing more is
     /// sent again. What is lost now may start fast retransmit (RFC 5682 §2.1 step 3b).
-    pub(super) fn undo(&mut self, core: &mut Core) {
+    pub(super) fn undo(&mut self, core: &mut Core, _: SpuriousRetransmission) {
         self.board.restore_all();
         self.leave_recovery(core);
         core.recover = core.snd_una;
