@@ -161,7 +161,7 @@ class Simulation:
     def capture_cut_s(self) -> float | None:
         """When the last packet of the capture arrived, in seconds, if more arrived than it may hold."""
 
-    def glance(self) -> RecordBatch:
+    def gauges(self) -> RecordBatch:
         """Return what can be read off the links now, in the warm-up too.
 
         A row for each direction of each link: packets waiting, and since the start of the run packets arrived, bytes

@@ -124,7 +124,7 @@ impl<T: Aqm + ?Sized> Aqm for Box<T> {
 /// so that a law draws no random number while it has nothing to signal, and multiplies where a division would cost
 /// more than the draw.
 #[inline]
-pub(crate) fn strikes(p: f64, whole: f64, rng: &mut Stream) -> bool {
+pub(crate) fn bernoulli(p: f64, whole: f64, rng: &mut Stream) -> bool {
     debug_assert!(!p.is_nan() && whole > 0.0, "{p} of {whole} is a probability");
     p > 0.0 && (p >= whole || rng.uniform() * whole < p)
 }

@@ -120,7 +120,7 @@ macro_rules! parameters {
         impl $crate::Settings for $Config {
             fn parameters(&self) -> Vec<$crate::Parameter> {
                 let own = vec![$(
-                    $crate::parameter::Own {
+                    $crate::parameter::DeclaredParameter {
                         parameter: $crate::Parameter {
                             name: stringify!($name),
                             unit: $crate::parameter::parameters!(@unit $type $(, $unit)?),
@@ -141,7 +141,7 @@ macro_rules! parameters {
                         &[$(stringify!($fixed)),*],
                     )
                 )?);
-                $crate::parameter::arranged(own, included.unwrap_or_default())
+                $crate::parameter::in_display_order(own, included.unwrap_or_default())
             }
 
             fn limit(&self) -> $crate::Limit {
@@ -217,7 +217,7 @@ macro_rules! parameters {
 pub(crate) use parameters;
 
 /// A parameter that a configuration declares itself.
-pub(crate) struct Own {
+pub(crate) struct DeclaredParameter {
     pub(crate) parameter: Parameter,
     /// Which of the included ones it stands before.
     pub(crate) before: Option<&'static str>,
@@ -251,8 +251,9 @@ pub(crate) fn included(
 }
 
 /// The order in which they are shown and written.
-pub(crate) fn arranged(own: Vec<Own>, included: Vec<Parameter>) -> Vec<Parameter> {
-    let (among, first): (Vec<Own>, Vec<Own>) = own.into_iter().partition(|own| own.before.is_some());
+pub(crate) fn in_display_order(own: Vec<DeclaredParameter>, included: Vec<Parameter>) -> Vec<Parameter> {
+    let (among, first): (Vec<DeclaredParameter>, Vec<DeclaredParameter>) =
+        own.into_iter().partition(|own| own.before.is_some());
     let mut all: Vec<Parameter> = first.into_iter().map(|own| own.parameter).collect();
     let mut among = among.into_iter().peekable();
     for next in included {

@@ -14,13 +14,13 @@ use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use serde::Serialize;
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::machine::clock::{Clock, std_duration};
 use crate::machine::limits;
-use crate::machine::priority::{self, Rank};
+use crate::machine::priority::{self, ThreadPriority};
 use crate::network::counters;
 use crate::network::device::{Device, Kind};
-use crate::network::hosts::{Hosts, Joint};
+use crate::network::hosts::{Hosts, RouterDevice};
 use crate::network::namespaces::{self, Power};
 use crate::network::netlink::Netlink;
 use crate::network::sockets;
@@ -66,23 +66,23 @@ mod lacks {
 
 /// What is soon enough for a valid run: how late threads may wake, 99 and 99.9 of 100 times.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Soon {
+pub(crate) struct LatencyBounds {
     p99_ms: f64,
     p999_ms: f64,
 }
 
-impl Soon {
-    pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Soon, Failed> {
+impl LatencyBounds {
+    pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<LatencyBounds, Error> {
         let numbers: Vec<f64> = arguments.filter_map(|it| it.to_str()?.parse().ok()).collect();
         match numbers[..] {
-            [p99_ms, p999_ms] => Ok(Soon { p99_ms, p999_ms }),
-            _ => Err(Failed::Refused("doctor: must have two numbers, in milliseconds".to_owned())),
+            [p99_ms, p999_ms] => Ok(LatencyBounds { p99_ms, p999_ms }),
+            _ => Err(Error::Refused("doctor: must have two numbers, in milliseconds".to_owned())),
         }
     }
 }
 
 /// Try everything. To be called while the process has one thread.
-pub(crate) fn examine(soon: Soon) -> Report {
+pub(crate) fn examine(soon: LatencyBounds) -> Report {
     let mut report = Report { can_run: false, checks: Vec::new() };
     report.machine();
     let entered = namespaces::enter().map(|power| match power {
@@ -107,7 +107,7 @@ pub(crate) fn examine(soon: Soon) -> Report {
 }
 
 impl Report {
-    fn tell(&mut self, what: &'static str, found: Result<String, Failed>, lack: &'static str) -> bool {
+    fn tell(&mut self, what: &'static str, found: Result<String, Error>, lack: &'static str) -> bool {
         let ok = found.is_ok();
         let found = found.unwrap_or_else(|failed| failed.to_string());
         self.checks.push(Check { what, ok, found, lack: (!ok).then_some(lack) });
@@ -157,11 +157,11 @@ impl Report {
     }
 
     /// How late a thread wakes that waits for a millisecond, as the router does.
-    fn timers(&mut self, soon: Soon) {
+    fn timers(&mut self, soon: LatencyBounds) {
         prctl::set_timerslack(1).ok();
         for hurries in [false, true] {
             if hurries {
-                let ok = priority::hurry(Rank::Router);
+                let ok = priority::raise(ThreadPriority::Router);
                 let found = if ok { "the threads of a run go before others" } else { "not permitted" };
                 self.judge("real-time priority", found.to_owned(), ok, lacks::PRIORITY);
                 if !ok {
@@ -183,7 +183,7 @@ impl Report {
 }
 
 /// A connection from one side to the other, its packets carried from device to device by this thread.
-fn connect_over(device: Kind) -> Result<String, Failed> {
+fn connect_over(device: Kind) -> Result<String, Error> {
     let profile = Profile::named("unc-testbed").expect("it is shipped");
     let (stack, router) = (Stack::of("tcp", &profile)?, namespaces::current_network()?);
     let congestion = stack.congestion.as_str();
@@ -197,7 +197,7 @@ fn connect_over(device: Kind) -> Result<String, Failed> {
         let server = scope.spawn(move || {
             let (joint, _) = server_hosts.make()?;
             let _listener =
-                sockets::listen(SERVER_PORT, congestion).trying(|| "a listening socket".to_owned())?;
+                sockets::listen(SERVER_PORT, congestion).context(|| "a listening socket".to_owned())?;
             tell_server.send(joint).ok();
             // Until the connection is there, or has been given up.
             ended.recv().ok();
@@ -206,12 +206,12 @@ fn connect_over(device: Kind) -> Result<String, Failed> {
         let client = scope.spawn(move || {
             let (joint, _) = client_hosts.make()?;
             tell_client.send(joint).ok();
-            started.recv().map_err(|_| Failed::Odd("the other side is not there".to_owned()))?;
+            started.recv().map_err(|_| Error::Odd("the other side is not there".to_owned()))?;
             connect(congestion)
         });
         let carried = match (client_joint.recv(), server_joint.recv()) {
             (Ok(client_joint), Ok(server_joint)) => [client_joint, server_joint]
-                .map(Joint::open)
+                .map(RouterDevice::open)
                 .into_iter()
                 .collect::<Result<Vec<_>, _>>()
                 .and_then(|mut devices| {
@@ -237,44 +237,44 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(1);
 
 /// Connect from side 0 to side 1.
-fn connect(congestion: &str) -> Result<(), Failed> {
+fn connect(congestion: &str) -> Result<(), Error> {
     let what = || "a connection".to_owned();
-    let socket = sockets::bind(BrowserEnd::new(0, 0).address(), congestion).trying(what)?;
-    sockets::connect(&socket, addresses::server(1, 0)).trying(what)?;
+    let socket = sockets::bind(BrowserEnd::new(0, 0).address(), congestion).context(what)?;
+    sockets::connect(&socket, addresses::server(1, 0)).context(what)?;
     let mut ready = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
-    ppoll(&mut ready, Some(TimeSpec::from(std_duration(PATIENCE))), None).trying(what)?;
-    if sockets::is_connected(&socket).trying(what)? {
+    ppoll(&mut ready, Some(TimeSpec::from(std_duration(PATIENCE))), None).context(what)?;
+    if sockets::is_connected(&socket).context(what)? {
         Ok(())
     } else {
-        Err(Failed::Odd("no packet comes from side to side".to_owned()))
+        Err(Error::Odd("no packet comes from side to side".to_owned()))
     }
 }
 
 /// Carry packets from each device to the other until `is_over`, or for as long as a connection may take.
-fn carry(devices: &mut [Box<dyn Device>], is_over: impl Fn() -> bool) -> Result<(), Failed> {
+fn carry(devices: &mut [Box<dyn Device>], is_over: impl Fn() -> bool) -> Result<(), Error> {
     let what = || "a device".to_owned();
     let clock = Clock::start();
     let mut packet = vec![0; 1 << 16];
     while !is_over() && clock.now() < Time::ZERO + PATIENCE {
         for from in [0, 1] {
-            while let Some(length) = devices[from].receive(&mut packet).trying(what)? {
-                devices[1 - from].deliver(&packet[..length]).trying(what)?;
+            while let Some(length) = devices[from].receive(&mut packet).context(what)? {
+                devices[1 - from].deliver(&packet[..length]).context(what)?;
             }
         }
         let mut ready: Vec<_> =
             devices.iter().map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN)).collect();
-        ppoll(&mut ready, Some(TimeSpec::from(std_duration(STEP))), None).trying(what)?;
+        ppoll(&mut ready, Some(TimeSpec::from(std_duration(STEP))), None).context(what)?;
     }
     Ok(())
 }
 
 /// How late this thread wakes from each of many waits of a millisecond, in nanoseconds.
-fn lateness() -> Result<Histogram<u64>, Failed> {
+fn lateness() -> Result<Histogram<u64>, Error> {
     let mut late = Histogram::new(3).expect("three significant digits are allowed");
     let clock = Clock::start();
     for _ in 0..WAITS {
         let until = clock.now() + STEP;
-        ppoll(&mut [], Some(TimeSpec::from(std_duration(STEP))), None).trying(|| "ppoll".to_owned())?;
+        ppoll(&mut [], Some(TimeSpec::from(std_duration(STEP))), None).context(|| "ppoll".to_owned())?;
         let nanos = clock.now().saturating_since(until).as_nanos();
         late.record(nanos).expect("the histogram resizes itself");
     }

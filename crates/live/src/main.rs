@@ -15,7 +15,7 @@
 compile_error!("the live laboratory is made of network namespaces, which Linux alone has");
 
 mod doctor;
-mod failed;
+mod error;
 mod machine;
 mod mix;
 mod network;
@@ -28,8 +28,8 @@ mod sources;
 
 use std::process::ExitCode;
 
-use crate::doctor::Soon;
-use crate::failed::Failed;
+use crate::doctor::LatencyBounds;
+use crate::error::Error;
 use crate::run::{output, request};
 use crate::side::programs;
 
@@ -38,14 +38,14 @@ fn main() -> ExitCode {
     let done = match arguments.next() {
         Some(what) if what == programs::WITHIN => return programs::within(arguments),
         Some(what) if what == "doctor" => {
-            Soon::read(arguments).map(|soon| output::line(&doctor::examine(soon)))
+            LatencyBounds::read(arguments).map(|soon| output::line(&doctor::examine(soon)))
         }
         _ => request::read().and_then(|request| run::run(&request)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
-            let what = if matches!(failed, Failed::Refused(_)) { "refused" } else { "failed" };
+            let what = if matches!(failed, Error::Refused(_)) { "refused" } else { "failed" };
             output::line(&serde_json::json!({ what: failed.to_string() }));
             ExitCode::FAILURE
         }

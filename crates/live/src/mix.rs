@@ -9,7 +9,7 @@ use aqmlab_sim::{Spec, StackId, Stacks};
 use aqmlab_tcp::Profile;
 use aqmlab_workload::sources::SourceConfig;
 
-use crate::failed::Failed;
+use crate::error::Error;
 use crate::network::stack::{self, Stack};
 
 /// What receivers at the two ends of a connection may offer, in bytes; the client's first.
@@ -27,7 +27,7 @@ pub(crate) struct Mix {
 
 impl Mix {
     /// Those of `spec`, with programs beside its hosts or without; refused where the kernel cannot do what they say.
-    pub(crate) fn of(spec: &Spec, seed: u64, programs: bool) -> Result<Mix, Failed> {
+    pub(crate) fn of(spec: &Spec, seed: u64, programs: bool) -> Result<Mix, Error> {
         let profiles: Vec<(String, &Profile)> = std::iter::once(("tcp".to_owned(), &spec.tcp.values))
             .chain((0..).zip(&spec.tcp.mix).map(|(number, entry)| (path(number), &entry.values)))
             .collect();
@@ -79,12 +79,12 @@ fn path(number: usize) -> String {
 }
 
 /// That the stacks of a side differ only in what each host can have of its own.
-fn check(side: usize, stacks: &BTreeSet<StackId>, profiles: &[(String, &Profile)]) -> Result<(), Failed> {
+fn check(side: usize, stacks: &BTreeSet<StackId>, profiles: &[(String, &Profile)]) -> Result<(), Error> {
     let mut stacks = stacks.iter().map(|id| &profiles[id.index()]);
     let (_, first) = stacks.next().expect("each side has one");
     for (path, other) in stacks {
         if let Some((name, [one, another])) = stack::differ_per_side(first, other) {
-            return Err(Failed::Refused(format!(
+            return Err(Error::Refused(format!(
                 "{path}.{name}: the kernel has one for all hosts of a side, and those of side {side} have {one} and {another}"
             )));
         }

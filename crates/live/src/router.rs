@@ -3,14 +3,14 @@
 //! A packet has come when the router reads it. From there on all happens in the network's own time: that the router wakes late
 //! delays what leaves it, which is measured, and changes no verdict on what it has read.
 
-mod account;
+pub(crate) mod event_queue;
 mod flows;
-pub(crate) mod news;
+mod stats;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use aqmlab_sim::{Capture, EmulatedNetwork, End, Fate, Sent};
+use aqmlab_sim::{Capture, EmulatedNetwork, End, Outcome, Sent};
 use aqmlab_units::{Duration, Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Datagram;
@@ -18,11 +18,11 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
-pub(crate) use self::account::Account;
+use self::event_queue::{EventQueue, SideEvent};
 use self::flows::{Known, KnownFlows};
-use self::news::{Board, News};
-use crate::failed::{Failed, Trying};
-use crate::machine::clock::{Clock, Ending, std_duration};
+pub(crate) use self::stats::RouterStats;
+use crate::error::{Context, Error};
+use crate::machine::clock::{Clock, StopTime, std_duration};
 use crate::mix::Offers;
 use crate::network::device::Device;
 use crate::packet::datagram::Stamp;
@@ -30,7 +30,7 @@ use crate::packet::{self, PacketFlow, Seen};
 
 /// What the router is told of the run.
 #[derive(Debug)]
-pub(crate) struct Orders {
+pub(crate) struct RouterConfig {
     /// What programs may offer.
     pub(crate) offers_of_programs: Offers,
     /// What is shown the packets, where they are captured.
@@ -38,7 +38,7 @@ pub(crate) struct Orders {
     /// The round trip of each connection of programs, by its number.
     pub(crate) program_rtt: Option<ProgramRtt>,
     /// When the run ends before its time.
-    pub(crate) ending: Arc<Ending>,
+    pub(crate) ending: Arc<StopTime>,
 }
 
 /// The round trips of programs' connections, drawn as those of users are, each by its number.
@@ -58,14 +58,14 @@ impl ProgramRtt {
 pub(crate) struct Router {
     network: EmulatedNetwork,
     devices: [Box<dyn Device>; 2],
-    board: Arc<Board>,
+    board: Arc<EventQueue>,
     /// What has been taken off it: empty but in [`Router::hear`].
-    heard: Vec<News>,
+    heard: Vec<SideEvent>,
     clock: Clock,
     flows: KnownFlows,
     packets: KeptPackets,
-    orders: Orders,
-    pub(crate) seen: Account,
+    orders: RouterConfig,
+    pub(crate) seen: RouterStats,
 }
 
 /// Packets on their way, by number.
@@ -89,7 +89,7 @@ impl KeptPackets {
 }
 
 /// How a packet goes on.
-enum Way {
+enum PacketRoute {
     Connection(Known),
     Datagram(Stamp),
 }
@@ -101,9 +101,9 @@ impl Router {
     pub(crate) fn new(
         network: EmulatedNetwork,
         devices: [Box<dyn Device>; 2],
-        board: Arc<Board>,
+        board: Arc<EventQueue>,
         clock: Clock,
-        orders: Orders,
+        orders: RouterConfig,
     ) -> Router {
         Router {
             network,
@@ -114,12 +114,12 @@ impl Router {
             flows: KnownFlows::default(),
             packets: KeptPackets::default(),
             orders,
-            seen: Account::new(),
+            seen: RouterStats::new(),
         }
     }
 
     /// Go on until `until`, or to the end if that comes first.
-    pub(crate) fn run_until(&mut self, until: Time) -> Result<(), Failed> {
+    pub(crate) fn run_until(&mut self, until: Time) -> Result<(), Error> {
         let mut scratch = vec![0; 1 << 16];
         loop {
             if let Some(&at) = self.orders.ending.get() {
@@ -131,7 +131,7 @@ impl Router {
             for device in &mut self.devices {
                 for _ in 0..BATCH {
                     let received =
-                        device.receive(&mut scratch).trying(|| "the router's device".to_owned())?;
+                        device.receive(&mut scratch).context(|| "the router's device".to_owned())?;
                     let Some(length) = received else { break };
                     let packet = &scratch[..length];
                     match packet::read(packet) {
@@ -158,24 +158,24 @@ impl Router {
         self.board.take(&mut self.heard);
         for news in self.heard.drain(..) {
             match news {
-                News::Opening { browser, connection, offers } => {
+                SideEvent::Opening { browser, connection, offers } => {
                     self.flows.open(browser, Known { route: self.network.open(&connection), offers });
                 }
-                News::Closed { browser } => self.flows.close(browser, now),
-                News::Completed { user, exchange, at } => self.network.completed(user, &exchange, at),
-                News::Aborted { at } => self.network.aborted(at),
-                News::OpeningOfSource { end, connection, offers } => {
+                SideEvent::Closed { browser } => self.flows.close(browser, now),
+                SideEvent::Completed { user, exchange, at } => self.network.completed(user, &exchange, at),
+                SideEvent::Aborted { at } => self.network.aborted(at),
+                SideEvent::OpeningOfSource { end, connection, offers } => {
                     let route = self.network.open_of_source(&connection);
                     self.flows.open(end, Known { route, offers });
                 }
-                News::Delivered { source, bytes, at } => self.network.delivered(source, bytes, at),
-                News::Received { stamp, size, at } => {
+                SideEvent::Delivered { source, bytes, at } => self.network.delivered(source, bytes, at),
+                SideEvent::Received { stamp, size, at } => {
                     self.network.received_datagram(stamp.source, size, stamp.sent_at, at);
                 }
-                News::CompletedOfSource { flow, exchange, at } => {
+                SideEvent::CompletedOfSource { flow, exchange, at } => {
                     self.network.completed_of_source(flow, &exchange, at);
                 }
-                News::AbortedOfSource { source, at } => self.network.aborted_of_source(source, at),
+                SideEvent::AbortedOfSource { source, at } => self.network.aborted_of_source(source, at),
             }
         }
         for route in self.flows.forget(now) {
@@ -184,22 +184,22 @@ impl Router {
     }
 
     /// The run has ended: hear and count what is left.
-    pub(crate) fn finish(&mut self, end: Time) -> Result<(), Failed> {
+    pub(crate) fn finish(&mut self, end: Time) -> Result<(), Error> {
         self.hear(end);
         for device in &mut self.devices {
-            self.seen.unread += device.take_drops().trying(|| "the router's device".to_owned())?;
+            self.seen.unread += device.take_drops().context(|| "the router's device".to_owned())?;
         }
         Ok(())
     }
 
     fn forward(&mut self, seen: &Seen, number: u32, now: Time) {
         let way = match (seen.flow, &self.orders.program_rtt) {
-            (PacketFlow::Browser(browser), _) => self.flows.known(browser).map(Way::Connection),
-            (PacketFlow::Datagram(stamp), _) => Some(Way::Datagram(stamp)),
+            (PacketFlow::Browser(browser), _) => self.flows.known(browser).map(PacketRoute::Connection),
+            (PacketFlow::Datagram(stamp), _) => Some(PacketRoute::Datagram(stamp)),
             (PacketFlow::Program(flow), Some(rtt)) => {
                 let open = |number| self.network.open_program(rtt.of(number));
                 let route = self.flows.of_program(flow, open);
-                Some(Way::Connection(Known { route, offers: self.orders.offers_of_programs }))
+                Some(PacketRoute::Connection(Known { route, offers: self.orders.offers_of_programs }))
             }
             (PacketFlow::Program(_), None) => None,
         };
@@ -209,7 +209,7 @@ impl Router {
             return;
         };
         let packet = &mut self.packets.bytes[number as usize];
-        if let Way::Connection(Known { offers, .. }) = &way
+        if let PacketRoute::Connection(Known { offers, .. }) = &way
             && let Some(most) = offers[usize::from(seen.from == End::Server)]
         {
             packet::bound_window(packet, seen, most);
@@ -219,8 +219,8 @@ impl Router {
         }
         let sent = Sent { number, size: seen.size, ecn: seen.ecn };
         match way {
-            Way::Connection(Known { route, .. }) => self.network.send(route, seen.from, &sent, now),
-            Way::Datagram(Stamp { source, side, flow, sent_at }) => {
+            PacketRoute::Connection(Known { route, .. }) => self.network.send(route, seen.from, &sent, now),
+            PacketRoute::Datagram(Stamp { source, side, flow, sent_at }) => {
                 let datagram = Datagram { at: sent_at, flow, side, size: seen.size };
                 self.network.send_datagram(source, &datagram, &sent, now);
             }
@@ -228,12 +228,12 @@ impl Router {
     }
 
     /// Hand over what has arrived by `now`.
-    fn deliver(&mut self, now: Time) -> Result<(), Failed> {
+    fn deliver(&mut self, now: Time) -> Result<(), Error> {
         let Router { network, devices, clock, packets, seen, .. } = self;
         let mut failed = Ok(());
         network.advance(now, &mut |fate| match fate {
-            Fate::Lost { number } => packets.free.push(number),
-            Fate::Delivered { number, at, side, ce } => {
+            Outcome::Lost { number } => packets.free.push(number),
+            Outcome::Delivered { number, at, side, ce } => {
                 let packet = &mut packets.bytes[number as usize];
                 if ce {
                     packet::set_ce(packet);
@@ -248,11 +248,11 @@ impl Router {
                 packets.free.push(number);
             }
         });
-        failed.trying(|| "the router's device".to_owned())
+        failed.context(|| "the router's device".to_owned())
     }
 
     /// Wait for a packet, or for what happens next.
-    fn wait(&self, until: Time) -> Result<(), Failed> {
+    fn wait(&self, until: Time) -> Result<(), Error> {
         let pause = self.network.next_event().min(until).saturating_since(self.clock.now());
         if pause == Duration::ZERO {
             return Ok(());
@@ -261,7 +261,7 @@ impl Router {
         let mut ready = [first, second].map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut ready, Some(TimeSpec::from(std_duration(pause))), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(error).trying(|| "ppoll".to_owned()),
+            Err(error) => Err(error).context(|| "ppoll".to_owned()),
         }
     }
 

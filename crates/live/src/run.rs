@@ -17,22 +17,22 @@ use serde_json::json;
 
 use self::measured::Measured;
 use self::request::Request;
-use crate::failed::{Failed, Trying};
-use crate::machine::clock::{Clock, Ending};
+use crate::error::{Context, Error};
+use crate::machine::clock::{Clock, StopTime};
 use crate::machine::limits;
-use crate::machine::priority::{self, Rank};
+use crate::machine::priority::{self, ThreadPriority};
 use crate::machine::processors::Reading;
 use crate::mix::Mix;
 use crate::network::counters;
 use crate::network::device::Device;
-use crate::network::hosts::Joint;
+use crate::network::hosts::RouterDevice;
 use crate::network::namespaces::{self, Power};
 use crate::network::stack::Settings;
 use crate::report::SideReport;
-use crate::router::news::Board;
-use crate::router::{Orders, ProgramRtt, Router};
-use crate::side::book::Book;
-use crate::side::programs::Beside;
+use crate::router::event_queue::EventQueue;
+use crate::router::{ProgramRtt, Router, RouterConfig};
+use crate::side::programs::UserPrograms;
+use crate::side::request_table::RequestTable;
 use crate::side::{Common, Side};
 use crate::sources::{self, Sources};
 
@@ -41,7 +41,7 @@ const STEP: Duration = Duration::from_secs(1);
 
 /// A side, or the sources, on a thread.
 struct Started<T> {
-    thread: JoinHandle<Result<SideReport, Failed>>,
+    thread: JoinHandle<Result<SideReport, Error>>,
     /// When it is ready: what it says of itself.
     ready: Receiver<T>,
     /// Tells it that the run starts.
@@ -51,7 +51,7 @@ struct Started<T> {
 /// What a side says of itself when its network is there.
 struct Network {
     /// The router's end of it.
-    joint: Joint,
+    joint: RouterDevice,
     /// What the kernel says of its TCP.
     settings: Settings,
     /// Its namespace.
@@ -59,9 +59,9 @@ struct Network {
 }
 
 /// Run it, and write how far it is and what came of it.
-pub(crate) fn run(request: &Request) -> Result<(), Failed> {
+pub(crate) fn run(request: &Request) -> Result<(), Error> {
     let Request { spec, seed, device, programs, capture, watched: _ } = request;
-    let refused = |message: String| Failed::Refused(message);
+    let refused = |message: String| Error::Refused(message);
     let mix = Arc::new(Mix::of(spec, *seed, programs.is_some())?);
     let capture = capture.map(|bounds| Capture::new(spec, bounds));
     let network = emulate(spec, *seed, capture.as_ref()).map_err(|error| refused(error.to_string()))?;
@@ -70,13 +70,13 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     let open_files = limits::raise_open_files()?;
     let power = namespaces::enter()?;
     // The kernel rounds waits up by this much, unless it is asked not to.
-    prctl::set_timerslack(1).trying(|| "the precision of timers".to_owned())?;
+    prctl::set_timerslack(1).context(|| "the precision of timers".to_owned())?;
 
-    let (book, board) = (Arc::new(Book::default()), Arc::new(Board::default()));
+    let (book, board) = (Arc::new(RequestTable::default()), Arc::new(EventQueue::default()));
     let router = Arc::new(namespaces::current_network()?);
-    let ending = Arc::new(Ending::new());
-    let programs = programs.as_ref().map(|programs| Beside::new(programs).map(Arc::new)).transpose()?;
-    let orders = Orders {
+    let ending = Arc::new(StopTime::new());
+    let programs = programs.as_ref().map(|programs| UserPrograms::new(programs).map(Arc::new)).transpose()?;
+    let orders = RouterConfig {
         offers_of_programs: mix.offers_of_programs(),
         capture: capture.clone(),
         program_rtt: programs.is_some().then(|| ProgramRtt { web: Arc::clone(&web), seed: *seed }),
@@ -95,7 +95,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Failed> {
     };
     // A side's threads may end before the router hears of it: its network stays for as long as somebody holds its namespace.
     let Made { settings, devices, threads, namespaces: _held } = make(common, *seed)?;
-    let hurries = priority::hurry(Rank::Router);
+    let hurries = priority::raise(ThreadPriority::Router);
     let before = Reading::now()?;
     let clock = Clock::start();
     let mut running = Running::start(threads, clock, ending);
@@ -136,7 +136,7 @@ fn go_on(
     request: &Request,
     capture: Option<&Capture>,
     running: &mut Running,
-) -> Result<(), Failed> {
+) -> Result<(), Error> {
     let mut now = Time::ZERO;
     while now < router.network().end() {
         now += STEP;
@@ -145,7 +145,7 @@ fn go_on(
         now = now.min(end);
         if request.watched {
             tell_tables(router.network(), &request.spec);
-            output::table("glance", router.network().glance().into_columns());
+            output::table("glance", router.network().gauges().into_columns());
         }
         output::line(&json!({ "now_s": now.as_secs_f64(), "end_s": end.as_secs_f64() }));
         if let Some(capture) = capture {
@@ -160,12 +160,12 @@ fn go_on(
 
 /// The sides and the sources, on their way.
 struct Running {
-    threads: Vec<Option<JoinHandle<Result<SideReport, Failed>>>>,
-    ending: Arc<Ending>,
+    threads: Vec<Option<JoinHandle<Result<SideReport, Error>>>>,
+    ending: Arc<StopTime>,
 }
 
 impl Running {
-    fn start(threads: Vec<Waiting>, clock: Clock, ending: Arc<Ending>) -> Running {
+    fn start(threads: Vec<Waiting>, clock: Clock, ending: Arc<StopTime>) -> Running {
         let threads = threads.into_iter().map(|(thread, start)| {
             // One that has ended says why when it is asked.
             start.send(clock).ok();
@@ -175,7 +175,7 @@ impl Running {
     }
 
     /// Before the end: that none has ended by itself.
-    fn check(&mut self) -> Result<(), Failed> {
+    fn check(&mut self) -> Result<(), Error> {
         for thread in &mut self.threads {
             let ends_by_itself =
                 |thread: &mut JoinHandle<_>| thread.is_finished() && self.ending.get().is_none();
@@ -187,7 +187,7 @@ impl Running {
     }
 
     /// What they have to say, at the end.
-    fn reports(self) -> Result<Vec<SideReport>, Failed> {
+    fn reports(self) -> Result<Vec<SideReport>, Error> {
         let threads = self.threads.into_iter();
         threads.map(|thread| join(thread.expect("a thread that ends early ends the run"))).collect()
     }
@@ -213,7 +213,7 @@ struct Made {
 }
 
 /// Make both sides, and the sources if there are any.
-fn make(common: Common, seed: u64) -> Result<Made, Failed> {
+fn make(common: Common, seed: u64) -> Result<Made, Error> {
     let (spec, mix) = (Arc::clone(&common.spec), Arc::clone(&common.mix));
     let (board, ending) = (Arc::clone(&common.board), Arc::clone(&common.ending));
     // Both at once.
@@ -224,7 +224,7 @@ fn make(common: Common, seed: u64) -> Result<Made, Failed> {
     let settings = [network_0.settings, network_1.settings];
     let namespaces = [network_0.namespace, network_1.namespace];
     if !spec.sources.is_empty() {
-        let again = |namespace: &File| namespace.try_clone().trying(|| "a side's namespace".to_owned());
+        let again = |namespace: &File| namespace.try_clone().context(|| "a side's namespace".to_owned());
         let networks = [again(&namespaces[0])?, again(&namespaces[1])?];
         let sources = sources::Setting { spec, seed, networks, mix, board, ending };
         let (waiting, ()) = when_ready(start_sources(sources))?;
@@ -250,8 +250,8 @@ fn start_sources(setting: sources::Setting) -> Started<()> {
 }
 
 /// Make something ready on a thread of its own, where it then runs from the start of the clock.
-fn start<T: Send + 'static, R: FnOnce(Clock) -> Result<SideReport, Failed>>(
-    make: impl FnOnce() -> Result<(T, R), Failed> + Send + 'static,
+fn start<T: Send + 'static, R: FnOnce(Clock) -> Result<SideReport, Error>>(
+    make: impl FnOnce() -> Result<(T, R), Error> + Send + 'static,
 ) -> Started<T> {
     let (tell_ready, ready) = mpsc::channel();
     let (start, started) = mpsc::channel();
@@ -259,17 +259,17 @@ fn start<T: Send + 'static, R: FnOnce(Clock) -> Result<SideReport, Failed>>(
         let (about, run) = make()?;
         // If the router is gone, so is the run.
         tell_ready.send(about).ok();
-        let clock = started.recv().map_err(|_| Failed::Odd("the run has not started".to_owned()))?;
+        let clock = started.recv().map_err(|_| Error::Odd("the run has not started".to_owned()))?;
         // The run says of the router's thread whether that is allowed.
-        priority::hurry(Rank::Hosts);
+        priority::raise(ThreadPriority::Hosts);
         run(clock)
     });
     Started { thread, ready, start }
 }
 
-type Waiting = (JoinHandle<Result<SideReport, Failed>>, Sender<Clock>);
+type Waiting = (JoinHandle<Result<SideReport, Error>>, Sender<Clock>);
 
-fn when_ready<T>(started: Started<T>) -> Result<(Waiting, T), Failed> {
+fn when_ready<T>(started: Started<T>) -> Result<(Waiting, T), Error> {
     let Started { thread, ready, start } = started;
     match ready.recv() {
         Ok(about) => Ok(((thread, start), about)),
@@ -278,11 +278,11 @@ fn when_ready<T>(started: Started<T>) -> Result<(Waiting, T), Failed> {
     }
 }
 
-fn join(thread: JoinHandle<Result<SideReport, Failed>>) -> Result<SideReport, Failed> {
+fn join(thread: JoinHandle<Result<SideReport, Error>>) -> Result<SideReport, Error> {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn kernel() -> Result<String, Failed> {
+fn kernel() -> Result<String, Error> {
     let path = "/proc/sys/kernel/osrelease";
-    Ok(fs::read_to_string(path).trying(|| path.to_owned())?.trim().to_owned())
+    Ok(fs::read_to_string(path).context(|| path.to_owned())?.trim().to_owned())
 }

@@ -1,9 +1,9 @@
 //! One side: its browsers and its servers, on a thread in a namespace of its own.
 
-pub(crate) mod book;
 mod browsers;
 mod prober;
 pub(crate) mod programs;
+pub(crate) mod request_table;
 mod servers;
 
 use std::fs::File;
@@ -16,22 +16,22 @@ use aqmlab_workload::Web;
 use mio::{Events, Poll, Token};
 use socket2::Socket;
 
-use self::book::Book;
 use self::browsers::Browsers;
 use self::prober::Prober;
-use self::programs::{Attended, Beside, Program};
+use self::programs::{Program, RunningProgram, UserPrograms};
+use self::request_table::RequestTable;
 use self::servers::Servers;
-use crate::failed::{Failed, Trying};
-use crate::machine::clock::{Clock, Ending, LOOK, std_duration};
+use crate::error::{Context, Error};
+use crate::machine::clock::{Clock, LOOK, StopTime, std_duration};
 use crate::mix::Mix;
 use crate::network::counters;
 use crate::network::device::Kind;
-use crate::network::hosts::{Hosts, Joint};
+use crate::network::hosts::{Hosts, RouterDevice};
 use crate::network::sockets;
 use crate::network::stack::Settings;
 use crate::packet::addresses::SERVER_PORT;
 use crate::report::SideReport;
-use crate::router::news::Board;
+use crate::router::event_queue::EventQueue;
 
 /// What both sides are made of.
 #[derive(Clone, Debug)]
@@ -39,15 +39,15 @@ pub(crate) struct Common {
     pub(crate) spec: Arc<Spec>,
     pub(crate) web: Arc<Web>,
     pub(crate) mix: Arc<Mix>,
-    pub(crate) book: Arc<Book>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) book: Arc<RequestTable>,
+    pub(crate) board: Arc<EventQueue>,
     /// What joins sides to the router, and the router's namespace.
     pub(crate) device: Kind,
     pub(crate) router: Arc<File>,
     /// What is run beside the users, if anything is.
-    pub(crate) programs: Option<Arc<Beside>>,
+    pub(crate) programs: Option<Arc<UserPrograms>>,
     /// When the run ends before its time.
-    pub(crate) ending: Arc<Ending>,
+    pub(crate) ending: Arc<StopTime>,
 }
 
 /// The listening socket's token; others are those of sockets, by their place.
@@ -78,23 +78,23 @@ fn server_token(slot: usize) -> Token {
 
 impl Side {
     /// Side `number`, on the thread that it will run on; and the router's end of its interface.
-    pub(crate) fn new(number: usize, common: Common) -> Result<(Side, Joint), Failed> {
+    pub(crate) fn new(number: usize, common: Common) -> Result<(Side, RouterDevice), Error> {
         let mtu = u32::try_from(common.spec.link.mtu.get()).expect("the spec bounds it");
         let Common { mix, device, router, .. } = &common;
         let stack = mix.of_side(number);
         let has = |congestion| {
-            let any = sockets::new(congestion).trying(|| format!("a socket with {congestion}"))?;
-            sockets::congestion(&any).trying(|| "the congestion control".to_owned())
+            let any = sockets::new(congestion).context(|| format!("a socket with {congestion}"))?;
+            sockets::congestion(&any).context(|| "the congestion control".to_owned())
         };
         let congestion = mix.congestion_on(number).into_iter().map(has).collect::<Result<Vec<_>, _>>()?;
         let (joint, mut settings) = Hosts { side: number, stack, mtu, device: *device, router }.make()?;
-        let poll = Poll::new().trying(|| "epoll".to_owned())?;
+        let poll = Poll::new().context(|| "epoll".to_owned())?;
         settings.add("TCP_CONGESTION", congestion.join(" "));
         let mut listener = None;
         if common.spec.users.per_side > 0 {
             let socket = sockets::listen(SERVER_PORT, &mix.of_side(number).congestion);
-            let socket = socket.trying(|| "a listening socket".to_owned())?;
-            sockets::watch(&poll, &socket, LISTENER).trying(|| "epoll".to_owned())?;
+            let socket = socket.context(|| "a listening socket".to_owned())?;
+            sockets::watch(&poll, &socket, LISTENER).context(|| "epoll".to_owned())?;
             listener = Some(socket);
         }
         let prober = Prober::new(number)?;
@@ -111,9 +111,9 @@ impl Side {
     }
 
     /// Run to the end of the spec.
-    pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Failed> {
+    pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Error> {
         let Side { number, common, mut poll, listener, server, mut prober, .. } = self;
-        let mut program = Attended::new(number, server);
+        let mut program = RunningProgram::new(number, server);
         let protocol = &common.spec.protocol;
         let begin = Time::ZERO + protocol.warmup;
         let end = begin + protocol.duration;
@@ -143,7 +143,7 @@ impl Side {
             let pause = std_duration(until.saturating_since(clock.now()));
             match poll.poll(&mut events, Some(pause)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                polled => polled.trying(|| "epoll".to_owned())?,
+                polled => polled.context(|| "epoll".to_owned())?,
             }
             for event in &events {
                 match event.token() {
@@ -163,7 +163,7 @@ fn report(
     servers: Servers,
     repeats_before: Option<u64>,
     exit_code: Option<u8>,
-) -> Result<SideReport, Failed> {
+) -> Result<SideReport, Error> {
     let mut errors = browsers.errors;
     let mut congestion = browsers.congestion;
     for (control, count) in servers.congestion() {

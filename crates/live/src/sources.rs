@@ -20,14 +20,14 @@ use mio::{Events, Poll, Token};
 use socket2::Socket;
 
 use self::flows::Flows;
-use crate::failed::{Failed, Trying};
-use crate::machine::clock::{Clock, Ending, LOOK, std_duration};
+use crate::error::{Context, Error};
+use crate::machine::clock::{Clock, LOOK, StopTime, std_duration};
 use crate::mix::Mix;
 use crate::network::namespaces;
 use crate::network::sockets;
 use crate::packet::addresses::{BrowserEnd, SOURCE_PORT};
 use crate::report::SideReport;
-use crate::router::news::{Board, News};
+use crate::router::event_queue::{EventQueue, SideEvent};
 
 /// What the sources of a run are made of.
 pub(crate) struct Setting {
@@ -36,9 +36,9 @@ pub(crate) struct Setting {
     /// The sides' namespaces.
     pub(crate) networks: [File; 2],
     pub(crate) mix: Arc<Mix>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) board: Arc<EventQueue>,
     /// When the run ends before its time.
-    pub(crate) ending: Arc<Ending>,
+    pub(crate) ending: Arc<StopTime>,
 }
 
 /// Sources whose other ends are there, before the run starts.
@@ -115,23 +115,23 @@ impl Watched {
 
 impl Sources {
     /// Those of the spec, on the thread that they will run on.
-    pub(crate) fn new(setting: Setting) -> Result<Sources, Failed> {
+    pub(crate) fn new(setting: Setting) -> Result<Sources, Error> {
         let Setting { spec, seed, networks, mix, .. } = &setting;
         let all = (0..).zip(&spec.sources).map(|(number, source)| {
             Source::new(&source.config, number, &spec.users.rtt, *seed).map_err(|error| {
-                Failed::Refused(format!("sources[{number}].{}: {}", error.path, error.message))
+                Error::Refused(format!("sources[{number}].{}: {}", error.path, error.message))
             })
         });
         let all = all.collect::<Result<_, _>>()?;
-        let poll = Poll::new().trying(|| "epoll".to_owned())?;
+        let poll = Poll::new().context(|| "epoll".to_owned())?;
         let both = |make: &dyn Fn(usize) -> io::Result<Socket>, watched: fn(usize) -> Watched| {
             let one = |side: usize| {
                 namespaces::go_to(&networks[side])?;
-                let socket = make(side).trying(|| "a socket of sources".to_owned())?;
-                sockets::watch(&poll, &socket, watched(side).token()).trying(|| "epoll".to_owned())?;
-                Ok::<_, Failed>(socket)
+                let socket = make(side).context(|| "a socket of sources".to_owned())?;
+                sockets::watch(&poll, &socket, watched(side).token()).context(|| "epoll".to_owned())?;
+                Ok::<_, Error>(socket)
             };
-            Ok::<_, Failed>([one(0)?, one(1)?])
+            Ok::<_, Error>([one(0)?, one(1)?])
         };
         let listen = |side| sockets::listen(SOURCE_PORT, &mix.of_side(side).congestion);
         let listeners = both(&listen, Watched::Listener)?;
@@ -140,7 +140,7 @@ impl Sources {
     }
 
     /// Run to the end of the spec.
-    pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Failed> {
+    pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Error> {
         let Sources { setting, all, poll, listeners, receivers } = self;
         let protocol = &setting.spec.protocol;
         let end = Time::ZERO + protocol.warmup + protocol.duration;
@@ -173,7 +173,7 @@ impl Sources {
             let pause = std_duration(until.saturating_since(clock.now()));
             match running.poll.poll(&mut events, Some(pause)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                polled => polled.trying(|| "epoll".to_owned())?,
+                polled => polled.context(|| "epoll".to_owned())?,
             }
             for event in &events {
                 match Watched::of(event.token()) {
@@ -218,7 +218,7 @@ impl RunningSources {
     }
 
     /// Do what is due.
-    fn wake(&mut self, now: Time) -> Result<(), Failed> {
+    fn wake(&mut self, now: Time) -> Result<(), Error> {
         while let Some(&Reverse((at, wake))) = self.wakes.peek().filter(|Reverse((at, _))| *at <= now) {
             self.wakes.pop();
             let lateness = now.saturating_since(at).as_micros();
@@ -238,7 +238,7 @@ impl RunningSources {
         Ok(())
     }
 
-    fn say(&self, news: News) {
+    fn say(&self, news: SideEvent) {
         self.setting.board.tell(news);
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aqmlab_aqm::Aqm;
 use aqmlab_sim::{
-    Bounds, Capture, Laboratory, Laws, ResponseTimesTable, SourceKeys, Spec, Summary, Table, Tables, Testbed,
+    Bounds, Capture, Laws, ResponseTimesTable, SourceKeys, Spec, Summary, Table, Tables, Testbed,
     TimelineRequest, Watch, build, queue_stream, written_schema,
 };
 use aqmlab_tcp::Profile;
@@ -84,7 +84,7 @@ type Makers<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 /// A run under way. The lock serialises callers; a run is used by one thread at a time.
 #[pyclass(frozen)]
 struct Simulation {
-    laboratory: Mutex<Box<dyn Laboratory>>,
+    engine: Mutex<Box<dyn aqmlab_sim::Simulation>>,
     /// What the laws raised, if they are Python's.
     faults: Faults,
     /// Its packets, if they are captured.
@@ -107,13 +107,13 @@ impl Simulation {
         };
         let laws: Option<Laws> =
             make_laws.map(|(forth, back)| Ok::<_, PyErr>([law(forth, 0)?, law(back, 1)?])).transpose()?;
-        let laboratory =
+        let simulation =
             build(spec, seed, laws, watch).map_err(|error| SpecError::new_err(error.to_string()))?;
-        Ok(Simulation { laboratory: Mutex::new(laboratory), faults, capture: None })
+        Ok(Simulation { engine: Mutex::new(simulation), faults, capture: None })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Box<dyn Laboratory>> {
-        self.laboratory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Box<dyn aqmlab_sim::Simulation>> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,9 +166,9 @@ impl Simulation {
 
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         py.detach(|| {
-            let mut laboratory = self.lock();
-            let until = laboratory.now() + Duration::from_secs_f64(seconds);
-            laboratory.advance(until);
+            let mut simulation = self.lock();
+            let until = simulation.now() + Duration::from_secs_f64(seconds);
+            simulation.advance(until);
         });
         self.faults.raise(py)
     }
@@ -181,8 +181,8 @@ impl Simulation {
     fn take_capture(&self, py: Python<'_>) -> Vec<u8> {
         let Some(capture) = &self.capture else { return Vec::new() };
         py.detach(|| {
-            let laboratory = self.lock();
-            if laboratory.now() == laboratory.end() {
+            let simulation = self.lock();
+            if simulation.now() == simulation.end() {
                 capture.finish();
             }
             capture.take()
@@ -194,8 +194,8 @@ impl Simulation {
         self.capture.as_ref().and_then(Capture::cut).map(Time::as_secs_f64)
     }
 
-    fn glance(&self, py: Python<'_>) -> PyRecordBatch {
-        PyRecordBatch(py.detach(|| tables::batch(self.lock().glance().into_columns())))
+    fn gauges(&self, py: Python<'_>) -> PyRecordBatch {
+        PyRecordBatch(py.detach(|| tables::batch(self.lock().gauges().into_columns())))
     }
 
     fn response_times(&self, py: Python<'_>) -> PyRecordBatch {

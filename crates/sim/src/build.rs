@@ -23,10 +23,10 @@ use self::plan::{Hop, OneWay, Plan};
 use crate::capture::{Capture, OnTheWire};
 use crate::engine::emulated::EmulatedNetwork;
 use crate::engine::{Engine, Network};
-use crate::explain::{Explainer, Numbered, TimelineRequest};
-use crate::laboratory::Laboratory;
+use crate::explain::{Explainer, Tagged, TimelineRequest};
 use crate::link::{Boxed, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
+use crate::simulation::Simulation;
 use crate::spec::{Spec, SpecError};
 
 /// Custom laws, which the caller brings: one for each direction whose queue has one, each behind a plain queue with the
@@ -50,7 +50,7 @@ pub fn build(
     seed: u64,
     laws: Option<Laws>,
     watch: Watch<'_>,
-) -> Result<Box<dyn Laboratory>, SpecError> {
+) -> Result<Box<dyn Simulation>, SpecError> {
     if spec.users.per_side == 0 && spec.sources.is_empty() {
         let message = "must be at least 1 where there are no sources, got 0".to_owned();
         return Err(SpecError { path: "users.per_side".to_owned(), message });
@@ -116,7 +116,7 @@ fn check_explained(spec: &Spec) -> Result<(), SpecError> {
 
 impl Plan<'_> {
     /// The run with hosts of the TCP `S`, over links of any kind.
-    fn engine<S: Sender<Options: OnTheWire>>(self, watch: Watch<'_>) -> Box<dyn Laboratory> {
+    fn engine<S: Sender<Options: OnTheWire>>(self, watch: Watch<'_>) -> Box<dyn Simulation> {
         let Plan { spec, seed, traffic, hops, .. } = self;
         let hops = hops.into_iter();
         let (hops, capture): (Vec<[Boxed<S::Options>; 2]>, _) = match watch {
@@ -125,7 +125,7 @@ impl Plan<'_> {
                 (hops.map(|hop| hop.captured(capture)).collect(), Some(capture.clone()))
             }
             Watch::Explain(request) => {
-                let links = only(hops.map(Hop::parked::<Numbered<S::Options>>));
+                let links = only(hops.map(Hop::parked::<Tagged<S::Options>>));
                 let explainer = Explainer::new(&spec.link, request);
                 let network = Network { links, capture: None };
                 return Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer));
@@ -141,7 +141,7 @@ impl Plan<'_> {
     }
 
     /// The run over one link whose two directions are made by `make`, with hosts of the TCP of 2001.
-    fn compiled<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Laboratory> {
+    fn compiled<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Simulation> {
         let Plan { spec, seed, traffic, hops, .. } = self;
         let Hop { directions, .. } = only(hops);
         let links = directions.map(|OneWay { wire, stream, .. }| make(stream, wire));
@@ -151,17 +151,17 @@ impl Plan<'_> {
 
 impl Visitor for Plan<'_> {
     type Payload = Packet;
-    type Output = Box<dyn Laboratory>;
+    type Output = Box<dyn Simulation>;
 
     fn law<A: DecidesAtEnqueue + Send + 'static>(
         self,
         limit: Limit,
         make: impl Fn(Stream) -> A,
-    ) -> Box<dyn Laboratory> {
+    ) -> Box<dyn Simulation> {
         self.compiled(|stream, wire| Computed::new(AdmissionControl::new(make(stream), limit), &wire))
     }
 
-    fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Laboratory> {
+    fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Simulation> {
         self.compiled(|stream, wire| Queued::new(make(stream), wire))
     }
 }

@@ -12,18 +12,18 @@
 mod addresses;
 mod headers;
 mod log;
-mod observed;
 mod pcapng;
+mod tap;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aqmlab_units::Time;
 
-pub(crate) use self::addresses::{NewConnection, Opener};
+pub(crate) use self::addresses::{ConnectionOrigin, NewConnection};
 use self::headers::MOST_BYTES;
 pub(crate) use self::headers::OnTheWire;
 use self::log::PacketLog;
-pub(crate) use self::observed::Observed;
+pub(crate) use self::tap::Tap;
 use crate::spec::Spec;
 
 /// Which packets are captured, both directions together.

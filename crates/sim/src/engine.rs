@@ -21,8 +21,8 @@ pub(crate) mod hosts;
 mod limits;
 pub(crate) mod observer;
 mod prefetch;
-mod readings;
 mod recorder;
+mod sampling;
 mod sources;
 mod timers;
 mod wheel;
@@ -38,17 +38,17 @@ use self::content::{ApplicationId, UserId};
 use self::hosts::{Hosts, Stacks};
 use self::limits::Limits;
 use self::observer::Observer;
-use self::readings::Readings;
 use self::recorder::Recorder;
+use self::sampling::Readings;
 use self::sources::Sources;
 use self::timers::{TimerEvent, Timers};
 use self::wheel::Wheel;
 use crate::capture::Capture;
-use crate::laboratory::Laboratory;
 use crate::link::{Forwarding, Link};
 use crate::packet::{Owner, Packet};
-use crate::record::{GlanceTable, ResponseTimesTable, Tables};
+use crate::record::{GaugeTable, ResponseTimesTable, Tables};
 use crate::side::Direction;
+use crate::simulation::Simulation;
 use crate::spec::Spec;
 use crate::summary::Summary;
 
@@ -59,12 +59,12 @@ enum Event<O> {
     /// A packet reaches the link.
     AtLink(Packet<O>),
     /// Anything else.
-    Other(Rare),
+    Control(ControlEvent),
 }
 
 /// What happens less often.
 #[derive(Clone, Copy, Debug)]
-enum Rare {
+enum ControlEvent {
     /// It is time to look at some timers.
     Timer(TimerEvent),
     /// A pause is over that an application asked for.
@@ -101,7 +101,7 @@ pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     end: Time,
     spec: Spec,
     stacks: Stacks,
-    wheel: Wheel<Event<O::Carried>>,
+    wheel: Wheel<Event<O::PacketTag>>,
     links: [L; 2],
     observer: O,
     connections: Connections<S>,
@@ -122,7 +122,7 @@ pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     capture: Option<Capture>,
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     pub(crate) fn new(
         spec: &Spec,
         seed: u64,
@@ -165,16 +165,19 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             let id = UserId(number);
             // The users of one side are the same whether there are any on the other.
             if id.side().number() < spec.users.sides {
-                engine.wheel.push(Time::ZERO + first_wake, Event::Other(Rare::Wake(ApplicationId::User(id))));
+                engine.wheel.push(
+                    Time::ZERO + first_wake,
+                    Event::Control(ControlEvent::Wake(ApplicationId::User(id))),
+                );
             }
         }
         for number in engine.sources.numbers() {
-            engine.plan_source(number);
+            engine.schedule_source(number);
         }
-        engine.wheel.push(window_start + spec.record.queue_every, Event::Other(Rare::SampleQueues));
+        engine.wheel.push(window_start + spec.record.queue_every, Event::Control(ControlEvent::SampleQueues));
         // The first reading is the start of the window.
-        engine.wheel.push(window_start, Event::Other(Rare::ReadLinks));
-        engine.plan_sample_of_limits();
+        engine.wheel.push(window_start, Event::Control(ControlEvent::ReadLinks));
+        engine.schedule_limits_sample();
         engine
     }
 
@@ -182,7 +185,8 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     fn run_until(&mut self, until: Time) {
         loop {
             let deliveries = [self.links[0].next_delivery(), self.links[1].next_delivery()];
-            let direction = if deliveries[1] < deliveries[0] { Direction::BACK } else { Direction::FORTH };
+            let direction =
+                if deliveries[1] < deliveries[0] { Direction::REVERSE } else { Direction::FORWARD };
             let delivery = deliveries[direction.index()];
             let event = self.wheel.peek();
             if delivery <= event {
@@ -190,9 +194,9 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                     break;
                 }
                 self.now = delivery;
-                self.connections.prefetch(self.links[direction.index()].upcoming());
+                self.connections.prefetch(self.links[direction.index()].peek_prefetch());
                 match self.links[direction.index()].forward_to_next_hop() {
-                    Forwarding::Forwarded => self.forget_lost(direction),
+                    Forwarding::Forwarded => self.drain_drops(direction),
                     Forwarding::AtDestination => {
                         let packet = self.links[direction.index()].deliver();
                         self.receive(packet);
@@ -207,10 +211,10 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                     Event::AtLink(ref packet) => {
                         let direction = packet.to.peer().direction();
                         if self.links[direction.index()].arrive(packet, self.now) {
-                            self.forget_lost(direction);
+                            self.drain_drops(direction);
                         }
                     }
-                    Event::Other(event) => self.handle(event),
+                    Event::Control(event) => self.handle(event),
                 }
             }
         }
@@ -219,35 +223,35 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
 
     /// The time of an event has come.
     #[inline(never)]
-    fn handle(&mut self, event: Rare) {
+    fn handle(&mut self, event: ControlEvent) {
         match event {
-            Rare::Timer(event) => self.on_timer(event),
-            Rare::Wake(application) => self.wake(application),
-            Rare::Source(number) => self.run_source(number),
-            Rare::SampleQueues => self.sample_queues(),
-            Rare::ReadLinks => self.read_links(),
-            Rare::SampleLimits => self.sample_limits(),
+            ControlEvent::Timer(event) => self.on_timer(event),
+            ControlEvent::Wake(application) => self.wake(application),
+            ControlEvent::Source(number) => self.run_source(number),
+            ControlEvent::SampleQueues => self.sample_queues(),
+            ControlEvent::ReadLinks => self.read_links(),
+            ControlEvent::SampleLimits => self.sample_limits(),
         }
     }
 
     /// A packet arrives at the link as it is sent.
     #[inline(never)]
-    fn reach_link(&mut self, packet: &Packet<O::Carried>) {
+    fn reach_link(&mut self, packet: &Packet<O::PacketTag>) {
         let direction = packet.to.peer().direction();
         if self.links[direction.index()].arrive(packet, self.now) {
-            self.forget_lost(direction);
+            self.drain_drops(direction);
         }
     }
 
     /// What a link has dropped is on its way no more, and will not arrive.
     #[inline(never)]
-    fn forget_lost(&mut self, direction: Direction) {
-        while let Some(packet) = self.links[direction.index()].take_lost() {
-            self.forget_one(&packet, direction);
+    fn drain_drops(&mut self, direction: Direction) {
+        while let Some(packet) = self.links[direction.index()].pop_drop() {
+            self.on_drop(&packet, direction);
         }
     }
 
-    fn forget_one(&mut self, packet: &Packet<O::Carried>, direction: Direction) {
+    fn on_drop(&mut self, packet: &Packet<O::PacketTag>, direction: Direction) {
         self.observer.lost(packet, &self.links[direction.index()], self.now);
         if self.spec.record.losses && self.window_start <= self.now {
             let owner = packet.to.datagram_owner();
@@ -263,9 +267,9 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     }
 }
 
-impl<S: Sender, L: Link<O::Carried> + Send, O: Observer<S> + Send> Laboratory for Engine<S, L, O>
+impl<S: Sender, L: Link<O::PacketTag> + Send, O: Observer<S> + Send> Simulation for Engine<S, L, O>
 where
-    O::Carried: Send,
+    O::PacketTag: Send,
 {
     fn advance(&mut self, until: Time) {
         let until = until.min(self.end);
@@ -275,7 +279,7 @@ where
         if self.now == self.end {
             for direction in Direction::BOTH {
                 self.links[direction.index()].advance(self.end);
-                self.forget_lost(direction);
+                self.drain_drops(direction);
             }
             self.check_conservation();
         }
@@ -293,8 +297,8 @@ where
         &mut self.recorder.tables
     }
 
-    fn glance(&mut self) -> GlanceTable {
-        self.readings.glance(&mut self.links, self.now)
+    fn gauges(&mut self) -> GaugeTable {
+        self.readings.gauges(&mut self.links, self.now)
     }
 
     fn response_times(&self) -> ResponseTimesTable {

@@ -21,10 +21,10 @@
 
 mod attribution;
 mod drops;
-mod follow;
 mod tables;
 mod timeline;
 mod timers;
+mod tracer;
 mod transit;
 
 use aqmlab_tcp::{Endpoint, Flags, RecoveryCounts, Segment, Sender, Seq};
@@ -40,7 +40,7 @@ use crate::packet::EndpointId;
 use crate::spec::LinkSpec;
 
 pub use self::timeline::TimelineRequest;
-pub(crate) use self::transit::Numbered;
+pub(crate) use self::transit::Tagged;
 
 /// The observer.
 #[derive(Debug)]

@@ -4,19 +4,19 @@
 //! for each connection, a queue discipline at each end of the link: the laboratory of Le, Aikat, Jeffay and Smith
 //! (SIGCOMM 2003), packet by packet on a virtual clock.
 //!
-//! [`Spec`] says what to run, [`Laboratory`] runs it, [`Tables`] and [`Summary`] hold what came out. A [`Capture`] writes
+//! [`Spec`] says what to run, [`Simulation`] runs it, [`Tables`] and [`Summary`] hold what came out. A [`Capture`] writes
 //! down what passes the queues.
 
 mod build;
 mod capture;
 mod engine;
 mod explain;
-mod laboratory;
 mod link;
 mod packet;
 mod quantiles;
 mod record;
 mod side;
+mod simulation;
 mod slab;
 mod spec;
 mod summary;
@@ -29,15 +29,15 @@ pub const RESULTS: u32 = 3;
 pub use build::{Laws, Watch, build, emulate, queue_stream};
 pub use capture::{Bounds, Capture};
 pub use engine::emulated::{
-    EmulatedNetwork, End, Fate, Route, Sent, SourceConnection, SourceFlow, UserConnection,
+    EmulatedNetwork, End, Outcome, Route, Sent, SourceConnection, SourceFlow, UserConnection,
 };
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
-pub use laboratory::Laboratory;
 pub use record::{
-    Column, ExchangeTable, ExplanationTable, GlanceTable, LinkTable, LossTable, QueueTable,
+    Column, ExchangeTable, ExplanationTable, GaugeTable, LinkTable, LossTable, QueueTable,
     ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
 };
+pub use simulation::Simulation;
 pub use spec::{
     CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, LinkSpec, MixSpec, PathSpec, ProtocolSpec,
     QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed,

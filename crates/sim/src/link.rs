@@ -12,12 +12,12 @@
 mod boxed;
 mod chain;
 mod computed;
-mod parked;
+mod delay_histogram;
+mod index_queue;
 mod queued;
 #[cfg(test)]
 mod tests;
 mod transmitter;
-mod waits;
 
 use aqmlab_aqm::{Counters, LinkContext, QueueState};
 use aqmlab_tcp::WindowScale;
@@ -26,10 +26,10 @@ use aqmlab_units::{BitRate, Bytes, Duration, Time};
 pub(crate) use self::boxed::Boxed;
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
-pub(crate) use self::parked::Parked;
+pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};
+pub(crate) use self::index_queue::IndexQueue;
 pub(crate) use self::queued::Queued;
 pub(crate) use self::transmitter::Transmitter;
-pub(crate) use self::waits::{Waited, Waits};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// The physical parameters of one direction, and whose traffic it carries.
@@ -74,7 +74,7 @@ pub(crate) trait Meter {
     fn counters(&self) -> LinkCounters;
 
     /// How long the packets waited that it has sent since the start.
-    fn waited(&self) -> Waited;
+    fn delays(&self) -> DelayByOwner;
 
     /// Packets that wait and packets that have left and not arrived: all that is inside.
     fn inside(&self) -> u64;
@@ -95,12 +95,12 @@ pub(crate) trait Link<O = WindowScale> {
     /// A connection begins: whose its packets are.
     fn opened(&mut self, client: EndpointId, owner: Owner);
 
-    /// A packet arrives. Is there any to [take](Link::take_lost) that was dropped?
+    /// A packet arrives. Is there any to [take](Link::pop_drop) that was dropped?
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool;
 
     /// A packet that was dropped and not asked for yet. What is dropped on its way out may be told of as late as the
     /// next arrival.
-    fn take_lost(&mut self) -> Option<Packet<O>>;
+    fn pop_drop(&mut self) -> Option<Packet<O>>;
 
     /// When the next packet reaches the other end; [`Time::MAX`] when none is on its way.
     fn next_delivery(&self) -> Time;
@@ -109,7 +109,7 @@ pub(crate) trait Link<O = WindowScale> {
     fn next_to(&self) -> EndpointId;
 
     /// Where the packet [`AHEAD`] places behind the next one goes; any endpoint when nobody knows yet.
-    fn upcoming(&self) -> EndpointId;
+    fn peek_prefetch(&self) -> EndpointId;
 
     /// Move the packet that [`Link::next_delivery`] announced to the next link of its path, which may drop it.
     #[inline(always)]
@@ -144,8 +144,8 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).arrive(packet, now)
     }
 
-    fn take_lost(&mut self) -> Option<Packet<O>> {
-        (**self).take_lost()
+    fn pop_drop(&mut self) -> Option<Packet<O>> {
+        (**self).pop_drop()
     }
 
     fn next_delivery(&self) -> Time {
@@ -156,8 +156,8 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).next_to()
     }
 
-    fn upcoming(&self) -> EndpointId {
-        (**self).upcoming()
+    fn peek_prefetch(&self) -> EndpointId {
+        (**self).peek_prefetch()
     }
 
     fn forward_to_next_hop(&mut self) -> Forwarding {

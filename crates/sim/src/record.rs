@@ -154,7 +154,7 @@ pub struct LossTable {
 
 table! {
 /// What can be read off the links at one moment, whether it is measured or not: one row per link and direction.
-pub struct GlanceTable {
+pub struct GaugeTable {
     /// The number of the link in its chain, from 1; a column of chains alone.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<u8>"))]
     pub link: Option<Vec<u8>>,
@@ -210,7 +210,7 @@ impl LinkTable {
     }
 }
 
-impl GlanceTable {
+impl GaugeTable {
     pub(crate) fn push(&mut self, place: LinkDirection, link: &dyn Meter) {
         let LinkCounters { queue, sent_bytes, .. } = link.counters();
         if let Some(link) = place.link {

@@ -35,9 +35,9 @@ impl Side {
 }
 
 impl Direction {
-    pub(crate) const FORTH: Direction = Direction(false);
-    pub(crate) const BACK: Direction = Direction(true);
-    pub(crate) const BOTH: [Direction; 2] = [Direction::FORTH, Direction::BACK];
+    pub(crate) const FORWARD: Direction = Direction(false);
+    pub(crate) const REVERSE: Direction = Direction(true);
+    pub(crate) const BOTH: [Direction; 2] = [Direction::FORWARD, Direction::REVERSE];
 
     /// In which what hosts on `side` send crosses the link.
     #[inline]

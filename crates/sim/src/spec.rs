@@ -4,16 +4,16 @@ mod chain;
 mod delay;
 mod hosts;
 mod link;
+mod messages;
+mod parse;
 mod queue;
-mod reading;
+mod raw;
 #[cfg(feature = "schema")]
 mod schema;
 mod sides;
 mod sources;
 mod tcp;
 mod testbed;
-mod words;
-mod written;
 
 use aqmlab_units::range::{from, up_to};
 #[cfg(feature = "schema")]
@@ -30,9 +30,10 @@ pub(crate) use self::chain::{Hops, MOST_LINKS};
 pub use self::delay::DelayAt;
 pub use self::hosts::HostsSpec;
 pub use self::link::{LinkSpec, RateChange};
+use self::parse::{at_least, at_most, fault, named_or_table, read, within};
 use self::queue::QueuePair;
 pub use self::queue::{CustomLaw, DisciplineSpec, QueueSpec};
-use self::reading::{at_least, at_most, fault, named_or_table, read, within};
+use self::raw::{RawSpec, RawUsers};
 #[cfg(feature = "schema")]
 pub use self::schema::{SourceKeys, written_schema};
 pub use self::sides::SidesSpec;
@@ -41,7 +42,6 @@ pub use self::sources::SourceSpec;
 pub(crate) use self::tcp::MOST_STACKS;
 pub use self::tcp::{MixSpec, Role, TcpSpec};
 pub use self::testbed::{Testbed, TestbedValue};
-use self::written::{Written, WrittenUsers};
 
 /// An experiment in which nothing is left open: defaults filled in, tables in full.
 ///
@@ -172,7 +172,7 @@ impl Spec {
         let mut document: Value =
             serde_json::from_str(text).map_err(|error| fault("spec", error.to_string()))?;
         Testbed::fill_in(&mut document)?;
-        let mut written: Written = read("", document)?;
+        let mut written: RawSpec = read("", document)?;
         let sides = written.sides.map(SidesSpec::read).transpose()?;
         sides::number_sides(sides.as_ref(), &mut written.sources, &mut written.tcp)?;
         let link = written.link;
@@ -239,7 +239,7 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl UsersSpec {
     /// The users of a spec whose chain has `links` links.
-    fn read(written: WrittenUsers, links: usize) -> Result<UsersSpec, SpecError> {
+    fn read(written: RawUsers, links: usize) -> Result<UsersSpec, SpecError> {
         within("users", &written)?;
         let workload: WebConfig = named_or_table("users.workload", written.workload, WebConfig::shipped)?;
         let rtt: RttConfig = named_or_table("users.rtt", written.rtt, RttConfig::shipped)?;

@@ -7,7 +7,7 @@ mod window;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::link::{LinkCounters, Waits};
+use crate::link::{DelayHistogram, LinkCounters};
 use crate::packet::Owner;
 use crate::quantiles::ratio;
 use crate::record::ResponseTimes;
@@ -117,14 +117,14 @@ pub struct PacketSummary {
 impl PacketSummary {
     pub(crate) fn new(sent: u64, lost: u64, window: &Window, owner: Owner) -> PacketSummary {
         let waits =
-            |direction: usize| window.links.iter().filter_map(move |link| link[direction].waited.of(owner));
+            |direction: usize| window.links.iter().filter_map(move |link| link[direction].delays.of(owner));
         PacketSummary {
             packets_sent: sent,
             packets_lost: lost,
             loss_percent: percent(lost as f64, sent as f64),
-            queue_delay_ms: QueueDelayMs::new(&Waits::together(waits(0).chain(waits(1)))),
+            queue_delay_ms: QueueDelayMs::new(&DelayHistogram::together(waits(0).chain(waits(1)))),
             queue_delay_ms_each_way: [0, 1]
-                .map(|direction| QueueDelayMs::new(&Waits::together(waits(direction)))),
+                .map(|direction| QueueDelayMs::new(&DelayHistogram::together(waits(direction)))),
         }
     }
 }
@@ -218,7 +218,7 @@ impl Summary {
         for link in links() {
             queue_packets += &link.queue_packets;
         }
-        let waits: Vec<Waits> = links().map(|link| link.waited.all()).collect();
+        let waits: Vec<DelayHistogram> = links().map(|link| link.delays.all()).collect();
         let counters = (1..).zip(&window.links).flat_map(|(link, directions)| {
             (0..).zip(directions).map(move |(direction, it)| PacketCounts::new(link, direction, &it.after))
         });
@@ -236,12 +236,12 @@ impl Summary {
             ),
             queue_packets_mean: mean(&queue_packets),
             queue_packets_p99: p99(&queue_packets),
-            queue_delay_ms: QueueDelayMs::new(&Waits::together(&waits)),
+            queue_delay_ms: QueueDelayMs::new(&DelayHistogram::together(&waits)),
             packet_bytes_mean: ratio(sent_bytes, sent),
             response_time_ms: ResponseTimeMs::new(times),
             fraction_within_500ms: ratio(times.within_500ms() as f64, times.all().len() as f64),
             bottleneck_packets: links().map(|link| link.after.queue.offered).sum(),
-            classes: ClassSummary::of(links().map(|link| &link.waited)),
+            classes: ClassSummary::of(links().map(|link| &link.delays)),
             directions: window.directions(spec),
             counters: counters.collect(),
             users: None,
@@ -272,7 +272,7 @@ mod tests {
     use aqmlab_units::{Bytes, Time};
 
     use super::*;
-    use crate::link::Waited;
+    use crate::link::DelayByOwner;
 
     fn summary(links: &[(LinkCounters, LinkCounters); 2], seconds: f64) -> Summary {
         let spec = r#"{"queue": {"droptail": {}}, "users": {"per_side": 1}, "link": {"rate": "1 Mbit/s"}}"#;
@@ -280,7 +280,7 @@ mod tests {
         let links = links.map(|(before, after)| LinkWindow {
             before,
             after,
-            waited: Waited::new(0, &[]),
+            delays: DelayByOwner::new(0, &[]),
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
         });
         let (start, end) = (Time::ZERO, Time::from_secs_f64(seconds));

@@ -73,7 +73,7 @@ pub struct Ack {
     pub window_limited: bool,
     /// The sender would have used it but for pacing (RFC 9002 §7.8 counts that as use).
     pub pacing_limited: bool,
-    /// How fast data were delivered lately, for a control that does not [do without](CongestionControl::does_without_rates).
+    /// How fast data were delivered lately, for a control that [needs it](CongestionControl::needs_rate_samples).
     pub rate: Option<RateSample>,
 }
 
@@ -132,8 +132,8 @@ pub trait CongestionControl: Debug + Send + 'static {
         false
     }
 
-    /// Does it make nothing of [`Ack::rate`]? It is measured for no such control.
-    fn does_without_rates(&self) -> bool {
+    /// Does it use [`Ack::rate`]? Only then are delivery rates sampled.
+    fn needs_rate_samples(&self) -> bool {
         false
     }
 

@@ -23,7 +23,7 @@ use state::{AFTER_MARK, AWAITS_SYN_ACK, COUNTS_ARE_BROKEN, Feedback, WAITING};
 
 /// What a segment says of marks beside the echo in its flags.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MarksHeard {
+pub(crate) struct EcnFeedback {
     /// It came marked while no mark was echoed, with classic feedback.
     pub(crate) begins: bool,
     /// With accurate feedback, how many more marks it tells of than the one before, modulo 8.
@@ -32,7 +32,7 @@ pub(crate) struct MarksHeard {
 
 /// May this segment concern ECN? Counts change, and echoes end, with segments that show no flag.
 #[inline(always)]
-pub(crate) fn concerns_ecn(flags: Flags, profile: &Profile) -> bool {
+pub(crate) fn carries_ecn(flags: Flags, profile: &Profile) -> bool {
     flags.intersects(Flags::ECE | Flags::CWR | Flags::CE) || profile.ecn.counts_marks()
 }
 
@@ -44,33 +44,33 @@ fn control_counts(feedback: Feedback, control: &impl CongestionControl) -> bool 
 
 /// As a receiver.
 impl Core {
-    /// A segment has arrived that [may](concerns_ecn) be marked or tell of marks.
-    pub(crate) fn hear_marks<O>(&mut self, segment: &Segment<O>, profile: &Profile) -> MarksHeard {
-        let mut heard = MarksHeard::default();
+    /// A segment has arrived that [may](carries_ecn) be marked or tell of marks.
+    pub(crate) fn on_ecn_segment<O>(&mut self, segment: &Segment<O>, profile: &Profile) -> EcnFeedback {
+        let mut feedback = EcnFeedback::default();
         match self.ecn.feedback {
             Feedback::None => {}
-            Feedback::Classic => heard.begins = self.echo_until_cwr(segment, profile),
+            Feedback::Classic => feedback.begins = self.echo_until_cwr(segment, profile),
             Feedback::Dctcp => self.echo_changes(segment, profile),
             Feedback::Accurate => {
                 self.count_mark(segment);
-                heard.more = self.more_marks(segment);
+                feedback.more = self.more_marks(segment);
             }
         }
-        heard
+        feedback
     }
 
     /// What a segment tells the peer of marks, while [`Status::ECHO`].
     #[inline(never)]
     pub(crate) fn echo(&mut self, len: u16, flags: Flags) -> Flags {
-        if self.ecn.is_accurate() { self.tell_count(len, flags) } else { Flags::ECE }
+        if self.ecn.is_accurate() { self.report_count(len, flags) } else { Flags::ECE }
     }
 }
 
 /// As a sender.
 impl Core {
-    /// Does a segment with these flags that [may](concerns_ecn), once it is heard, tell of marks?
+    /// Does a segment with these flags that [may](carries_ecn), once it is heard, tell of marks?
     #[inline(never)]
-    pub(crate) fn tells_of_marks(&self, flags: Flags) -> bool {
+    pub(crate) fn reports_marks(&self, flags: Flags) -> bool {
         match self.ecn.feedback {
             Feedback::None => false,
             Feedback::Classic | Feedback::Dctcp => flags.contains(Flags::ECE),
@@ -92,7 +92,7 @@ impl Core {
 
     /// RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too. Counts say what came unmarked.
     #[inline]
-    pub(crate) fn grows_despite_marks(&self, control: &impl CongestionControl, ack: &Ack) -> bool {
+    pub(crate) fn may_grow_after_mark(&self, control: &impl CongestionControl, ack: &Ack) -> bool {
         control_counts(self.ecn.feedback, control) || (0 < ack.marked && ack.marked < ack.bytes)
     }
 

@@ -55,22 +55,22 @@ impl<S: Sender> Endpoint<S> {
     }
 
     /// [`Endpoint::connect`] in the place of an endpoint whose connection is over, with what that has allocated.
-    pub fn connect_anew(&mut self, profile: &Profile, now: Time) {
-        self.begin_anew(State::SynSent, profile, now);
+    pub fn reconnect(&mut self, profile: &Profile, now: Time) {
+        self.reuse(State::SynSent, profile, now);
         self.core.status.set(Status::SYN_DUE);
     }
 
     /// [`Endpoint::listen`] in such a place.
-    pub fn listen_anew(&mut self, profile: &Profile, now: Time) {
-        self.begin_anew(State::Listen, profile, now);
+    pub fn relisten(&mut self, profile: &Profile, now: Time) {
+        self.reuse(State::Listen, profile, now);
     }
 
     fn in_state(state: State, profile: &Profile, now: Time) -> Endpoint<S> {
         Endpoint { sender: S::new(profile, now), core: Core::new(state, profile, now) }
     }
 
-    fn begin_anew(&mut self, state: State, profile: &Profile, now: Time) {
-        self.sender.begin_anew(profile, now);
+    fn reuse(&mut self, state: State, profile: &Profile, now: Time) {
+        self.sender.reset(profile, now);
         self.core = Core::new(state, profile, now);
     }
 

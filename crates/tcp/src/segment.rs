@@ -40,7 +40,7 @@ impl<O> Segment<O> {
     /// Is it sent again, by an endpoint that has sent all before `highest`? A SYN, data or a FIN is; a bare acknowledgement
     /// never.
     #[inline]
-    pub fn is_repeat(&self, highest: Seq) -> bool {
+    pub fn is_retransmission(&self, highest: Seq) -> bool {
         self.seq < highest && self.span() > 0
     }
 }

@@ -50,7 +50,7 @@ pub trait Sender: Debug + Send + Sized + 'static {
     fn new(profile: &Profile, now: Time) -> Self;
 
     /// It is that of another connection, which begins at `now`: as a new one, but may go on using what it has allocated.
-    fn begin_anew(&mut self, profile: &Profile, now: Time) {
+    fn reset(&mut self, profile: &Profile, now: Time) {
         *self = Self::new(profile, now);
     }
 
@@ -64,7 +64,7 @@ pub trait Sender: Debug + Send + Sized + 'static {
 
     /// The peer's part of the handshake has arrived, a SYN, a SYN/ACK or the acknowledgement of that: what both ends offer
     /// is agreed on. Its congestion control, to be told what else the handshake says, and what it keeps to from now on.
-    fn agree(
+    fn negotiate(
         &mut self,
         core: &mut Core,
         segment: &Segment<Self::Options>,

@@ -12,7 +12,7 @@ mod rate;
 #[cfg(feature = "schema")]
 pub mod schema;
 #[cfg(feature = "serde")]
-mod serial;
+mod serde;
 mod stream;
 mod text;
 mod time;

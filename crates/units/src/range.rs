@@ -80,9 +80,9 @@ impl Range<String> {
     pub fn told(&self, unit: &str) -> String {
         let told = match (&self.least, &self.most) {
             (Bound::Included(least), Bound::Included(most)) => format!("between {least} and {most}"),
-            (Bound::Unbounded, most) => told_most(most),
-            (least, Bound::Unbounded) => told_least(least),
-            (least, most) => format!("{} and {}", told_least(least), told_most(most)),
+            (Bound::Unbounded, most) => describe_max(most),
+            (least, Bound::Unbounded) => describe_min(least),
+            (least, most) => format!("{} and {}", describe_min(least), describe_max(most)),
         };
         match unit.strip_suffix('s') {
             _ if !unit.starts_with(char::is_alphabetic) => told,
@@ -92,7 +92,7 @@ impl Range<String> {
     }
 }
 
-fn told_least(least: &Bound<String>) -> String {
+fn describe_min(least: &Bound<String>) -> String {
     match least {
         Bound::Included(least) => format!("at least {least}"),
         Bound::Excluded(bound) => format!("above {bound}"),
@@ -100,7 +100,7 @@ fn told_least(least: &Bound<String>) -> String {
     }
 }
 
-fn told_most(most: &Bound<String>) -> String {
+fn describe_max(most: &Bound<String>) -> String {
     match most {
         Bound::Included(most) => format!("at most {most}"),
         Bound::Excluded(bound) => format!("below {bound}"),

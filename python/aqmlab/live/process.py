@@ -139,7 +139,7 @@ class LiveRun:
         """Return the histogram of response times."""
         return self._newest["response_times"]
 
-    def glance(self) -> pa.RecordBatch:
+    def gauges(self) -> pa.RecordBatch:
         """Return what could be read off the links lately, where somebody watches."""
         return self._newest["glance"]
 

@@ -49,7 +49,7 @@ class RunningSimulation(Protocol):
     def take(self, table: str) -> RecordBatch | pa.RecordBatch:
         """Return the rows of a table that are new."""
 
-    def glance(self) -> RecordBatch | pa.RecordBatch:
+    def gauges(self) -> RecordBatch | pa.RecordBatch:
         """Return what can be read off the links now."""
 
     def response_times(self) -> RecordBatch | pa.RecordBatch:
@@ -109,9 +109,9 @@ class Monitored:
         held, self._held = self._held, []
         return _merged(held)
 
-    def glance(self) -> RecordBatch | pa.RecordBatch:
+    def gauges(self) -> RecordBatch | pa.RecordBatch:
         """Return what can be read off the links now."""
-        return self._laboratory.glance()
+        return self._laboratory.gauges()
 
     def response_times(self) -> RecordBatch | pa.RecordBatch:
         """Return the histogram of response times."""
@@ -122,7 +122,7 @@ class Monitored:
         return self._laboratory.summary()
 
     def _reading(self) -> Mapping[str, Any]:
-        links = {_name(link): link for link in pa.record_batch(self.glance()).to_pylist()}
+        links = {_name(link): link for link in pa.record_batch(self.gauges()).to_pylist()}
         since = {name: self._since(name, link) for name, link in links.items()}
         span_s = self.now - self._read_at
         reading = {

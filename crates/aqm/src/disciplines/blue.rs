@@ -13,7 +13,7 @@
 
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{HOUR, above, choices, parameters};
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
@@ -150,7 +150,7 @@ impl Aqm for Blue {
         if self.is_above_level(queue) {
             self.raise(now);
         }
-        if strikes(self.p, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if bernoulli(self.p, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
     }
 
     fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, now: Time) {

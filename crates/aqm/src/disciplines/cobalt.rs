@@ -13,7 +13,7 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{HOUR, above, parameters, up_to};
 use crate::parts::control_law::ControlLaw;
 use crate::{
@@ -172,7 +172,7 @@ impl Aqm for Cobalt {
             self.blue.rise(now);
         }
         // A mark would tell nothing to a sender that did not respond to the marks before.
-        let blue = strikes(self.blue.p_drop, 1.0, &mut self.rng);
+        let blue = bernoulli(self.blue.p_drop, 1.0, &mut self.rng);
         let dropped = blue || (signals && !pkt.ecn.is_capable());
         if self.count == 0 {
             self.drop_next = now + self.interval;

@@ -16,10 +16,10 @@
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, parameters};
+use crate::parts::drr::Rules;
 use crate::parts::flows::hash::WAYS;
 use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
-use crate::parts::round::Rules;
 use crate::{
     Aqm, Cobalt, CobaltConfig, DecidesAt, Discipline, Limit, LinkContext, Packet, ParameterError, QueueState,
     ThroughOld, Verdict, Visitor,

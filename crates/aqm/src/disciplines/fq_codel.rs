@@ -12,9 +12,9 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, from, parameters};
+use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
-use crate::parts::round::Rules;
 use crate::{
     Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet, QueueState,
     ThroughOld, Verdict, Visitor,

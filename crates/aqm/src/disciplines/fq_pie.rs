@@ -12,9 +12,9 @@
 use aqmlab_units::{Bytes, Duration, Stream};
 
 use crate::parameter::{QUANTUM, QUEUES, from, parameters};
+use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
-use crate::parts::round::Rules;
 use crate::{
     DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, Pie, PieConfig, ThroughOld, Visitor,
 };

@@ -12,12 +12,12 @@
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{LENGTH, PACKET_SIZE, WEIGHT, above, check, choices, parameters};
 use crate::parts::average::Average;
-use crate::parts::curve::Curve;
 use crate::parts::flows::table::FlowTable;
-use crate::parts::measure::Measure;
+use crate::parts::queue_unit::QueueUnit;
+use crate::parts::red_curve::RedCurve;
 use crate::{
     Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Mode, Packet, ParameterError, QueueState, Spacing,
     Verdict, Visitor,
@@ -96,9 +96,9 @@ pub struct Fred {
     minq: f64,
     above_max: AboveMax,
     spacing: Spacing,
-    measure: Measure,
+    measure: QueueUnit,
     rng: Stream,
-    curve: Curve,
+    curve: RedCurve,
     avg: Average,
     /// Packets let through between the thresholds since the last signal.
     count: f64,
@@ -115,9 +115,9 @@ impl Fred {
             minq: f64::from(config.minq),
             above_max: config.above_max,
             spacing: config.spacing,
-            measure: Measure::new(config.mode, config.mean_packet),
+            measure: QueueUnit::new(config.mode, config.mean_packet),
             rng,
-            curve: Curve::new(min_th, max_th, config.max_p.get(), false),
+            curve: RedCurve::new(min_th, max_th, config.max_p.get(), false),
             avg: Average::new(config.w_q, link.packets_per_sec(config.mean_packet)),
             count: 0.0,
             flows: FlowTable::default(),
@@ -167,7 +167,7 @@ impl Fred {
         let p_b = self.curve.p_b(avg) * self.measure.packet(pkt);
         // p_a = p_b / rest
         let rest = self.spacing.rest(self.count, self.count + 1.0, p_b);
-        rest.is_some_and(|rest| p_b >= rest || strikes(p_b, rest, &mut self.rng))
+        rest.is_some_and(|rest| p_b >= rest || bernoulli(p_b, rest, &mut self.rng))
     }
 }
 

@@ -11,7 +11,7 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{GAIN, WEIGHT, above, choices, parameters};
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, QueueState, Verdict, Visitor,
@@ -125,7 +125,7 @@ impl Aqm for Ldc {
     fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
         let size = pkt.size + self.overhead;
         self.arrived += size;
-        let signalled = strikes(self.p_drop, 1.0, &mut self.rng);
+        let signalled = bernoulli(self.p_drop, 1.0, &mut self.rng);
         if !signalled || pkt.ecn.is_capable() {
             self.admitted += size;
         }

@@ -10,9 +10,9 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{GAIN, LENGTH, PACKET_SIZE, check, from, parameters};
-use crate::parts::measure::Measure;
+use crate::parts::queue_unit::QueueUnit;
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, ParameterError,
     QueueState, Verdict, Visitor,
@@ -63,7 +63,7 @@ pub struct Pi {
     q_ref: f64,
     /// T, the sampling period.
     period: Duration,
-    measure: Measure,
+    measure: QueueUnit,
     rng: Stream,
     /// p(kT), the probability of a signal.
     p: f64,
@@ -81,7 +81,7 @@ impl Pi {
             b: config.b,
             q_ref: config.q_ref,
             period,
-            measure: Measure::new(config.mode, config.mean_packet),
+            measure: QueueUnit::new(config.mode, config.mean_packet),
             rng,
             p: 0.0,
             q_old: 0.0,
@@ -95,7 +95,7 @@ impl DecidesAtEnqueue for Pi {}
 impl Aqm for Pi {
     #[inline]
     fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
-        if strikes(self.p * self.measure.packet(pkt), 1.0, &mut self.rng) {
+        if bernoulli(self.p * self.measure.packet(pkt), 1.0, &mut self.rng) {
             Verdict::Mark
         } else {
             Verdict::Pass

@@ -13,7 +13,7 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{GAIN, HOUR, WEIGHT, above, choices, from, parameters, up_to};
 use crate::parts::delay::{ByLinkRate, Delay, DepartureRate};
 use crate::parts::delay_pi::DelayPi;
@@ -118,7 +118,7 @@ impl Pi2 {
             Some(k) if pkt.ecn == Ecn::Ect1 => k * self.pi.p(),
             _ => self.pi.p() * self.pi.p(),
         };
-        if strikes(p, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if bernoulli(p, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
     }
 }
 

@@ -15,7 +15,7 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{GAIN, HOUR, PACKET_SIZE, WEIGHT, above, from, parameters, up_to};
 use crate::parts::delay::{ByLinkRate, Delay, DepartureRate};
 use crate::{
@@ -133,7 +133,7 @@ impl Pie {
         if self.config.derandomize && self.accu_prob < 0.85 {
             return false;
         }
-        (self.config.derandomize && self.accu_prob >= 8.5) || strikes(self.drop_prob, 1.0, &mut self.rng)
+        (self.config.derandomize && self.accu_prob >= 8.5) || bernoulli(self.drop_prob, 1.0, &mut self.rng)
     }
 
     /// The step of the probability at an update that finds this delay.

@@ -14,11 +14,11 @@
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{LENGTH, PACKET_SIZE, WEIGHT, check, parameters};
 use crate::parts::average::Average;
-use crate::parts::curve::Curve;
-use crate::parts::measure::Measure;
+use crate::parts::queue_unit::QueueUnit;
+use crate::parts::red_curve::RedCurve;
 use crate::{
     Aqm, ByteScaling, DecidesAt, DecidesAtEnqueue, Discipline, EcnAboveMax, Limit, LinkContext, Mode, Packet,
     ParameterError, QueueState, Spacing, Verdict, Visitor,
@@ -78,9 +78,9 @@ pub struct Red {
     spacing: Spacing,
     byte_scaling: ByteScaling,
     ecn_policy: EcnAboveMax,
-    measure: Measure,
+    measure: QueueUnit,
     pub(crate) rng: Stream,
-    curve: Curve,
+    curve: RedCurve,
     avg: Average,
     /// What has arrived since the last signal: packets, or mean packets when size scales after spacing. `None` while
     /// nothing may be signalled.
@@ -96,9 +96,9 @@ impl Red {
             spacing: config.spacing,
             byte_scaling: config.byte_scaling,
             ecn_policy: config.ecn_policy,
-            measure: Measure::new(config.mode, config.mean_packet),
+            measure: QueueUnit::new(config.mode, config.mean_packet),
             rng,
-            curve: Curve::new(config.min_th, config.max_th, config.max_p.get(), config.gentle),
+            curve: RedCurve::new(config.min_th, config.max_th, config.max_p.get(), config.gentle),
             avg: Average::new(config.w_q, link.packets_per_sec(config.mean_packet)),
             count: None,
         }
@@ -162,9 +162,9 @@ impl Red {
         let n = count + after;
         // p_a = p_b / rest, scaled by what size is left
         let rest = self.spacing.rest(count, n, p_b);
-        let strikes = rest.is_some_and(|rest| p_b >= rest || strikes(p_b * after, rest, &mut self.rng));
-        self.count = Some(if strikes { 0.0 } else { n });
-        strikes
+        let bernoulli = rest.is_some_and(|rest| p_b >= rest || bernoulli(p_b * after, rest, &mut self.rng));
+        self.count = Some(if bernoulli { 0.0 } else { n });
+        bernoulli
     }
 
     /// What a signal is at this average.

@@ -13,9 +13,9 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{GAIN, LENGTH, PACKET_SIZE, WEIGHT, above, parameters};
-use crate::parts::measure::Measure;
+use crate::parts::queue_unit::QueueUnit;
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Mode, Packet, QueueState, Verdict,
     Visitor,
@@ -67,7 +67,7 @@ pub struct Rem {
     c: f64,
     tau: Duration,
     w_x: f64,
-    measure: Measure,
+    measure: QueueUnit,
     rng: Stream,
     /// x, the packets that arrived since the last update, dropped ones included.
     x: f64,
@@ -90,7 +90,7 @@ impl Rem {
             c: config.tau.as_secs_f64() * link.packets_per_sec(config.mean_packet),
             tau: config.tau,
             w_x: config.w_x,
-            measure: Measure::new(config.mode, config.mean_packet),
+            measure: QueueUnit::new(config.mode, config.mean_packet),
             rng,
             x: 0.0,
             x_avg: 0.0,
@@ -108,7 +108,7 @@ impl Aqm for Rem {
     fn on_enqueue(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
         let size = self.measure.packet(pkt);
         self.x += size;
-        if strikes(self.p * size, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if bernoulli(self.p * size, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -15,7 +15,7 @@
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
 use crate::parameter::{above, check, from, parameters};
-use crate::parts::bins::{Bins, Rule};
+use crate::parts::bloom::{Bins, Rule};
 use crate::parts::token_bucket::TokenBucket;
 use crate::{
     AboveHalf, Aqm, DecidesAt, Discipline, Fifo, FullBins, Hashing, Limit, LinkContext, Packet,

@@ -12,9 +12,9 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
+use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
-use crate::parts::round::Rules;
 use crate::{
     Admission, Counters, DecidesAt, Departure, Discipline, Droptail, EcnUse, Limit, LinkContext, Packet,
     ParameterError, Qdisc, QueueEnd, QueueState, Turns, Visitor,

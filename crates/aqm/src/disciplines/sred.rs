@@ -12,7 +12,7 @@
 
 use aqmlab_units::{Prob, Stream, Time};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parameter::{above, choices, from, parameters};
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, Limit, LinkContext, Packet, QueueState, Verdict, Visitor,
@@ -99,7 +99,7 @@ impl Sred {
         let zombie = self.rng.below(self.m as u64);
         let zombie = &mut self.zombies[usize::try_from(zombie).expect("below the length of a list")];
         let hit = *zombie == flow;
-        if !hit && strikes(self.r, 1.0, &mut self.rng) {
+        if !hit && bernoulli(self.r, 1.0, &mut self.rng) {
             *zombie = flow;
         }
         // P(t) = (1 - alpha) P(t-1) + alpha Hit(t), with alpha = r / M: the list forgets once in M/r packets.
@@ -139,7 +139,7 @@ impl Aqm for Sred {
         let crowd = (self.max_flows * self.p_hit).max(1.0);
         let bias = if hit && self.variant == SredVariant::Full { 1.0 + 1.0 / self.p_hit } else { 1.0 };
         let p_zap = p_sred / (crowd * crowd) * bias;
-        if strikes(p_zap, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
+        if bernoulli(p_zap, 1.0, &mut self.rng) { Verdict::Mark } else { Verdict::Pass }
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -25,7 +25,7 @@ impl Clock {
 }
 
 /// When a run ends before its time: with its command.
-pub(crate) type Ending = OnceLock<Time>;
+pub(crate) type StopTime = OnceLock<Time>;
 
 /// How often it is looked whether it has: a command may end at any time.
 pub(crate) const LOOK: Duration = Duration::from_millis(5);

@@ -2,13 +2,13 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 
 /// Take what is allowed; as root, more.
-pub(crate) fn raise_open_files() -> Result<u64, Failed> {
-    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).trying(|| "limit of open files".to_owned())?;
+pub(crate) fn raise_open_files() -> Result<u64, Error> {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).context(|| "limit of open files".to_owned())?;
     let enough = most.max(1_000_000);
     let granted = if setrlimit(Resource::RLIMIT_NOFILE, enough, enough).is_ok() { enough } else { most };
-    setrlimit(Resource::RLIMIT_NOFILE, granted, granted).trying(|| "limit of open files".to_owned())?;
+    setrlimit(Resource::RLIMIT_NOFILE, granted, granted).context(|| "limit of open files".to_owned())?;
     Ok(granted)
 }

@@ -5,7 +5,7 @@ use nix::libc;
 
 /// Who of a run goes before whom.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rank {
+pub(crate) enum ThreadPriority {
     /// Users, servers and sources.
     Hosts = 1,
     Router = 2,
@@ -13,7 +13,7 @@ pub(crate) enum Rank {
 
 /// Have the calling thread run whenever it can (`SCHED_FIFO`, at the lowest of its priorities), if the machine lets it. It waits
 /// whenever it has nothing to do, so that it never keeps others out for long. Programs that it starts are as all others are.
-pub(crate) fn hurry(rank: Rank) -> bool {
+pub(crate) fn raise(rank: ThreadPriority) -> bool {
     let priority = libc::sched_param { sched_priority: rank as libc::c_int };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the kernel reads this struct, which lives until the call returns.

@@ -6,7 +6,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::unistd::{SysconfVar, sysconf};
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 
 /// Processor time so far, in seconds: of the machine since it started, and of this process.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,12 +21,12 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn now() -> Result<Reading, Failed> {
+    pub(crate) fn now() -> Result<Reading, Error> {
         let path = "/proc/stat";
-        let text = fs::read_to_string(path).trying(|| path.to_owned())?;
+        let text = fs::read_to_string(path).context(|| path.to_owned())?;
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
         let own = own_s()?;
-        parse(&text, ticks, own).ok_or_else(|| Failed::Odd(format!("{path}: says nothing of the processors")))
+        parse(&text, ticks, own).ok_or_else(|| Error::Odd(format!("{path}: says nothing of the processors")))
     }
 
     /// Of the time since `before`, what this process could still have had, in percent: what was idle or niced, and where it
@@ -58,8 +58,8 @@ fn parse(text: &str, ticks: f64, own: f64) -> Option<Reading> {
     Some(Reading { busy: user + system + interrupts + soft, niced: nice, idle: idle + waiting, own })
 }
 
-fn own_s() -> Result<f64, Failed> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).trying(|| "the processor time used".to_owned())?;
+fn own_s() -> Result<f64, Error> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).context(|| "the processor time used".to_owned())?;
     let seconds = |time: TimeVal| time.tv_sec() as f64 + 1e-6 * time.tv_usec() as f64;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }

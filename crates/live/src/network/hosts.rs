@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::fd::AsFd;
 
-use crate::failed::Failed;
+use crate::error::Error;
 use crate::network::device::{Device, Kind, NAME};
 use crate::network::namespaces;
 use crate::network::netlink::Netlink;
@@ -31,19 +31,19 @@ pub(crate) fn device_available() -> Kind {
 }
 
 /// The router's end of a side's interface, as far as it can be made in the side's namespace.
-pub(crate) enum Joint {
+pub(crate) enum RouterDevice {
     /// All of it.
     Tun(Tun),
     /// The interface in the router's namespace.
     Veth { side: usize, mtu: u32 },
 }
 
-impl Joint {
+impl RouterDevice {
     /// The rest of it, in the router's namespace.
-    pub(crate) fn open(self) -> Result<Box<dyn Device>, Failed> {
+    pub(crate) fn open(self) -> Result<Box<dyn Device>, Error> {
         Ok(match self {
-            Joint::Tun(tun) => Box::new(tun),
-            Joint::Veth { side, mtu } => Box::new(RouterEnd::open(side, mtu)?),
+            RouterDevice::Tun(tun) => Box::new(tun),
+            RouterDevice::Veth { side, mtu } => Box::new(RouterEnd::open(side, mtu)?),
         })
     }
 }
@@ -53,17 +53,17 @@ const QUEUE: u32 = 20_000;
 
 impl Hosts<'_> {
     /// Make them, on a thread that stays in their namespace; what the kernel then says of their TCP.
-    pub(crate) fn make(&self) -> Result<(Joint, Settings), Failed> {
+    pub(crate) fn make(&self) -> Result<(RouterDevice, Settings), Error> {
         let &Hosts { side, stack, mtu, device, router } = self;
         namespaces::own_network()?;
         let settings = stack.apply()?;
         let netlink = Netlink::open()?;
         netlink.set_up_loopback()?;
         let joint = match device {
-            Kind::Tun => Joint::Tun(Tun::open()?),
+            Kind::Tun => RouterDevice::Tun(Tun::open()?),
             Kind::Veth => {
                 veth::create(&netlink, side, router.as_fd(), mtu)?;
-                Joint::Veth { side, mtu }
+                RouterDevice::Veth { side, mtu }
             }
         };
         netlink.set_up(NAME, mtu, QUEUE)?;

@@ -8,7 +8,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getegid, geteuid, getppid};
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 
 /// Who is allowed to make networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) enum Power {
 }
 
 /// Leave the machine's network for one that has nothing in it. To be called while the process has one thread.
-pub(crate) fn enter() -> Result<Power, Failed> {
+pub(crate) fn enter() -> Result<Power, Error> {
     let parent = getppid();
     let power = match unshare(CloneFlags::CLONE_NEWNET) {
         Ok(()) => Power::Root,
@@ -31,47 +31,47 @@ pub(crate) fn enter() -> Result<Power, Failed> {
         }
         Err(error) => return Err(refused("network", "net", error)),
     };
-    die_with(parent)?;
+    kill_with_parent(parent)?;
     Ok(power)
 }
 
 /// The network namespace of the calling thread, as something that interfaces can be put into.
-pub(crate) fn current_network() -> Result<File, Failed> {
+pub(crate) fn current_network() -> Result<File, Error> {
     let path = "/proc/thread-self/ns/net";
-    File::open(path).trying(|| path.to_owned())
+    File::open(path).context(|| path.to_owned())
 }
 
 /// From now on the calling thread is in `network`.
-pub(crate) fn go_to(network: &File) -> Result<(), Failed> {
-    setns(network, CloneFlags::CLONE_NEWNET).trying(|| "a side's network namespace".to_owned())
+pub(crate) fn go_to(network: &File) -> Result<(), Error> {
+    setns(network, CloneFlags::CLONE_NEWNET).context(|| "a side's network namespace".to_owned())
 }
 
 /// The calling thread's own network namespace.
-pub(crate) fn own_network() -> Result<(), Failed> {
+pub(crate) fn own_network() -> Result<(), Error> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("network", "net", error))
 }
 
 /// Why there can be no namespace of a kind, whose limit is `user.max_KIND_namespaces`: the kernel says "No space left" of a
 /// limit, and "not permitted" of a ban.
-fn refused(kind: &str, limit: &str, error: Errno) -> Failed {
+fn refused(kind: &str, limit: &str, error: Errno) -> Error {
     let path = format!("/proc/sys/user/max_{limit}_namespaces");
     match error {
         Errno::ENOSPC | Errno::EUSERS => {
             let most = fs::read_to_string(path).unwrap_or_default();
             let most = most.trim();
-            Failed::Odd(format!(
+            Error::Odd(format!(
                 "a {kind} namespace: no more are allowed (sysctl user.max_{limit}_namespaces is {most}): raise it, or run as root"
             ))
         }
-        Errno::EPERM => Failed::Odd(format!(
+        Errno::EPERM => Error::Odd(format!(
             "a {kind} namespace: not permitted, by a container, seccomp or a sysctl such as \
              kernel.unprivileged_userns_clone: aqmlab doctor says what to change"
         )),
-        error => Failed::System { what: format!("a {kind} namespace"), error: error.into() },
+        error => Error::System { what: format!("a {kind} namespace"), error: error.into() },
     }
 }
 
-fn become_root_of_a_user_namespace() -> Result<(), Failed> {
+fn become_root_of_a_user_namespace() -> Result<(), Error> {
     let (user, group) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| refused("user", "user", error))?;
     for (file, map) in [
@@ -80,17 +80,17 @@ fn become_root_of_a_user_namespace() -> Result<(), Failed> {
         ("gid_map", format!("0 {group} 1")),
     ] {
         let path = format!("/proc/self/{file}");
-        fs::write(&path, map).trying(|| format!("{path}, for a user namespace"))?;
+        fs::write(&path, map).context(|| format!("{path}, for a user namespace"))?;
     }
     Ok(())
 }
 
 /// Be killed when the process `parent` that started this one ends. After the change of credentials, which takes it back.
-fn die_with(parent: Pid) -> Result<(), Failed> {
-    prctl::set_pdeathsig(Signal::SIGKILL).trying(|| "the end with the parent process".to_owned())?;
+fn kill_with_parent(parent: Pid) -> Result<(), Error> {
+    prctl::set_pdeathsig(Signal::SIGKILL).context(|| "the end with the parent process".to_owned())?;
     if getppid() == parent {
         Ok(())
     } else {
-        Err(Failed::Odd("the process that started this one is gone".to_owned()))
+        Err(Error::Odd("the process that started this one is gone".to_owned()))
     }
 }

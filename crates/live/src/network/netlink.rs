@@ -10,7 +10,7 @@ use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 use serde::Serialize;
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 
 /// Speaks about the namespace of the thread that opened it.
 #[derive(Debug)]
@@ -56,14 +56,14 @@ const RTAX_QUICKACK: u16 = 15;
 const RTAX_CC_ALGO: u16 = 16;
 
 impl Netlink {
-    pub(crate) fn open() -> Result<Netlink, Failed> {
+    pub(crate) fn open() -> Result<Netlink, Error> {
         let socket =
             socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute);
-        Ok(Netlink { socket: socket.trying(|| "a netlink socket".to_owned())? })
+        Ok(Netlink { socket: socket.context(|| "a netlink socket".to_owned())? })
     }
 
     /// Make a pair of interfaces.
-    pub(crate) fn add_veth(&self, pair: &Veth<'_>) -> Result<(), Failed> {
+    pub(crate) fn add_veth(&self, pair: &Veth<'_>) -> Result<(), Error> {
         let mut peer = Message(vec![0; INTERFACE]);
         peer.attribute(libc::IFLA_IFNAME, pair.peer.to_bytes_with_nul());
         peer.attribute(libc::IFLA_ADDRESS, &pair.peer_address);
@@ -78,28 +78,28 @@ impl Netlink {
         message.attribute(libc::IFLA_ADDRESS, &pair.address);
         message.attribute(libc::IFLA_MTU, &pair.mtu.to_ne_bytes());
         message.attribute(libc::IFLA_LINKINFO, &information.0);
-        self.ask(&message).trying(|| "a pair of interfaces (veth)".to_owned())
+        self.ask(&message).context(|| "a pair of interfaces (veth)".to_owned())
     }
 
     /// Set up the loopback interface.
-    pub(crate) fn set_up_loopback(&self) -> Result<(), Failed> {
-        self.ask(&Message::link(index(c"lo")?)).trying(|| "lo".to_owned())
+    pub(crate) fn set_up_loopback(&self) -> Result<(), Error> {
+        self.ask(&Message::link(index(c"lo")?)).context(|| "lo".to_owned())
     }
 
     /// Set up an interface for packets of up to `mtu` bytes, of which `queue` may wait.
-    pub(crate) fn set_up(&self, name: &CStr, mtu: u32, queue: u32) -> Result<(), Failed> {
+    pub(crate) fn set_up(&self, name: &CStr, mtu: u32, queue: u32) -> Result<(), Error> {
         let mut message = Message::link(index(name)?);
         message.attribute(libc::IFLA_MTU, &mtu.to_ne_bytes());
         message.attribute(libc::IFLA_TXQLEN, &queue.to_ne_bytes());
-        self.ask(&message).trying(|| format!("{}", name.to_string_lossy()))
+        self.ask(&message).context(|| format!("{}", name.to_string_lossy()))
     }
 
     /// All addresses of a network are this host's.
-    pub(crate) fn own(&self, network: Ipv4Addr, prefix: u8) -> Result<(), Failed> {
+    pub(crate) fn own(&self, network: Ipv4Addr, prefix: u8) -> Result<(), Error> {
         let mut message = Message::route(prefix, libc::RT_TABLE_LOCAL, libc::RT_SCOPE_HOST, libc::RTN_LOCAL);
         message.attribute(libc::RTA_DST, &network.octets());
         message.attribute(libc::RTA_OIF, &index(c"lo")?.to_ne_bytes());
-        self.ask(&message).trying(|| format!("addresses {network}/{prefix}"))
+        self.ask(&message).context(|| format!("addresses {network}/{prefix}"))
     }
 
     /// A network is reached through an interface, from the address `from` where a socket has none.
@@ -109,7 +109,7 @@ impl Netlink {
         prefix: u8,
         (through, from): (&CStr, Ipv4Addr),
         metrics: &RouteMetrics,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), Error> {
         let mut message = Message::route(prefix, libc::RT_TABLE_MAIN, libc::RT_SCOPE_LINK, libc::RTN_UNICAST);
         message.attribute(libc::RTA_DST, &network.octets());
         message.attribute(libc::RTA_OIF, &index(through)?.to_ne_bytes());
@@ -122,11 +122,11 @@ impl Netlink {
         }
         nested.attribute(RTAX_CC_ALGO, &[metrics.congestion.as_bytes(), b"\0"].concat());
         message.attribute(libc::RTA_METRICS, &nested.0);
-        self.ask(&message).trying(|| format!("route to {network}/{prefix}"))
+        self.ask(&message).context(|| format!("route to {network}/{prefix}"))
     }
 
     /// Does the kernel have a queue discipline of this name? One is put at an interface; it may say that it lacks parameters.
-    pub(crate) fn has_queue(&self, interface: &CStr, kind: &str) -> Result<bool, Failed> {
+    pub(crate) fn has_queue(&self, interface: &CStr, kind: &str) -> Result<bool, Error> {
         let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
         let mut message = Message::new(libc::RTM_NEWQDISC, flags);
         // `struct tcmsg`: family, interface, handle, parent, information.
@@ -136,7 +136,9 @@ impl Netlink {
         message.attribute(libc::TCA_KIND, &[kind.as_bytes(), b"\0"].concat());
         match self.ask(&message) {
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
-            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(error).trying(|| kind.to_owned()),
+            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
+                Err(error).context(|| kind.to_owned())
+            }
             _ => Ok(true),
         }
     }
@@ -157,8 +159,8 @@ impl Netlink {
     }
 }
 
-fn index(name: &CStr) -> Result<u32, Failed> {
-    if_nametoindex(name).trying(|| format!("interface {}", name.to_string_lossy()))
+fn index(name: &CStr) -> Result<u32, Error> {
+    if_nametoindex(name).context(|| format!("interface {}", name.to_string_lossy()))
 }
 
 /// Bytes of a `struct ifinfomsg`.

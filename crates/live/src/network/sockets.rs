@@ -116,7 +116,7 @@ pub(crate) fn is_connected(socket: &Socket) -> io::Result<bool> {
 
 /// What a read found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     /// So many bytes.
     Bytes(usize),
     /// Nothing at the moment.
@@ -126,11 +126,11 @@ pub(crate) enum Found {
 }
 
 /// Read what there is, up to the length of `scratch`.
-pub(crate) fn read(mut socket: &Socket, scratch: &mut [u8]) -> io::Result<Found> {
+pub(crate) fn read(mut socket: &Socket, scratch: &mut [u8]) -> io::Result<Lookup> {
     match socket.read(scratch) {
-        Ok(0) => Ok(Found::End),
-        Ok(bytes) => Ok(Found::Bytes(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Found::Nothing),
+        Ok(0) => Ok(Lookup::End),
+        Ok(bytes) => Ok(Lookup::Bytes(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Lookup::Nothing),
         Err(error) => Err(error),
     }
 }

@@ -8,7 +8,7 @@ use aqmlab_units::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::network::netlink::RouteMetrics;
 use crate::network::sockets;
 
@@ -56,8 +56,8 @@ const UNSCALED: u16 = u16::MAX;
 
 impl Stack {
     /// That of `profile`, which stands at `path` in the spec; refused where the kernel cannot do what it says.
-    pub(crate) fn of(path: &str, profile: &Profile) -> Result<Stack, Failed> {
-        refuse_what_linux_lacks(path, profile)?;
+    pub(crate) fn of(path: &str, profile: &Profile) -> Result<Stack, Error> {
+        check_supported(path, profile)?;
         let (buffers, offers_at_most) = receive_buffers(profile);
         let linear = linear_timeouts(&profile.syn_backoff);
         let number = |number: u64| number.to_string();
@@ -102,7 +102,7 @@ impl Stack {
     }
 
     /// Set them in the network namespace of the calling thread; what the kernel then says they are.
-    pub(crate) fn apply(&self) -> Result<Settings, Failed> {
+    pub(crate) fn apply(&self) -> Result<Settings, Error> {
         let mut settings = Settings {
             read_back: BTreeMap::new(),
             route: self.metrics.clone(),
@@ -117,7 +117,7 @@ impl Stack {
             }
             let now = set(name, value)?;
             if now != *value {
-                return Err(Failed::Odd(format!("{name}: the kernel makes {now} of {value}")));
+                return Err(Error::Odd(format!("{name}: the kernel makes {now} of {value}")));
             }
             settings.read_back.insert(*name, now);
         }
@@ -125,9 +125,9 @@ impl Stack {
     }
 }
 
-fn refuse_what_linux_lacks(path: &str, profile: &Profile) -> Result<(), Failed> {
+fn check_supported(path: &str, profile: &Profile) -> Result<(), Error> {
     if let Some(why) = lacks_ecn(profile.ecn) {
-        return Err(Failed::Refused(format!("{path}.ecn: live has no {}: {why}", profile.ecn)));
+        return Err(Error::Refused(format!("{path}.ecn: live has no {}: {why}", profile.ecn)));
     }
     let lacks = [
         // `tcp_minshall_check` of its `tcp_output.c`.
@@ -135,7 +135,7 @@ fn refuse_what_linux_lacks(path: &str, profile: &Profile) -> Result<(), Failed> 
         ("abe", profile.abe, "Linux answers a mark as it answers a loss"),
     ];
     if let Some((what, _, why)) = lacks.iter().find(|(_, asked_for, _)| *asked_for) {
-        return Err(Failed::Refused(format!("{path}.{what}: live has none: {why}")));
+        return Err(Error::Refused(format!("{path}.{what}: live has none: {why}")));
     }
     Ok(())
 }
@@ -212,9 +212,9 @@ fn syn_retries(profile: &Profile, linear: u8) -> u8 {
 }
 
 /// Set a value in the network namespace of the calling thread; what the kernel then says it is.
-fn set(name: &str, value: &str) -> Result<String, Failed> {
-    fs::write(path(name), value).trying(|| format!("{name} = {value}"))?;
-    let now = fs::read_to_string(path(name)).trying(|| name.to_owned())?;
+fn set(name: &str, value: &str) -> Result<String, Error> {
+    fs::write(path(name), value).context(|| format!("{name} = {value}"))?;
+    let now = fs::read_to_string(path(name)).context(|| name.to_owned())?;
     Ok(now.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

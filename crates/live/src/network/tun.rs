@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use nix::libc;
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::network::device::{Device, NAME};
 
 const PATH: &str = "/dev/net/tun";
@@ -40,8 +40,8 @@ pub(crate) struct Tun {
 
 impl Tun {
     /// One in the namespace of the calling thread.
-    pub(crate) fn open() -> Result<Tun, Failed> {
-        let file = open().trying(|| PATH.to_owned())?;
+    pub(crate) fn open() -> Result<Tun, Error> {
+        let file = open().context(|| PATH.to_owned())?;
         let flags = libc::IFF_TUN | libc::IFF_NO_PI;
         // SAFETY: zeros are a value of this struct of integers and unions of them.
         #[expect(unsafe_code, reason = "a C struct with a union has no other constructor")]
@@ -53,7 +53,7 @@ impl Tun {
         // SAFETY: the kernel reads this struct, which lives until the call returns, and writes nothing beyond it.
         #[expect(unsafe_code, reason = "there is no other way to make a TUN device")]
         unsafe { set_interface(file.as_raw_fd(), &raw const request) }
-            .trying(|| format!("{PATH}: a device"))?;
+            .context(|| format!("{PATH}: a device"))?;
         Ok(Tun { file })
     }
 }

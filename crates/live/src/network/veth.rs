@@ -10,7 +10,7 @@ use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use nix::{getsockopt_impl, libc, sockopt_impl};
 use socket2::{Domain, Protocol, SockAddr, SockAddrStorage, Socket, Type};
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::network::device::{Device, NAME};
 use crate::network::netlink::{Netlink, Veth};
 
@@ -44,7 +44,7 @@ fn names(side: usize) -> (CString, [u8; 6]) {
 }
 
 /// Make the pair of `side` from its namespace, the other end in the router's.
-pub(crate) fn create(netlink: &Netlink, side: usize, router: BorrowedFd<'_>, mtu: u32) -> Result<(), Failed> {
+pub(crate) fn create(netlink: &Netlink, side: usize, router: BorrowedFd<'_>, mtu: u32) -> Result<(), Error> {
     let (peer, address) = names(side);
     let peer_address = [0x02, 0, 0, 0, 1, address[5]];
     netlink.add_veth(&Veth {
@@ -58,13 +58,13 @@ pub(crate) fn create(netlink: &Netlink, side: usize, router: BorrowedFd<'_>, mtu
     leave_checksums_to_hosts()
 }
 
-fn leave_checksums_to_hosts() -> Result<(), Failed> {
+fn leave_checksums_to_hosts() -> Result<(), Error> {
     #[repr(C)]
     struct EthtoolValue {
         command: u32,
         data: u32,
     }
-    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).trying(|| "a socket".to_owned())?;
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).context(|| "a socket".to_owned())?;
     let mut value = EthtoolValue { command: ETHTOOL_STXCSUM, data: 0 };
     // SAFETY: zeros are a value of this struct of integers and unions of them.
     #[expect(unsafe_code, reason = "a C struct with a union has no other constructor")]
@@ -75,7 +75,7 @@ fn leave_checksums_to_hosts() -> Result<(), Failed> {
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     // SAFETY: the kernel reads and writes the request and the value that it points to; both live until the call returns.
     #[expect(unsafe_code, reason = "there is no safe way to this setting")]
-    unsafe { ethtool(socket.as_raw_fd(), &raw mut request) }.trying(|| "checksums of packets".to_owned())?;
+    unsafe { ethtool(socket.as_raw_fd(), &raw mut request) }.context(|| "checksums of packets".to_owned())?;
     Ok(())
 }
 
@@ -89,24 +89,24 @@ pub(crate) struct RouterEnd {
 
 impl RouterEnd {
     /// That of `side`, in the namespace of the calling thread, set up.
-    pub(crate) fn open(side: usize, mtu: u32) -> Result<RouterEnd, Failed> {
+    pub(crate) fn open(side: usize, mtu: u32) -> Result<RouterEnd, Error> {
         let (name, address) = names(side);
         Netlink::open()?.set_up(&name, mtu, 1000)?;
         let what = || format!("a packet socket for side {side}");
-        let index = if_nametoindex(name.as_c_str()).trying(what)?;
+        let index = if_nametoindex(name.as_c_str()).context(what)?;
         let protocol = u16::try_from(libc::ETH_P_IP).expect("16 bits").to_be();
         let socket = Socket::new(
             Domain::from(libc::AF_PACKET),
             Type::DGRAM,
             Some(Protocol::from(i32::from(protocol))),
         );
-        let socket = socket.trying(what)?;
-        socket.set_nonblocking(true).trying(what)?;
+        let socket = socket.context(what)?;
+        socket.set_nonblocking(true).context(what)?;
         if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).is_err() {
-            setsockopt(&socket, sockopt::RcvBuf, &BUFFER).trying(what)?;
+            setsockopt(&socket, sockopt::RcvBuf, &BUFFER).context(what)?;
         }
         let side = link_address(index, protocol, address);
-        socket.bind(&side).trying(what)?;
+        socket.bind(&side).context(what)?;
         Ok(RouterEnd { socket, side })
     }
 }

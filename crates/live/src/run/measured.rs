@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::report::SideReport;
-use crate::router::Account;
+use crate::router::RouterStats;
 
 /// What a run says of itself.
 #[derive(Debug, Serialize)]
@@ -31,7 +31,7 @@ pub(crate) struct Measured {
 
 impl Measured {
     pub(crate) fn of(
-        router: &Account,
+        router: &RouterStats,
         reports: impl IntoIterator<Item = SideReport>,
         cpu_left_percent: f64,
     ) -> Measured {
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_the_router_and_both_sides_say_is_put_together() {
-        let mut router = Account { strays: 5, undelivered: 1, unread: 2, ..Account::new() };
+        let mut router = RouterStats { strays: 5, undelivered: 1, unread: 2, ..RouterStats::new() };
         for (late_ns, packets) in [(900_000, 995), (6_000_000, 5)] {
             router.lateness_ns.record_n(late_ns, packets).expect("it resizes itself");
         }

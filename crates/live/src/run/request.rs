@@ -8,7 +8,7 @@ use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::network::device::Kind;
 use crate::network::hosts;
 use crate::packet::addresses::MOST_USERS;
@@ -32,13 +32,13 @@ pub(crate) struct Request {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenRequest {
+struct RawRequest {
     spec: Value,
     seed: u64,
     /// Else what the machine lets us have.
     device: Option<Kind>,
     programs: Option<Programs>,
-    capture: Option<WrittenBounds>,
+    capture: Option<RawBounds>,
     #[serde(default)]
     watched: bool,
 }
@@ -46,7 +46,7 @@ struct WrittenRequest {
 /// From when, until when, and how many packets are captured.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenBounds {
+struct RawBounds {
     from_s: f64,
     /// Else to the end.
     until_s: Option<f64>,
@@ -54,24 +54,24 @@ struct WrittenBounds {
 }
 
 /// Read standard input to its end.
-pub(crate) fn read() -> Result<Request, Failed> {
-    let text = io::read_to_string(io::stdin()).trying(|| "standard input".to_owned())?;
+pub(crate) fn read() -> Result<Request, Error> {
+    let text = io::read_to_string(io::stdin()).context(|| "standard input".to_owned())?;
     parse(&text)
 }
 
-fn parse(text: &str) -> Result<Request, Failed> {
-    let WrittenRequest { spec, seed, device, programs, capture, watched } =
-        serde_json::from_str(text).map_err(|error| Failed::Refused(format!("standard input: {error}")))?;
-    let spec = Spec::from_json(&spec.to_string()).map_err(|error| Failed::Refused(error.to_string()))?;
+fn parse(text: &str) -> Result<Request, Error> {
+    let RawRequest { spec, seed, device, programs, capture, watched } =
+        serde_json::from_str(text).map_err(|error| Error::Refused(format!("standard input: {error}")))?;
+    let spec = Spec::from_json(&spec.to_string()).map_err(|error| Error::Refused(error.to_string()))?;
     check(&spec)?;
     if spec.users.per_side == 0 && spec.sources.is_empty() && programs.is_none() {
-        return Err(Failed::Refused(
+        return Err(Error::Refused(
             "users.per_side: must be at least 1 where there are no sources and no command is run, got 0"
                 .into(),
         ));
     }
     let at = |seconds: f64| Time::ZERO + Duration::from_secs_f64(seconds);
-    let capture = capture.map(|WrittenBounds { from_s, until_s, packets }| Bounds {
+    let capture = capture.map(|RawBounds { from_s, until_s, packets }| Bounds {
         from: at(from_s),
         until: until_s.map_or(Time::MAX, at),
         packets,
@@ -87,29 +87,25 @@ fn parse(text: &str) -> Result<Request, Failed> {
 }
 
 /// That live can do it.
-fn check(spec: &Spec) -> Result<(), Failed> {
+fn check(spec: &Spec) -> Result<(), Error> {
     let is_custom = |queue: &QueueSpec| matches!(queue.discipline, DisciplineSpec::Custom(_));
     if spec.links().any(|(_, queues)| queues.into_iter().any(is_custom)) {
-        return Err(Failed::Refused(
-            "live has no custom laws: its router is a program without Python".into(),
-        ));
+        return Err(Error::Refused("live has no custom laws: its router is a program without Python".into()));
     }
     if spec.record.exchanges {
         let why = "the kernel does not say what loss and marks cost each exchange";
-        return Err(Failed::Refused(format!("live has no record.exchanges: {why}")));
+        return Err(Error::Refused(format!("live has no record.exchanges: {why}")));
     }
     if spec.users.per_side > MOST_USERS {
         let per_side = spec.users.per_side;
-        return Err(Failed::Refused(format!(
-            "users.per_side: live has at most {MOST_USERS}, got {per_side}"
-        )));
+        return Err(Error::Refused(format!("users.per_side: live has at most {MOST_USERS}, got {per_side}")));
     }
     for (number, source) in spec.sources.iter().enumerate() {
         if let SourceConfig::Datagrams(DatagramsConfig { packet, .. }) = source.config
             && packet < Stamp::SHORTEST
         {
             let least = Stamp::SHORTEST;
-            return Err(Failed::Refused(format!(
+            return Err(Error::Refused(format!(
                 "sources[{number}].datagrams.packet: live writes into each what it is, and has at least {least}, got {packet}"
             )));
         }

@@ -13,21 +13,21 @@ use mio::Poll;
 use socket2::Socket;
 
 use super::{Common, browser_token};
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::machine::clock::Clock;
 use crate::mix::Mix;
-use crate::network::sockets::{self, Found};
+use crate::network::sockets::{self, Lookup};
 use crate::packet::addresses::{self, BrowserEnd};
-use crate::router::news::{Board, News};
-use crate::side::book::{Asked, Book};
+use crate::router::event_queue::{EventQueue, SideEvent};
+use crate::side::request_table::{PendingRequest, RequestTable};
 
 /// The browsers of one side.
 pub(super) struct Browsers {
     side: usize,
     spec: Arc<Spec>,
     web: Arc<Web>,
-    book: Arc<Book>,
-    board: Arc<Board>,
+    book: Arc<RequestTable>,
+    board: Arc<EventQueue>,
     mix: Arc<Mix>,
     clock: Clock,
     /// Users in the order of their numbers, of which this side has every other.
@@ -102,7 +102,7 @@ impl Browsers {
     }
 
     /// Users wake whose time has come.
-    pub(super) fn wake(&mut self, poll: &Poll, now: Time) -> Result<(), Failed> {
+    pub(super) fn wake(&mut self, poll: &Poll, now: Time) -> Result<(), Error> {
         while let Some(&Reverse((at, place))) = self.wakes.peek().filter(|Reverse((at, _))| *at <= now) {
             self.wakes.pop();
             let lateness = now.saturating_since(at).as_micros();
@@ -114,23 +114,23 @@ impl Browsers {
             } else {
                 self.act(poll, place, None)?;
             }
-            self.tell_of_failures(poll)?;
+            self.report_failures(poll)?;
         }
         Ok(())
     }
 
     /// Something may be done at the connection in `slot`; or not, if it has just taken the place of another.
-    pub(super) fn on_ready(&mut self, poll: &Poll, slot: usize) -> Result<(), Failed> {
+    pub(super) fn on_ready(&mut self, poll: &Poll, slot: usize) -> Result<(), Error> {
         if let Err(error) = self.go_on(poll, slot)? {
             *self.errors.entry(error.to_string()).or_default() += 1;
             self.tell(poll, slot, UserEvent::Closed)?;
             self.close(slot);
         }
-        self.tell_of_failures(poll)
+        self.report_failures(poll)
     }
 
     /// Connect, write and read as far as that goes. The error within is the connection's.
-    fn go_on(&mut self, poll: &Poll, slot: usize) -> Result<io::Result<()>, Failed> {
+    fn go_on(&mut self, poll: &Poll, slot: usize) -> Result<io::Result<()>, Error> {
         loop {
             let Some(open) = &mut self.connections[slot] else { return Ok(Ok(())) };
             if !open.is_connected {
@@ -149,19 +149,19 @@ impl Browsers {
                 }
             }
             match sockets::read(&open.socket, &mut self.scratch) {
-                Ok(Found::Bytes(bytes)) => {
+                Ok(Lookup::Bytes(bytes)) => {
                     let bytes = Bytes::new(bytes as u64).min(open.connection.awaits());
                     self.tell(poll, slot, UserEvent::Received(bytes))?;
                 }
-                Ok(Found::Nothing) => return Ok(Ok(())),
-                Ok(Found::End) => return Ok(Err(io::ErrorKind::UnexpectedEof.into())),
+                Ok(Lookup::Nothing) => return Ok(Ok(())),
+                Ok(Lookup::End) => return Ok(Err(io::ErrorKind::UnexpectedEof.into())),
                 Err(error) => return Ok(Err(error)),
             }
         }
     }
 
     /// Something happened to the connection in `slot`: tell its user.
-    fn tell(&mut self, poll: &Poll, slot: usize, event: UserEvent) -> Result<(), Failed> {
+    fn tell(&mut self, poll: &Poll, slot: usize, event: UserEvent) -> Result<(), Error> {
         let open = self.connections[slot].as_mut().expect("a user is told of connections that are there");
         let place = (open.browser.user >> 1) as usize;
         let name = ConnectionId(u32::try_from(slot).expect("fewer than 2^32 sockets"));
@@ -172,7 +172,7 @@ impl Browsers {
     }
 
     /// Do what the user at `place` wants; `about` is the connection that the event was about.
-    fn act(&mut self, poll: &Poll, place: usize, about: Option<usize>) -> Result<(), Failed> {
+    fn act(&mut self, poll: &Poll, place: usize, about: Option<usize>) -> Result<(), Error> {
         let mut actions = std::mem::take(&mut self.actions);
         for action in actions.drain(..) {
             let slot = || about.expect("only events of a connection ask for its use");
@@ -183,9 +183,9 @@ impl Browsers {
                 UserAction::Resume(_) => unreachable!("only a user who wakes resumes a connection"),
                 UserAction::Completed(exchange) => {
                     let at = exchange.started + exchange.response_time;
-                    self.say(News::Completed { user: self.number(place), exchange, at });
+                    self.say(SideEvent::Completed { user: self.number(place), exchange, at });
                 }
-                UserAction::Aborted => self.say(News::Aborted { at: self.clock.now() }),
+                UserAction::Aborted => self.say(SideEvent::Aborted { at: self.clock.now() }),
                 UserAction::Sleep(pause) => self.wakes.push(Reverse((self.clock.now() + pause, place))),
             }
         }
@@ -194,7 +194,7 @@ impl Browsers {
     }
 
     /// `connect()`.
-    fn open(&mut self, poll: &Poll, place: usize, connection: Connection) -> Result<(), Failed> {
+    fn open(&mut self, poll: &Poll, place: usize, connection: Connection) -> Result<(), Error> {
         let user = self.number(place);
         let opened = &mut self.users[place].opened;
         let browser = BrowserEnd::new(user, *opened);
@@ -202,7 +202,7 @@ impl Browsers {
         let about = UserConnection { user, number: connection.number(), min_rtt: connection.min_rtt() };
         let server = addresses::server(1 - self.side, about.machine(&self.spec));
         let ends = self.mix.who.of_user(&about);
-        self.say(News::Opening { browser, connection: about, offers: self.mix.offers(ends) });
+        self.say(SideEvent::Opening { browser, connection: about, offers: self.mix.offers(ends) });
         let slot = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() - 1
@@ -210,10 +210,10 @@ impl Browsers {
         // That there are no more sockets is the machine's to mend, and no part of the experiment.
         let [own, server_stack] = ends;
         let what = || "a socket of a browser".to_owned();
-        let socket = sockets::bind(browser.address(), &self.mix.stack(own).congestion).trying(what)?;
-        let congestion = sockets::congestion(&socket).trying(what)?;
+        let socket = sockets::bind(browser.address(), &self.mix.stack(own).congestion).context(what)?;
+        let congestion = sockets::congestion(&socket).context(what)?;
         *self.congestion.entry(congestion).or_default() += 1;
-        sockets::watch(poll, &socket, browser_token(slot)).trying(|| "epoll".to_owned())?;
+        sockets::watch(poll, &socket, browser_token(slot)).context(|| "epoll".to_owned())?;
         if let Err(error) = sockets::connect(&socket, server) {
             *self.errors.entry(error.to_string()).or_default() += 1;
             self.failed.push_back(slot);
@@ -223,7 +223,7 @@ impl Browsers {
         Ok(())
     }
 
-    fn tell_of_failures(&mut self, poll: &Poll) -> Result<(), Failed> {
+    fn report_failures(&mut self, poll: &Poll) -> Result<(), Error> {
         while let Some(slot) = self.failed.pop_front() {
             self.tell(poll, slot, UserEvent::Closed)?;
             self.close(slot);
@@ -234,7 +234,7 @@ impl Browsers {
     /// A request leaves, or as much of it as there is room for; what is wrong is noticed when it is read.
     fn write(&mut self, slot: usize, request: Bytes) {
         let open = self.connections[slot].as_mut().expect("a user writes to connections that are there");
-        let asked = Asked { exchange: open.connection.exchange(), stack: open.server_stack };
+        let asked = PendingRequest { exchange: open.connection.exchange(), stack: open.server_stack };
         self.book.ask(open.browser, asked);
         open.to_write = sockets::write(&open.socket, request.get()).unwrap_or(0);
     }
@@ -242,7 +242,7 @@ impl Browsers {
     fn close(&mut self, slot: usize) {
         if let Some(Open { browser, .. }) = self.connections[slot].take() {
             self.free.push(slot);
-            self.say(News::Closed { browser });
+            self.say(SideEvent::Closed { browser });
         }
     }
 
@@ -251,7 +251,7 @@ impl Browsers {
         place << 1 | u32::from(self.side == 1)
     }
 
-    fn say(&self, news: News) {
+    fn say(&self, news: SideEvent) {
         self.board.tell(news);
     }
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use aqmlab_units::{Duration, Time};
 use socket2::Socket;
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::machine::clock::Clock;
 use crate::network::sockets;
 use crate::packet::{addresses, probe};
@@ -25,9 +25,9 @@ pub(crate) struct Prober {
 
 impl Prober {
     /// That of `side`, on a thread in its namespace.
-    pub(crate) fn new(side: usize) -> Result<Prober, Failed> {
+    pub(crate) fn new(side: usize) -> Result<Prober, Error> {
         let socket = sockets::sender(addresses::probe(side), addresses::probe(1 - side));
-        Ok(Prober { socket: socket.trying(|| "a socket for probes".to_owned())?, next: Time::ZERO })
+        Ok(Prober { socket: socket.context(|| "a socket for probes".to_owned())?, next: Time::ZERO })
     }
 
     /// Send the one that is due by `now`, if one is.

@@ -17,7 +17,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::machine::clock;
 use crate::packet::addresses;
 
@@ -35,25 +35,25 @@ pub(crate) struct Programs {
 
 /// The same, ready to be started.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct UserPrograms {
     /// Program and arguments, by side.
     by_side: [Option<Vec<String>>; 2],
     output: File,
 }
 
-impl Beside {
+impl UserPrograms {
     /// Once: their standard output is taken.
-    pub(crate) fn new(programs: &Programs) -> Result<Beside, Failed> {
+    pub(crate) fn new(programs: &Programs) -> Result<UserPrograms, Error> {
         // SAFETY: who started this process left it this file for that, and nothing else here uses it.
         #[expect(unsafe_code, reason = "a number is all that can be handed over")]
         let inherited = unsafe { File::from_raw_fd(programs.output) };
         // One that no program inherits as it is.
-        let output = inherited.try_clone().trying(|| "the programs' standard output".to_owned())?;
-        Ok(Beside { by_side: [Some(programs.command.clone()), programs.server.clone()], output })
+        let output = inherited.try_clone().context(|| "the programs' standard output".to_owned())?;
+        Ok(UserPrograms { by_side: [Some(programs.command.clone()), programs.server.clone()], output })
     }
 
     /// Start that of `side`, if there is one, in the namespaces of the calling thread, which starts no thread after that.
-    pub(crate) fn start(&self, side: usize) -> Result<Option<Program>, Failed> {
+    pub(crate) fn start(&self, side: usize) -> Result<Option<Program>, Error> {
         self.by_side[side].as_deref().map(|arguments| Program::start(arguments, &self.output)).transpose()
     }
 }
@@ -69,12 +69,12 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    fn start(arguments: &[String], output: &File) -> Result<Program, Failed> {
+    fn start(arguments: &[String], output: &File) -> Result<Program, Error> {
         let name = arguments.first().cloned().unwrap_or_default();
         // Of those that this thread starts from now on.
-        unshare(CloneFlags::CLONE_NEWPID).trying(|| "a process namespace".to_owned())?;
+        unshare(CloneFlags::CLONE_NEWPID).context(|| "a process namespace".to_owned())?;
         let ports = ports();
-        let output = output.try_clone().trying(|| "the programs' standard output".to_owned())?;
+        let output = output.try_clone().context(|| "the programs' standard output".to_owned())?;
         let process = Command::new("/proc/self/exe")
             .arg(WITHIN)
             .args(arguments)
@@ -83,27 +83,27 @@ impl Program {
             .stdin(Stdio::piped())
             .stdout(output)
             .spawn()
-            .trying(|| name.clone())?;
+            .context(|| name.clone())?;
         Ok(Program { name, process, ports })
     }
 
     /// Wait, for 10 s at most, until it listens at a port that nobody listened at before.
-    pub(crate) fn wait_for_port(&mut self) -> Result<(), Failed> {
+    pub(crate) fn wait_for_port(&mut self) -> Result<(), Error> {
         for _ in 0..1000 {
             if let Some(code) = self.exit_code()? {
-                return Err(Failed::Odd(format!("the server {} ended with exit code {code}", self.name)));
+                return Err(Error::Odd(format!("the server {} ended with exit code {code}", self.name)));
             }
             if ports() > self.ports {
                 return Ok(());
             }
             clock::pause(Duration::from_millis(10));
         }
-        Err(Failed::Odd(format!("the server {} listens at no port after 10 s", self.name)))
+        Err(Error::Odd(format!("the server {} listens at no port after 10 s", self.name)))
     }
 
     /// Its exit code, if it has ended.
-    pub(crate) fn exit_code(&mut self) -> Result<Option<u8>, Failed> {
-        let status = self.process.try_wait().trying(|| self.name.clone())?;
+    pub(crate) fn exit_code(&mut self) -> Result<Option<u8>, Error> {
+        let status = self.process.try_wait().context(|| self.name.clone())?;
         Ok(status.map(code_of))
     }
 }
@@ -118,7 +118,7 @@ impl Drop for Program {
 
 /// The program of one side while the run goes on.
 #[derive(Debug)]
-pub(super) struct Attended {
+pub(super) struct RunningProgram {
     side: usize,
     program: Option<Program>,
     /// It is the command, and has yet to start.
@@ -126,15 +126,15 @@ pub(super) struct Attended {
     pub(super) exit_code: Option<u8>,
 }
 
-impl Attended {
+impl RunningProgram {
     /// That of `side`, whose server, if it has one, runs already.
-    pub(super) fn new(side: usize, server: Option<Program>) -> Attended {
-        Attended { side, program: server, awaits_start: side == 0, exit_code: None }
+    pub(super) fn new(side: usize, server: Option<Program>) -> RunningProgram {
+        RunningProgram { side, program: server, awaits_start: side == 0, exit_code: None }
     }
 
     /// Start what is to start once the measured window `has_begun`, and see what has ended. Was that the command, with which
     /// the run ends?
-    pub(super) fn attend(&mut self, beside: Option<&Beside>, has_begun: bool) -> Result<bool, Failed> {
+    pub(super) fn attend(&mut self, beside: Option<&UserPrograms>, has_begun: bool) -> Result<bool, Error> {
         if has_begun
             && std::mem::take(&mut self.awaits_start)
             && let Some(programs) = beside

@@ -8,15 +8,15 @@ use mio::Poll;
 use socket2::Socket;
 
 use super::{Common, server_token};
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::mix::Mix;
-use crate::network::sockets::{self, Found};
+use crate::network::sockets::{self, Lookup};
 use crate::packet::addresses::BrowserEnd;
-use crate::side::book::{Asked, Book};
+use crate::side::request_table::{PendingRequest, RequestTable};
 
 /// The servers of one side.
 pub(super) struct Servers {
-    desk: Desk,
+    desk: ServerContext,
     connections: Vec<Option<Served>>,
     free: Vec<usize>,
     scratch: Vec<u8>,
@@ -24,8 +24,8 @@ pub(super) struct Servers {
 }
 
 /// Where servers learn who they are, and what they are asked for.
-struct Desk {
-    book: Arc<Book>,
+struct ServerContext {
+    book: Arc<RequestTable>,
     mix: Arc<Mix>,
     congestion: BTreeMap<String, u64>,
 }
@@ -45,7 +45,7 @@ struct Served {
 impl Servers {
     pub(super) fn new(common: &Common) -> Servers {
         Servers {
-            desk: Desk {
+            desk: ServerContext {
                 book: Arc::clone(&common.book),
                 mix: Arc::clone(&common.mix),
                 congestion: BTreeMap::new(),
@@ -63,16 +63,16 @@ impl Servers {
     }
 
     /// Connections have come.
-    pub(super) fn accept(&mut self, poll: &Poll, listener: &Socket) -> Result<(), Failed> {
+    pub(super) fn accept(&mut self, poll: &Poll, listener: &Socket) -> Result<(), Error> {
         while let Some((socket, peer)) =
-            sockets::accept(listener).trying(|| "a socket of a server".to_owned())?
+            sockets::accept(listener).context(|| "a socket of a server".to_owned())?
         {
             let Some(browser) = BrowserEnd::at(*peer.ip(), peer.port()) else { continue };
             let slot = self.free.pop().unwrap_or_else(|| {
                 self.connections.push(None);
                 self.connections.len() - 1
             });
-            sockets::watch(poll, &socket, server_token(slot)).trying(|| "epoll".to_owned())?;
+            sockets::watch(poll, &socket, server_token(slot)).context(|| "epoll".to_owned())?;
             self.connections[slot] =
                 Some(Served { socket, browser, is_new: true, request: None, to_write: 0 });
         }
@@ -82,11 +82,11 @@ impl Servers {
     /// Something may be done at the connection in `slot`; or not, if it has just taken the place of another.
     pub(super) fn on_ready(&mut self, slot: usize) {
         let Some(served) = &mut self.connections[slot] else { return };
-        let goes_on = served.go_on(&mut self.desk, &mut self.scratch);
-        if let Err(error) = &goes_on {
+        let outcome = served.go_on(&mut self.desk, &mut self.scratch);
+        if let Err(error) = &outcome {
             *self.errors.entry(error.to_string()).or_default() += 1;
         }
-        if !matches!(goes_on, Ok(true)) {
+        if !matches!(outcome, Ok(true)) {
             self.connections[slot] = None;
             self.free.push(slot);
         }
@@ -95,25 +95,25 @@ impl Servers {
 
 impl Served {
     /// Read and write as far as that goes. Is there more to come?
-    fn go_on(&mut self, desk: &mut Desk, scratch: &mut [u8]) -> io::Result<bool> {
+    fn go_on(&mut self, desk: &mut ServerContext, scratch: &mut [u8]) -> io::Result<bool> {
         loop {
             if self.to_write > 0 {
                 self.to_write = sockets::write(&self.socket, self.to_write)?;
             }
             match sockets::read(&self.socket, scratch)? {
-                Found::Bytes(bytes) => self.receive(bytes as u64, desk)?,
-                Found::Nothing => return Ok(true),
-                Found::End => return Ok(false),
+                Lookup::Bytes(bytes) => self.receive(bytes as u64, desk)?,
+                Lookup::Nothing => return Ok(true),
+                Lookup::End => return Ok(false),
             }
         }
     }
 
-    fn receive(&mut self, bytes: u64, desk: &mut Desk) -> io::Result<()> {
+    fn receive(&mut self, bytes: u64, desk: &mut ServerContext) -> io::Result<()> {
         let (left, response) = if let Some(request) = self.request {
             request
         } else {
             let asked = desk.book.asked_for(self.browser);
-            let Asked { exchange, stack } =
+            let PendingRequest { exchange, stack } =
                 asked.ok_or_else(|| io::Error::other("a request that nobody made"))?;
             // It sends nothing before.
             if std::mem::take(&mut self.is_new) {

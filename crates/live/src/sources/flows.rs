@@ -11,11 +11,11 @@ use aqmlab_workload::sources::{Source, Vector, VectorAction, VectorConnection, V
 use socket2::Socket;
 
 use super::{RunningSources, Wake, Watched};
-use crate::failed::{Failed, Trying};
+use crate::error::{Context, Error};
 use crate::network::namespaces;
-use crate::network::sockets::{self, Found};
+use crate::network::sockets::{self, Lookup};
 use crate::packet::addresses::{self, BrowserEnd};
-use crate::router::news::News;
+use crate::router::event_queue::SideEvent;
 
 /// The flows under way, in their slots.
 #[derive(Default)]
@@ -74,13 +74,13 @@ impl Connection {
     /// Connect, write and read until there is something to tell.
     fn look(&mut self, scratch: &mut [u8]) -> io::Result<Look> {
         let event = |event: fn(Bytes) -> VectorEvent, found| match found {
-            Found::Bytes(bytes) => Ok(Look::Event(event(Bytes::new(bytes as u64)))),
-            Found::Nothing => Ok(Look::Nothing),
-            Found::End => Err(io::ErrorKind::UnexpectedEof.into()),
+            Lookup::Bytes(bytes) => Ok(Look::Event(event(Bytes::new(bytes as u64)))),
+            Lookup::Nothing => Ok(Look::Nothing),
+            Lookup::End => Err(io::ErrorKind::UnexpectedEof.into()),
         };
         let Some(client) = &self.client else {
             return match self.server.as_ref().map(|server| sockets::read(server, scratch)).transpose()? {
-                Some(Found::Nothing) => Ok(Look::Nothing),
+                Some(Lookup::Nothing) => Ok(Look::Nothing),
                 _ => Ok(Look::Gone),
             };
         };
@@ -110,7 +110,7 @@ fn vectors(all: &[Source], number: u8) -> &VectorSource {
 
 impl RunningSources {
     /// `connect()` for a new flow of source `source`.
-    pub(super) fn begin(&mut self, source: u8, vector: &Vector) -> Result<(), Failed> {
+    pub(super) fn begin(&mut self, source: u8, vector: &Vector) -> Result<(), Error> {
         let state = vectors(&self.all, source).open(vector, self.clock.now());
         let flows = &mut self.flows;
         flows.begun += 1;
@@ -125,7 +125,7 @@ impl RunningSources {
     }
 
     /// The first connection of the flow in `slot`, or one that takes the place of another.
-    fn connect(&mut self, slot: usize) -> Result<(), Failed> {
+    fn connect(&mut self, slot: usize) -> Result<(), Error> {
         let &mut Flow { source, number, side, min_rtt, .. } = self.flow(slot);
         let opened = &mut self.flows.opened[usize::from(source)];
         let end = BrowserEnd::of_source(source, side, *opened);
@@ -133,14 +133,14 @@ impl RunningSources {
         let mix = Arc::clone(&self.setting.mix);
         let ends = mix.who.of_flow(&SourceFlow { source, number, side });
         let connection = SourceConnection { source, side, min_rtt };
-        self.say(News::OpeningOfSource { end, connection, offers: mix.offers(ends) });
+        self.say(SideEvent::OpeningOfSource { end, connection, offers: mix.offers(ends) });
         let [own, server_stack] = ends;
         namespaces::go_to(&self.setting.networks[usize::from(side)])?;
         let what = || "a socket of a source".to_owned();
-        let client = sockets::bind(end.address(), &mix.stack(own).congestion).trying(what)?;
-        self.count(sockets::congestion(&client).trying(what)?);
-        sockets::watch(&self.poll, &client, Watched::Flow(slot).token()).trying(what)?;
-        sockets::connect(&client, addresses::source_peer(usize::from(1 - side))).trying(what)?;
+        let client = sockets::bind(end.address(), &mix.stack(own).congestion).context(what)?;
+        self.count(sockets::congestion(&client).context(what)?);
+        sockets::watch(&self.poll, &client, Watched::Flow(slot).token()).context(what)?;
+        sockets::connect(&client, addresses::source_peer(usize::from(1 - side))).context(what)?;
         self.flows.by_end.insert(end, slot);
         self.flow(slot).connection = Some(Connection {
             end,
@@ -164,20 +164,21 @@ impl RunningSources {
     }
 
     /// Connections have come.
-    pub(super) fn accept(&mut self, listener: &Socket) -> Result<(), Failed> {
+    pub(super) fn accept(&mut self, listener: &Socket) -> Result<(), Error> {
         while let Some((socket, peer)) =
-            sockets::accept(listener).trying(|| "a socket of a source".to_owned())?
+            sockets::accept(listener).context(|| "a socket of a source".to_owned())?
         {
             let end = BrowserEnd::at(*peer.ip(), peer.port());
             // It may have been given up meanwhile.
             let Some(&slot) = end.and_then(|end| self.flows.by_end.get(&end)) else { continue };
-            sockets::watch(&self.poll, &socket, Watched::Flow(slot).token()).trying(|| "epoll".to_owned())?;
+            sockets::watch(&self.poll, &socket, Watched::Flow(slot).token())
+                .context(|| "epoll".to_owned())?;
             let mix = Arc::clone(&self.setting.mix);
             if let Some(connection) = &mut self.flow(slot).connection {
                 let congestion = &mix.stack(connection.server_stack).congestion;
                 let congestion = sockets::set_congestion(&socket, congestion);
                 connection.server = Some(socket);
-                self.count(congestion.trying(|| "a socket of a source".to_owned())?);
+                self.count(congestion.context(|| "a socket of a source".to_owned())?);
             }
             self.on_ready(slot)?;
         }
@@ -185,7 +186,7 @@ impl RunningSources {
     }
 
     /// The pause of a flow is over, if it is still under way.
-    pub(super) fn resume(&mut self, slot: usize, serial: u64) -> Result<(), Failed> {
+    pub(super) fn resume(&mut self, slot: usize, serial: u64) -> Result<(), Error> {
         if self.flows.slots[slot].as_ref().is_some_and(|flow| flow.serial == serial) {
             self.tell(slot, VectorEvent::Woken)?;
             self.on_ready(slot)?;
@@ -194,7 +195,7 @@ impl RunningSources {
     }
 
     /// Something may be done at the flow in `slot`; or not, if it has just taken the place of another.
-    pub(super) fn on_ready(&mut self, slot: usize) -> Result<(), Failed> {
+    pub(super) fn on_ready(&mut self, slot: usize) -> Result<(), Error> {
         while let Some(connection) = self.flows.slots[slot].as_mut().and_then(|flow| flow.connection.as_mut())
         {
             match connection.look(&mut self.scratch) {
@@ -219,7 +220,7 @@ impl RunningSources {
     }
 
     /// Tell the flow in `slot` what happened, and do what it wants.
-    fn tell(&mut self, slot: usize, event: VectorEvent) -> Result<(), Failed> {
+    fn tell(&mut self, slot: usize, event: VectorEvent) -> Result<(), Error> {
         let now = self.clock.now();
         let mut actions = std::mem::take(&mut self.actions);
         // Not by methods: the flow and its source are lent apart.
@@ -227,7 +228,7 @@ impl RunningSources {
         let source = *source;
         vectors(&self.all, source).on_event(state, event, now, &mut actions);
         if let VectorEvent::Delivered(bytes) | VectorEvent::Received(bytes) = event {
-            self.say(News::Delivered { source, bytes, at: now });
+            self.say(SideEvent::Delivered { source, bytes, at: now });
         }
         for action in actions.drain(..) {
             self.act(slot, action)?;
@@ -236,7 +237,7 @@ impl RunningSources {
         Ok(())
     }
 
-    fn act(&mut self, slot: usize, action: VectorAction) -> Result<(), Failed> {
+    fn act(&mut self, slot: usize, action: VectorAction) -> Result<(), Error> {
         let now = self.clock.now();
         let flow = self.flow(slot);
         let &mut Flow { source, number, side, serial, .. } = flow;
@@ -253,9 +254,9 @@ impl RunningSources {
             (VectorAction::Completed(exchange), _) => {
                 let at = exchange.started + exchange.response_time;
                 let flow = SourceFlow { source, number, side };
-                self.say(News::CompletedOfSource { flow, exchange, at });
+                self.say(SideEvent::CompletedOfSource { flow, exchange, at });
             }
-            (VectorAction::Aborted, _) => self.say(News::AbortedOfSource { source, at: now }),
+            (VectorAction::Aborted, _) => self.say(SideEvent::AbortedOfSource { source, at: now }),
             (VectorAction::Open, _) => self.connect(slot)?,
         }
         Ok(())
@@ -265,7 +266,7 @@ impl RunningSources {
     fn leave(&mut self, slot: usize) {
         if let Some(Connection { end, .. }) = self.flow(slot).connection.take() {
             self.flows.by_end.remove(&end);
-            self.say(News::Closed { browser: end });
+            self.say(SideEvent::Closed { browser: end });
         }
     }
 }

@@ -7,21 +7,21 @@ use aqmlab_tcp::HeaderOptions;
 use aqmlab_units::Stream;
 
 use super::plan::{Hop, OneWay, QueueDiscipline};
-use crate::capture::{Capture, Observed, OnTheWire};
-use crate::link::{Boxed, Chain, Computed, Parked, Queued, Wire};
+use crate::capture::{Capture, OnTheWire, Tap};
+use crate::link::{Boxed, Chain, Computed, IndexQueue, Queued, Wire};
 use crate::packet::Packet;
 use crate::side::Direction;
 use crate::spec::{Hops, Spec};
 
 /// A link of any discipline, all of one type.
-pub(super) type ParkedLink<O> = Queued<Parked<Packet<O>>, O>;
+pub(super) type ParkedLink<O> = Queued<IndexQueue<Packet<O>>, O>;
 
 /// The two directions of the chain of `spec`, whose links are `hops`.
 pub(super) fn in_series<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>>; 2] {
     let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
     let paths: Vec<Hops> = paths.map(|path| path.expect("a path for everyone in a chain").hops()).collect();
     let (forth, back) = hops.into_iter().map(|[forth, back]| (forth, back)).unzip();
-    [Chain::new(Direction::FORTH, forth, paths.clone()), Chain::new(Direction::BACK, back, paths)]
+    [Chain::new(Direction::FORWARD, forth, paths.clone()), Chain::new(Direction::REVERSE, back, paths)]
 }
 
 impl Hop<'_> {
@@ -42,7 +42,7 @@ impl Hop<'_> {
             let number = u32::try_from(interface).expect("a chain has few links");
             interface += 1;
             let (queue, wire) = one_way.queue();
-            Boxed::new(Queued::new(Observed::new(queue, number, capture.clone()), wire))
+            Boxed::new(Queued::new(Tap::new(queue, number, capture.clone()), wire))
         })
     }
 }
@@ -67,14 +67,14 @@ impl OneWay<'_> {
     }
 
     /// Its queue, for packets that carry a `P`, and the wire behind it.
-    fn queue<P>(self) -> (Parked<P>, Wire) {
+    fn queue<P>(self) -> (IndexQueue<P>, Wire) {
         let OneWay { wire, discipline, noecn, stream } = self;
         let queue: Box<dyn Qdisc<usize> + Send> = match discipline {
             QueueDiscipline::Catalogue(config) => config.queue(&wire.context, stream),
             QueueDiscipline::Custom(law, limit) => Box::new(Fifo::new(law, limit)),
         };
         let queue = if noecn { Box::new(WithoutEcn::new(queue)) } else { queue };
-        (Parked::new(queue), wire)
+        (IndexQueue::new(queue), wire)
     }
 }
 

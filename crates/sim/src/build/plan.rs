@@ -69,7 +69,7 @@ impl<'a> Plan<'a> {
                     stream,
                 })
             };
-            Ok(Hop { number, directions: [one_way(Direction::FORTH)?, one_way(Direction::BACK)?] })
+            Ok(Hop { number, directions: [one_way(Direction::FORWARD)?, one_way(Direction::REVERSE)?] })
         });
         Ok(Plan {
             spec,

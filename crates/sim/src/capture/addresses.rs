@@ -34,19 +34,19 @@ pub(super) struct AddressedEnd {
 
 /// Who opens a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Opener {
+pub(crate) enum ConnectionOrigin {
     /// A web user, by number.
     User(u32),
     /// A source, by number.
     Source(u8),
 }
 
-impl Opener {
+impl ConnectionOrigin {
     /// Whose its traffic is.
     pub(crate) fn owner(self) -> Owner {
         match self {
-            Opener::User(_) => Owner::USERS,
-            Opener::Source(number) => Owner::source(number),
+            ConnectionOrigin::User(_) => Owner::USERS,
+            ConnectionOrigin::Source(number) => Owner::source(number),
         }
     }
 }
@@ -56,7 +56,7 @@ impl Opener {
 pub(crate) struct NewConnection {
     /// The place it takes.
     pub(crate) client: EndpointId,
-    pub(crate) opener: Opener,
+    pub(crate) origin: ConnectionOrigin,
     /// The machine of its server, unless that is the source's own.
     pub(crate) host: Option<u16>,
     /// The segment sizes of client and server.
@@ -70,7 +70,7 @@ pub(super) struct Addresses {
     /// Client and server by the number of the connection's place.
     ends: Vec<[AddressedEnd; 2]>,
     /// How many connections each user, and each source on each side, has opened.
-    opened: HashMap<(Opener, Side), u32>,
+    opened: HashMap<(ConnectionOrigin, Side), u32>,
 }
 
 impl Addresses {
@@ -79,14 +79,14 @@ impl Addresses {
     }
 
     pub(super) fn open(&mut self, connection: &NewConnection) {
-        let &NewConnection { client, opener, host, mss } = connection;
+        let &NewConnection { client, origin, host, mss } = connection;
         let side = client.side();
-        let opened = self.opened.entry((opener, side)).or_default();
+        let opened = self.opened.entry((origin, side)).or_default();
         let port = port(*opened);
         *opened = opened.wrapping_add(1);
-        let number = match opener {
-            Opener::User(number) => number / 2,
-            Opener::Source(number) => FIRST_SOURCE + u32::from(number),
+        let number = match origin {
+            ConnectionOrigin::User(number) => number / 2,
+            ConnectionOrigin::Source(number) => FIRST_SOURCE + u32::from(number),
         };
         let machine = host.map_or(number, |host| FIRST_SERVER + u32::from(host) % self.servers_per_side);
         let browser = AddressedEnd { address: address(side, number), port, mss: mss[0] };
@@ -141,7 +141,7 @@ mod tests {
     fn open(addresses: &mut Addresses, client: EndpointId, user: u32, host: u16) {
         addresses.open(&NewConnection {
             client,
-            opener: Opener::User(user),
+            origin: ConnectionOrigin::User(user),
             host: Some(host),
             mss: [1460, 536],
         });

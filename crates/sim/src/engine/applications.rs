@@ -10,8 +10,8 @@ pub(super) use self::flows::{Flow, Flows};
 use super::connections::Opening;
 use super::content::{ApplicationId, Content};
 use super::observer::Observer;
-use super::{Engine, Event, Rare};
-use crate::capture::{NewConnection, Opener};
+use super::{ControlEvent, Engine, Event};
+use crate::capture::{ConnectionOrigin, NewConnection};
 use crate::link::Link;
 use crate::packet::EndpointId;
 
@@ -25,7 +25,7 @@ pub(super) trait Application<S: Sender, L, O: Observer<S>> {
     fn on_wake(self, engine: &mut Engine<S, L, O>);
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// TCP reports `event` at `id`. What servers do is the same whatever they serve: they close when their client has.
     pub(super) fn on_tcp_event(&mut self, id: EndpointId, event: TcpEvent) {
         match (event, id.is_server()) {
@@ -55,19 +55,19 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
 
     /// Both ends of a connection whose timers are looked at from now on.
     fn open_connection(&mut self, opening: Opening) -> EndpointId {
-        let Opening { opener, host, stacks, .. } = opening;
+        let Opening { origin, host, stacks, .. } = opening;
         let id = self.connections.open(opening, &self.stacks, self.now);
-        self.observer.opened(id, matches!(opener, Opener::User(_)), self.now);
+        self.observer.opened(id, matches!(origin, ConnectionOrigin::User(_)), self.now);
         for link in &mut self.links {
-            link.opened(id, opener.owner());
+            link.opened(id, origin.owner());
         }
         if let Some(capture) = &self.capture {
             let mss = stacks.map(|stack| self.stacks.profile(stack).mss);
-            capture.opened(&NewConnection { client: id, opener, host, mss });
+            capture.opened(&NewConnection { client: id, origin, host, mss });
         }
         let session = self.connections.session_mut(id);
         if let Some((at, event)) = self.timers.opened::<S>(id, session, self.now) {
-            self.wheel.push(at, Event::Other(Rare::Timer(event)));
+            self.wheel.push(at, Event::Control(ControlEvent::Timer(event)));
         }
         id
     }

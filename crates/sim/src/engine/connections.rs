@@ -6,7 +6,7 @@ use aqmlab_units::{Duration, Time};
 use super::content::Content;
 use super::hosts::{AccessPath, Interface, StackId, Stacks};
 use super::prefetch::{prefetch, prefetch_start};
-use crate::capture::Opener;
+use crate::capture::ConnectionOrigin;
 use crate::packet::{EndpointId, Owner};
 use crate::side::Side;
 
@@ -54,7 +54,7 @@ impl Session {
 #[derive(Debug)]
 pub(super) struct Opening {
     pub(super) content: Content,
-    pub(super) opener: Opener,
+    pub(super) origin: ConnectionOrigin,
     /// The side of its client.
     pub(super) side: Side,
     /// The machine of its server; a source's is its own.
@@ -156,14 +156,14 @@ impl<S: Sender> Connections<S> {
 
     /// Both ends of a new connection; its client.
     pub(super) fn open(&mut self, opening: Opening, stacks: &Stacks, now: Time) -> EndpointId {
-        let Opening { content, opener, side, access, stacks: [client, server], .. } = opening;
+        let Opening { content, origin, side, access, stacks: [client, server], .. } = opening;
         let slot = self.free[side.index()].pop().unwrap_or_else(|| self.grow(side, stacks, now));
         let id = EndpointId::client(slot, side);
         let profile = stacks.profile(client);
-        self.socket_mut(id).open(client, access[0], |tcp| tcp.connect_anew(profile, now));
+        self.socket_mut(id).open(client, access[0], |tcp| tcp.reconnect(profile, now));
         let profile = stacks.profile(server);
-        self.socket_mut(id.peer()).open(server, access[1], |tcp| tcp.listen_anew(profile, now));
-        let owner = opener.owner();
+        self.socket_mut(id.peer()).open(server, access[1], |tcp| tcp.relisten(profile, now));
+        let owner = origin.owner();
         let open = &mut self.open[owner.index()];
         let place = open.len();
         open.push(id);

@@ -19,16 +19,16 @@ use aqmlab_workload::sources::Datagram;
 
 pub use self::connections::{End, Route, SourceConnection, SourceFlow, UserConnection};
 use self::packets::AtLink;
-pub(crate) use self::packets::Carried;
-pub use self::packets::{Fate, Sent};
+pub(crate) use self::packets::PacketTag;
+pub use self::packets::{Outcome, Sent};
 use self::sources::SourcesSeen;
 use super::hosts::{AccessPath, Hosts, Interface};
-use super::readings::{Readings, meters};
-use super::recorder::{Account, Recorder};
-use crate::explain::Numbered;
+use super::recorder::{OwnerTotals, Recorder};
+use super::sampling::{Readings, meters};
+use crate::explain::Tagged;
 use crate::link::{Forwarding, Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
-use crate::record::{ExchangeRow, GlanceTable, ResponseTimesTable, Tables};
+use crate::record::{ExchangeRow, GaugeTable, ResponseTimesTable, Tables};
 use crate::side::{Direction, Side};
 use crate::spec::Spec;
 use crate::summary::{Summary, Window};
@@ -40,7 +40,7 @@ pub struct EmulatedNetwork {
     window_start: Time,
     end: Time,
     spec: Spec,
-    links: [Box<dyn Link<Carried> + Send>; 2],
+    links: [Box<dyn Link<PacketTag> + Send>; 2],
     hosts: Hosts,
     /// By slot: how what client and server send comes to the link.
     access: Vec<[AccessPath; 2]>,
@@ -59,7 +59,7 @@ impl EmulatedNetwork {
     /// The shortest packet: two headers without options.
     pub const SHORTEST: Bytes = Bytes::new(HEADERS);
 
-    pub(crate) fn new(spec: &Spec, links: [Box<dyn Link<Carried> + Send>; 2]) -> EmulatedNetwork {
+    pub(crate) fn new(spec: &Spec, links: [Box<dyn Link<PacketTag> + Send>; 2]) -> EmulatedNetwork {
         let window_start = Time::ZERO + spec.protocol.warmup;
         EmulatedNetwork {
             now: Time::ZERO,
@@ -147,25 +147,25 @@ impl EmulatedNetwork {
         };
         self.sources.sent(client.slot());
         let segment = Segment { len: packet.data(), ..Segment::default() };
-        self.put_on_its_way(Packet { to: sender.peer(), segment }, packet, first_bit + delay);
+        self.schedule(Packet { to: sender.peer(), segment }, packet, first_bit + delay);
     }
 
     /// A datagram of source `source` leaves its sender at `now`, not before a packet that left earlier.
     pub fn send_datagram(&mut self, source: u8, datagram: &Datagram, packet: &Sent, now: Time) {
         let first_bit = self.hosts.send_datagram(source, datagram.flow, packet.size, now);
         let on_its_way = self.sources.datagrams(source).send(source, datagram, self.window_start);
-        self.put_on_its_way(on_its_way, packet, first_bit);
+        self.schedule(on_its_way, packet, first_bit);
     }
 
     /// `sent` comes to the link at `at`.
-    fn put_on_its_way(&mut self, mut packet: Packet<Carried>, sent: &Sent, at: Time) {
+    fn schedule(&mut self, mut packet: Packet<PacketTag>, sent: &Sent, at: Time) {
         packet.segment.flags = match sent.ecn {
             Ecn::NotEct => Flags::NONE,
             Ecn::Ect0 => Flags::ECT,
             Ecn::Ect1 => Flags::ECT1,
             Ecn::Ce => Flags::CE,
         };
-        packet.segment.options = Numbered::new(sent.number);
+        packet.segment.options = Tagged::new(sent.number);
         let (at, serial) = (at.max(self.now), self.sent);
         self.to_links.push(Reverse(AtLink { at, serial, packet }));
         self.sent += 1;
@@ -180,7 +180,7 @@ impl EmulatedNetwork {
 
     /// Go on until `until`, or to the end if that comes first, and tell what became of packets: what arrives at one instant
     /// before what reaches the link then, as in the simulator.
-    pub fn advance(&mut self, until: Time, tell: &mut impl FnMut(Fate)) {
+    pub fn advance(&mut self, until: Time, tell: &mut impl FnMut(Outcome)) {
         let until = until.min(self.end);
         loop {
             let now = self.next_event();
@@ -194,19 +194,19 @@ impl EmulatedNetwork {
             {
                 if self.links[direction.index()].forward_to_next_hop() == Forwarding::AtDestination {
                     let packet = self.links[direction.index()].deliver();
-                    tell(Fate::Delivered {
+                    tell(Outcome::Delivered {
                         number: packet.segment.options.number(),
                         at: now,
                         side: 1 - direction.index(),
                         ce: packet.segment.flags.contains(Flags::CE),
                     });
                 }
-                self.forget_lost(direction, tell);
+                self.drain_drops(direction, tell);
             } else if self.to_links.peek().is_some_and(|Reverse(next)| next.at == now) {
                 let Reverse(AtLink { packet, .. }) = self.to_links.pop().expect("it has been looked at");
                 let direction = packet.to.peer().direction();
                 self.links[direction.index()].arrive(&packet, now);
-                self.forget_lost(direction, tell);
+                self.drain_drops(direction, tell);
             } else if self.next_sample == now {
                 self.advance_links(tell);
                 self.readings.sample_queues(&meters(&self.links), now, &mut self.recorder.tables);
@@ -224,10 +224,10 @@ impl EmulatedNetwork {
         }
     }
 
-    fn advance_links(&mut self, tell: &mut impl FnMut(Fate)) {
+    fn advance_links(&mut self, tell: &mut impl FnMut(Outcome)) {
         for direction in Direction::BOTH {
             self.links[direction.index()].advance(self.now);
-            self.forget_lost(direction, tell);
+            self.drain_drops(direction, tell);
         }
     }
 
@@ -241,13 +241,13 @@ impl EmulatedNetwork {
         }
     }
 
-    fn forget_lost(&mut self, direction: Direction, tell: &mut impl FnMut(Fate)) {
-        while let Some(packet) = self.links[direction.index()].take_lost() {
+    fn drain_drops(&mut self, direction: Direction, tell: &mut impl FnMut(Outcome)) {
+        while let Some(packet) = self.links[direction.index()].pop_drop() {
             let owner = self.sources.lost(&packet, self.window_start);
             if self.spec.record.losses && self.window_start <= self.now {
                 self.recorder.tables.losses.push(self.now, packet.to, owner);
             }
-            tell(Fate::Lost { number: packet.segment.options.number() });
+            tell(Outcome::Lost { number: packet.segment.options.number() });
         }
     }
 
@@ -307,8 +307,8 @@ impl EmulatedNetwork {
     }
 
     /// What can be read off the links now.
-    pub fn glance(&mut self) -> GlanceTable {
-        self.readings.glance(&mut self.links, self.now)
+    pub fn gauges(&mut self) -> GaugeTable {
+        self.readings.gauges(&mut self.links, self.now)
     }
 
     /// The histogram of response times so far.
@@ -318,7 +318,7 @@ impl EmulatedNetwork {
 
     /// The run in one row, at its end.
     pub fn summary(&self) -> Summary {
-        let Account { completed, aborted, times } = self.recorder.total();
+        let OwnerTotals { completed, aborted, times } = self.recorder.total();
         let links = self.readings.window(&meters(&self.links));
         let repeats = self.recorder.repeats;
         let window = Window { links, start: self.window_start, end: self.now, completed, aborted, repeats };

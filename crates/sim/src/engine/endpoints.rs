@@ -6,14 +6,14 @@ use aqmlab_units::Time;
 use super::connections::{Socket, is_done};
 use super::hosts::Interface;
 use super::observer::{Observer, Transmission};
-use super::{Engine, Event, Rare};
+use super::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// A packet has arrived at its endpoint.
     #[inline(always)]
-    pub(super) fn receive(&mut self, packet: Packet<O::Carried>) {
+    pub(super) fn receive(&mut self, packet: Packet<O::PacketTag>) {
         if packet.to.is_datagram() {
             return self.receive_datagram(packet);
         }
@@ -67,7 +67,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         happens(socket, self.now, profile);
         let highest = socket.tcp.highest_sent();
         while let Some(segment) = socket.tcp.poll_transmit(self.now, profile) {
-            if segment.is_repeat(highest) {
+            if segment.is_retransmission(highest) {
                 self.recorder.repeated(self.now);
             }
             socket.sent_packet();
@@ -90,7 +90,9 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         }
         self.observer.settled(id, &socket.tcp);
         let wheel = &mut self.wheel;
-        self.timers.moved(id, socket, self.now, |at, event| wheel.push(at, Event::Other(Rare::Timer(event))));
+        self.timers.moved(id, socket, self.now, |at, event| {
+            wheel.push(at, Event::Control(ControlEvent::Timer(event)));
+        });
         socket.tcp.has_news() || is_done(socket.tcp.state())
     }
 }

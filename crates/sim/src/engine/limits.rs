@@ -10,7 +10,7 @@ use aqmlab_units::{Duration, Stream, Time};
 use super::connections::Connections;
 use super::hosts::{Hosts, Stacks};
 use super::observer::Observer;
-use super::{Engine, Event, Rare};
+use super::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
 use crate::summary::{LimitedByPercent, percent};
@@ -113,14 +113,14 @@ fn limit<S: Sender>(
     Some(if server == LimitedBy::Application as usize { client } else { server })
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
-    pub(super) fn plan_sample_of_limits(&mut self) {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
+    pub(super) fn schedule_limits_sample(&mut self) {
         let at = self.limits.moment();
-        self.wheel.push(at, Event::Other(Rare::SampleLimits));
+        self.wheel.push(at, Event::Control(ControlEvent::SampleLimits));
     }
 
     pub(super) fn sample_limits(&mut self) {
         self.limits.sample(&self.connections, &self.hosts, &self.stacks, self.now);
-        self.plan_sample_of_limits();
+        self.schedule_limits_sample();
     }
 }

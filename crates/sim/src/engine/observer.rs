@@ -10,7 +10,7 @@ use crate::record::{ExchangeRow, Tables};
 /// What the engine tells. Nobody, `()`, listens to nothing and costs nothing.
 pub(crate) trait Observer<S: Sender> {
     /// What packets carry through the network where their options stand: at least these.
-    type Carried: HeaderOptions;
+    type PacketTag: HeaderOptions;
 
     /// `connect()`: this client's first exchange begins, if it is a web user's.
     fn opened(&mut self, _client: EndpointId, _by_user: bool, _now: Time) {}
@@ -23,13 +23,13 @@ pub(crate) trait Observer<S: Sender> {
         &mut self,
         packet: Packet<S::Options>,
         transmission: &Transmission<'_, S>,
-    ) -> Packet<Self::Carried>;
+    ) -> Packet<Self::PacketTag>;
 
     /// `link` has dropped a packet or a datagram, and tells so now.
-    fn lost<L: Link<Self::Carried>>(&mut self, _packet: &Packet<Self::Carried>, _link: &L, _now: Time) {}
+    fn lost<L: Link<Self::PacketTag>>(&mut self, _packet: &Packet<Self::PacketTag>, _link: &L, _now: Time) {}
 
     /// A packet that is no datagram is at its receiver, who has not seen it yet.
-    fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options>;
+    fn arrived(&mut self, packet: Packet<Self::PacketTag>, now: Time) -> Packet<S::Options>;
 
     /// A timer of this endpoint may have expired; it does not know yet.
     fn expiring(&mut self, _id: EndpointId, _tcp: &Endpoint<S>, _now: Time) {}
@@ -53,7 +53,7 @@ pub(crate) struct Transmission<'a, S: Sender> {
 }
 
 impl<S: Sender> Observer<S> for () {
-    type Carried = S::Options;
+    type PacketTag = S::Options;
 
     #[inline(always)]
     fn sent(

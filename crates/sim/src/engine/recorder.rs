@@ -16,7 +16,7 @@ pub(super) struct Recorder {
     /// There are web users: the run's exchanges are theirs.
     has_users: bool,
     /// By owner.
-    accounts: Vec<Account>,
+    accounts: Vec<OwnerTotals>,
     /// Segments that hosts sent again in the measured window.
     pub(super) repeats: u64,
     pub(super) tables: Tables,
@@ -24,7 +24,7 @@ pub(super) struct Recorder {
 
 /// What became of the exchanges of one owner in the measured window.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct OwnerTotals {
     pub(super) completed: u64,
     pub(super) aborted: u64,
     pub(super) times: ResponseTimes,
@@ -32,7 +32,7 @@ pub(super) struct Account {
 
 impl Recorder {
     pub(super) fn new(spec: &Spec) -> Recorder {
-        let account = || Account { completed: 0, aborted: 0, times: ResponseTimes::new() };
+        let account = || OwnerTotals { completed: 0, aborted: 0, times: ResponseTimes::new() };
         Recorder {
             window_start: Time::ZERO + spec.protocol.warmup,
             exchanges: spec.record.exchanges,
@@ -69,15 +69,15 @@ impl Recorder {
         self.accounts[owner.index()].aborted += u64::from(self.counts(now));
     }
 
-    pub(super) fn account(&self, owner: Owner) -> &Account {
+    pub(super) fn account(&self, owner: Owner) -> &OwnerTotals {
         &self.accounts[owner.index()]
     }
 
     /// What the run came to: the web users' account, and where there are none those of all sources.
-    pub(super) fn total(&self) -> Account {
+    pub(super) fn total(&self) -> OwnerTotals {
         let (users, sources) = self.accounts.split_at(1);
         let whose = if self.has_users { users } else { sources };
-        Account {
+        OwnerTotals {
             completed: whose.iter().map(|account| account.completed).sum(),
             aborted: whose.iter().map(|account| account.aborted).sum(),
             times: ResponseTimes::together(whose.iter().map(|account| &account.times)),

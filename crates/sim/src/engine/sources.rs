@@ -11,7 +11,7 @@ use super::applications::Flow;
 use super::connections::PacketFates;
 use super::observer::Observer;
 use super::recorder::Recorder;
-use super::{Engine, Event, Rare};
+use super::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{Owner, Packet};
 use crate::spec::SourceSpec;
@@ -99,7 +99,7 @@ impl Sources {
     ) -> Vec<SourceSummary> {
         let summary = |(number, (source, goodput)): (u8, (&SourceSpec, &Goodput))| {
             let owner = Owner::source(number);
-            let came = Came {
+            let came = WindowTotals {
                 bytes: delivered[usize::from(number)] - goodput.before,
                 connections: self.sent_and_lost(owner, packets),
                 datagrams: &goodput.datagrams,
@@ -122,7 +122,7 @@ impl Sources {
 }
 
 /// What became of a source's traffic in the measured window.
-pub(super) struct Came<'a> {
+pub(super) struct WindowTotals<'a> {
     /// Bytes that have arrived in order over its connections.
     pub(super) bytes: u64,
     /// Packets of these that were sent, and that were lost.
@@ -134,7 +134,7 @@ pub(super) struct Came<'a> {
 pub(super) fn source_summary(
     source: &SourceSpec,
     owner: Owner,
-    came: &Came<'_>,
+    came: &WindowTotals<'_>,
     recorder: &Recorder,
     window: &Window,
 ) -> SourceSummary {
@@ -156,11 +156,11 @@ pub(super) fn source_summary(
     }
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// Find out when source `number` does something next.
-    pub(super) fn plan_source(&mut self, number: u8) {
+    pub(super) fn schedule_source(&mut self, number: u8) {
         if let Some(at) = self.sources.plan(number) {
-            self.wheel.push(at, Event::Other(Rare::Source(number)));
+            self.wheel.push(at, Event::Control(ControlEvent::Source(number)));
         }
     }
 
@@ -168,7 +168,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     #[inline(never)]
     pub(super) fn run_source(&mut self, number: u8) {
         let next = self.sources.next[usize::from(number)].take();
-        self.plan_source(number);
+        self.schedule_source(number);
         match next {
             Some(Next::Connection(vector)) => {
                 let state = self.sources.of_vectors(number).open(&vector, self.now);
@@ -189,13 +189,13 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
     }
 
     #[inline(never)]
-    pub(super) fn receive_datagram(&mut self, packet: Packet<O::Carried>) {
+    pub(super) fn receive_datagram(&mut self, packet: Packet<O::PacketTag>) {
         let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
         datagrams.receive(sent_at(&packet.segment), packet.size(), self.now, self.window_start);
     }
 
     #[inline(never)]
-    pub(super) fn lose_datagram(&mut self, packet: &Packet<O::Carried>) {
+    pub(super) fn lose_datagram(&mut self, packet: &Packet<O::PacketTag>) {
         let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
         datagrams.lose(sent_at(&packet.segment), self.window_start);
     }

@@ -22,7 +22,7 @@ use self::inspection::Inspection;
 use super::connections::{Session, Socket, is_done};
 use super::hosts::StackId;
 use super::observer::Observer;
-use super::{Engine, Event, Rare};
+use super::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::EndpointId;
 use crate::spec::TcpSpec;
@@ -105,7 +105,7 @@ impl Timers {
     }
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// The time of `event` has come.
     pub(super) fn on_timer(&mut self, event: TimerEvent) {
         match event {
@@ -135,7 +135,9 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             return;
         }
         let wheel = &mut self.wheel;
-        self.timers.moved(id, socket, self.now, |at, event| wheel.push(at, Event::Other(Rare::Timer(event))));
+        self.timers.moved(id, socket, self.now, |at, event| {
+            wheel.push(at, Event::Control(ControlEvent::Timer(event)));
+        });
     }
 
     fn expire_delayed_acks(&mut self, stack: StackId) {
@@ -143,7 +145,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             self.expire(id);
         }
         if let Some(next) = self.timers.delayed_acks[stack.index()].rearm() {
-            self.wheel.push(next, Event::Other(Rare::Timer(TimerEvent::DelayedAcks(stack))));
+            self.wheel.push(next, Event::Control(ControlEvent::Timer(TimerEvent::DelayedAcks(stack))));
         }
     }
 
@@ -154,13 +156,13 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             for id in [client, client.peer()] {
                 let deadline = self.connections.socket_mut(id).tcp.retransmit_deadline();
                 if deadline <= horizon {
-                    let event = Event::Other(Rare::Timer(TimerEvent::Retransmission(id)));
+                    let event = Event::Control(ControlEvent::Timer(TimerEvent::Retransmission(id)));
                     self.wheel.push(deadline.max(self.now), event);
                 }
             }
         }
         if let Some(next) = inspection.rearm() {
-            self.wheel.push(next, Event::Other(Rare::Timer(TimerEvent::Inspection)));
+            self.wheel.push(next, Event::Control(ControlEvent::Timer(TimerEvent::Inspection)));
         }
     }
 
@@ -169,7 +171,8 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let endpoint = self.connections.socket(server);
         let deadline = endpoint.tcp.retransmit_deadline();
         if self.stacks.profile(endpoint.stack()).ecn == EcnPolicy::PlusWait && deadline < Time::MAX {
-            self.wheel.push(deadline, Event::Other(Rare::Timer(TimerEvent::Retransmission(server))));
+            self.wheel
+                .push(deadline, Event::Control(ControlEvent::Timer(TimerEvent::Retransmission(server))));
         }
     }
 }

@@ -12,15 +12,15 @@ use crate::slab::Slab;
 
 /// A packet's options and its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Numbered<O> {
+pub(crate) struct Tagged<O> {
     number: u32,
     options: O,
 }
 
-impl<O: Default> Numbered<O> {
+impl<O: Default> Tagged<O> {
     /// No options.
-    pub(crate) fn new(number: u32) -> Numbered<O> {
-        Numbered { number, options: O::default() }
+    pub(crate) fn new(number: u32) -> Tagged<O> {
+        Tagged { number, options: O::default() }
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -28,7 +28,7 @@ impl<O: Default> Numbered<O> {
     }
 }
 
-impl<O: HeaderOptions> HeaderOptions for Numbered<O> {
+impl<O: HeaderOptions> HeaderOptions for Tagged<O> {
     fn len(&self) -> u16 {
         self.options.len()
     }
@@ -52,16 +52,16 @@ pub(super) struct InTransit(Slab<Transit>);
 
 impl InTransit {
     /// Give a packet its number.
-    pub(super) fn depart<O: Copy>(&mut self, packet: Packet<O>, transit: Transit) -> Packet<Numbered<O>> {
+    pub(super) fn depart<O: Copy>(&mut self, packet: Packet<O>, transit: Transit) -> Packet<Tagged<O>> {
         let number = u32::try_from(self.0.put(transit)).expect("fewer than 2^32 packets on their way");
-        let options = Numbered { number, options: packet.segment.options };
+        let options = Tagged { number, options: packet.segment.options };
         Packet { to: packet.to, segment: with_options(&packet.segment, options) }
     }
 
     /// A packet has come to the end of its way, or has been dropped: as its sender sent it, marks apart, and what is
     /// known of it.
-    pub(super) fn arrive<O: Copy>(&mut self, packet: &Packet<Numbered<O>>) -> (Packet<O>, Transit) {
-        let Numbered { number, options } = packet.segment.options;
+    pub(super) fn arrive<O: Copy>(&mut self, packet: &Packet<Tagged<O>>) -> (Packet<O>, Transit) {
+        let Tagged { number, options } = packet.segment.options;
         let segment = with_options(&packet.segment, options);
         (Packet { to: packet.to, segment }, self.0.take(number as usize))
     }

@@ -10,45 +10,45 @@ use crate::packet::{EndpointId, Owner, Packet};
 
 /// Any link, and what it has noted.
 pub(crate) struct Boxed<O> {
-    link: Box<dyn Noting<O> + Send>,
-    noted: Noted,
+    link: Box<dyn CachingLink<O> + Send>,
+    cached: Cached,
 }
 
 /// What a link said when it was last told of something.
 #[derive(Clone, Copy, Debug)]
-struct Noted {
+struct Cached {
     next_delivery: Time,
     /// At its last delivery.
-    upcoming: EndpointId,
+    peek_prefetch: EndpointId,
 }
 
 impl<O> Boxed<O> {
     /// `link` is empty.
     pub(crate) fn new(link: impl Link<O> + Send + 'static) -> Boxed<O> {
-        let noted = Noted { next_delivery: Time::MAX, upcoming: EndpointId::default() };
-        Boxed { link: Box::new(link), noted }
+        let cached = Cached { next_delivery: Time::MAX, peek_prefetch: EndpointId::default() };
+        Boxed { link: Box::new(link), cached }
     }
 }
 
 /// A link that notes what has changed.
-trait Noting<O>: Link<O> {
+trait CachingLink<O>: Link<O> {
     /// [`Link::arrive`].
-    fn arrive_noting(&mut self, packet: &Packet<O>, now: Time, noted: &mut Noted) -> bool;
+    fn arrive_cached(&mut self, packet: &Packet<O>, now: Time, cached: &mut Cached) -> bool;
 
     /// [`Link::deliver`].
-    fn deliver_noting(&mut self, noted: &mut Noted) -> Packet<O>;
+    fn deliver_cached(&mut self, cached: &mut Cached) -> Packet<O>;
 }
 
-impl<O, L: Link<O>> Noting<O> for L {
-    fn arrive_noting(&mut self, packet: &Packet<O>, now: Time, noted: &mut Noted) -> bool {
+impl<O, L: Link<O>> CachingLink<O> for L {
+    fn arrive_cached(&mut self, packet: &Packet<O>, now: Time, cached: &mut Cached) -> bool {
         let has_lost = self.arrive(packet, now);
-        noted.next_delivery = self.next_delivery();
+        cached.next_delivery = self.next_delivery();
         has_lost
     }
 
-    fn deliver_noting(&mut self, noted: &mut Noted) -> Packet<O> {
+    fn deliver_cached(&mut self, cached: &mut Cached) -> Packet<O> {
         let packet = self.deliver();
-        *noted = Noted { next_delivery: self.next_delivery(), upcoming: self.upcoming() };
+        *cached = Cached { next_delivery: self.next_delivery(), peek_prefetch: self.peek_prefetch() };
         packet
     }
 }
@@ -60,17 +60,17 @@ impl<O> Link<O> for Boxed<O> {
 
     #[inline]
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
-        self.link.arrive_noting(packet, now, &mut self.noted)
+        self.link.arrive_cached(packet, now, &mut self.cached)
     }
 
     #[inline]
-    fn take_lost(&mut self) -> Option<Packet<O>> {
-        self.link.take_lost()
+    fn pop_drop(&mut self) -> Option<Packet<O>> {
+        self.link.pop_drop()
     }
 
     #[inline]
     fn next_delivery(&self) -> Time {
-        self.noted.next_delivery
+        self.cached.next_delivery
     }
 
     fn next_to(&self) -> EndpointId {
@@ -78,19 +78,19 @@ impl<O> Link<O> for Boxed<O> {
     }
 
     #[inline]
-    fn upcoming(&self) -> EndpointId {
-        self.noted.upcoming
+    fn peek_prefetch(&self) -> EndpointId {
+        self.cached.peek_prefetch
     }
 
     /// What is boxed is one link, so that none of its packets goes on.
     #[inline]
     fn deliver(&mut self) -> Packet<O> {
-        self.link.deliver_noting(&mut self.noted)
+        self.link.deliver_cached(&mut self.cached)
     }
 
     fn advance(&mut self, now: Time) {
         self.link.advance(now);
-        self.noted.next_delivery = self.link.next_delivery();
+        self.cached.next_delivery = self.link.next_delivery();
     }
 
     fn meter(&self, hop: usize) -> Option<&dyn Meter> {

@@ -52,7 +52,7 @@ impl<L> Chain<L> {
             None => self.owners[to.connection()],
         };
         let Hops { first, last } = self.paths[owner.index()];
-        if self.direction == Direction::FORTH { (first, last) } else { (last, first) }
+        if self.direction == Direction::FORWARD { (first, last) } else { (last, first) }
     }
 
     /// Link `hop` has been told something.
@@ -93,10 +93,10 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         true
     }
 
-    fn take_lost(&mut self) -> Option<Packet<O>> {
+    fn pop_drop(&mut self) -> Option<Packet<O>> {
         while self.lossy != 0 {
             let hop = self.lossy.trailing_zeros() as usize;
-            let lost = self.links[hop].take_lost();
+            let lost = self.links[hop].pop_drop();
             if lost.is_some() {
                 return lost;
             }
@@ -113,8 +113,8 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         self.links[self.next].next_to()
     }
 
-    fn upcoming(&self) -> EndpointId {
-        self.links[self.next].upcoming()
+    fn peek_prefetch(&self) -> EndpointId {
+        self.links[self.next].peek_prefetch()
     }
 
     fn forward_to_next_hop(&mut self) -> Forwarding {
@@ -125,7 +125,7 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         }
         let packet = self.links[hop].deliver();
         self.touched(hop);
-        let onwards = if self.direction == Direction::FORTH { hop + 1 } else { hop - 1 };
+        let onwards = if self.direction == Direction::FORWARD { hop + 1 } else { hop - 1 };
         self.enter(onwards, &packet, now);
         Forwarding::Forwarded
     }

@@ -9,8 +9,8 @@ use aqmlab_aqm::{Admission, AdmissionControl, DecidesAtEnqueue, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
-use crate::link::waits::Wait;
-use crate::link::{AHEAD, Link, LinkCounters, Meter, Transmitter, Waited, Wire};
+use crate::link::delay_histogram::Wait;
+use crate::link::{AHEAD, DelayByOwner, Link, LinkCounters, Meter, Transmitter, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// One direction of a link under the law `A`.
@@ -41,7 +41,7 @@ pub(crate) struct Computed<A, O = WindowScale> {
     /// Bytes of all packets delivered so far, as the discipline counts them.
     delivered_through: Bytes,
     /// How long packets wait: of the first `noted` that were let in, those that are not sent yet included.
-    waited: Waited,
+    delays: DelayByOwner,
     noted: u64,
     /// When so many have been let in, their waits are noted or the ring may be full.
     look_at: u64,
@@ -91,7 +91,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
             next_delivery: Time::MAX,
             emptying: None,
             delivered_through: Bytes::ZERO,
-            waited: Waited::new(wire.owners, &[]),
+            delays: DelayByOwner::new(wire.owners, &[]),
             noted: 0,
             look_at: NOTED_AT_ONCE,
             lost: None,
@@ -170,7 +170,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
     fn note(&mut self) {
         let first = place(self.noted, self.ring.len());
         let count = place(self.queued - self.noted, self.ring.len());
-        self.waited.record_each(self.ring[first..first + count].iter().map(Entry::waits));
+        self.delays.record_each(self.ring[first..first + count].iter().map(Entry::waits));
         self.noted = self.queued;
     }
 
@@ -199,10 +199,10 @@ fn place(n: u64, room: usize) -> usize {
 
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
-        if self.waited.is_another(client, owner) {
+        if self.delays.is_another(client, owner) {
             // What is not noted yet may be of the connection that had this number before.
             self.note();
-            self.waited.opened(client, owner);
+            self.delays.opened(client, owner);
         }
     }
 
@@ -235,7 +235,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     }
 
     #[inline]
-    fn take_lost(&mut self) -> Option<Packet<O>> {
+    fn pop_drop(&mut self) -> Option<Packet<O>> {
         self.lost.take()
     }
 
@@ -250,7 +250,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     }
 
     #[inline]
-    fn upcoming(&self) -> EndpointId {
+    fn peek_prefetch(&self) -> EndpointId {
         self.entry(self.delivered + AHEAD as u64).packet.to
     }
 
@@ -322,9 +322,9 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
         }
     }
 
-    fn waited(&self) -> Waited {
+    fn delays(&self) -> DelayByOwner {
         let waits = |packets: std::ops::Range<u64>| packets.map(|n| self.entry(n).waits());
-        self.waited.corrected(waits(self.noted..self.sent), waits(self.sent..self.noted))
+        self.delays.corrected(waits(self.noted..self.sent), waits(self.sent..self.noted))
     }
 
     fn inside(&self) -> u64 {

@@ -10,9 +10,9 @@ use aqmlab_aqm::{Ecn, Qdisc, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
-use super::transmitter::Varying;
-use crate::link::waits::Wait;
-use crate::link::{AHEAD, Link, LinkCounters, Meter, Waited, Wire};
+use super::transmitter::VariableRateTransmitter;
+use crate::link::delay_histogram::Wait;
+use crate::link::{AHEAD, DelayByOwner, Link, LinkCounters, Meter, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// One direction of a link under the discipline `Q`.
@@ -22,22 +22,22 @@ pub(crate) struct Queued<Q, O = WindowScale> {
     delay: Duration,
     /// Bytes of each frame's header that the discipline counts.
     header: Bytes,
-    transmitter: Varying,
+    transmitter: VariableRateTransmitter,
     /// The device's places, the one being sent included.
     device: usize,
     /// Packets that the discipline has handed down and that have not been delivered.
-    below: VecDeque<Below<O>>,
+    device_fifo: VecDeque<DeviceFifo<O>>,
     /// How many of them, from the front, have left.
     gone: usize,
     sent: u64,
     sent_bytes: Bytes,
-    waited: Waited,
+    delays: DelayByOwner,
     lost: Vec<Packet<O>>,
 }
 
 /// A packet below the discipline.
 #[derive(Clone, Copy, Debug)]
-struct Below<O> {
+struct DeviceFifo<O> {
     departure: Time,
     /// From its arrival to its first bit on the wire.
     wait: Duration,
@@ -51,13 +51,13 @@ struct Below<O> {
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
     pub(crate) fn new(queue: Q, wire: Wire) -> Queued<Q, O> {
         Queued {
-            waited: Waited::new(wire.owners, queue.classes()),
+            delays: DelayByOwner::new(wire.owners, queue.classes()),
             queue,
             delay: wire.delay,
             header: wire.context.header,
-            transmitter: Varying::new(wire.context, wire.rate_changes),
+            transmitter: VariableRateTransmitter::new(wire.context, wire.rate_changes),
             device: 1 + wire.device_fifo as usize,
-            below: VecDeque::new(),
+            device_fifo: VecDeque::new(),
             gone: 0,
             sent: 0,
             sent_bytes: Bytes::ZERO,
@@ -68,17 +68,17 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
     /// The foremost packet that is still in the device leaves.
     #[inline]
     fn depart(&mut self) {
-        let Below { wait, sojourn, class, packet, .. } = self.below[self.gone];
+        let DeviceFifo { wait, sojourn, class, packet, .. } = self.device_fifo[self.gone];
         self.gone += 1;
         self.sent += 1;
         self.sent_bytes += packet.size();
-        self.waited.record(Wait { time: wait, sojourn, to: packet.to, class });
+        self.delays.record(Wait { time: wait, sojourn, to: packet.to, class });
     }
 
     /// The device takes what it has places for. It asks until it gets nothing, which some disciplines take note of.
     #[inline]
     fn fill_device(&mut self, now: Time) {
-        while self.below.len() - self.gone < self.device {
+        while self.device_fifo.len() - self.gone < self.device {
             let Some(departure) = self.queue.dequeue(now, &mut |packet| self.lost.push(packet)) else {
                 return;
             };
@@ -89,14 +89,14 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
             }
             let (first_bit, departs) = self.transmitter.send(departure.packet.size, now);
             let (wait, sojourn) = (first_bit - departure.enqueued_at, now - departure.enqueued_at);
-            self.below.push_back(Below { departure: departs, wait, sojourn, class, packet });
+            self.device_fifo.push_back(DeviceFifo { departure: departs, wait, sojourn, class, packet });
         }
     }
 }
 
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
-        self.waited.opened(client, owner);
+        self.delays.opened(client, owner);
     }
 
     #[inline]
@@ -109,32 +109,32 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     }
 
     #[inline]
-    fn take_lost(&mut self) -> Option<Packet<O>> {
+    fn pop_drop(&mut self) -> Option<Packet<O>> {
         self.lost.pop()
     }
 
     #[inline]
     fn next_delivery(&self) -> Time {
-        self.below.front().map_or(Time::MAX, |below| below.departure + self.delay)
+        self.device_fifo.front().map_or(Time::MAX, |device_fifo| device_fifo.departure + self.delay)
     }
 
     #[inline]
     fn next_to(&self) -> EndpointId {
-        self.below[0].packet.to
+        self.device_fifo[0].packet.to
     }
 
     #[inline]
-    fn upcoming(&self) -> EndpointId {
-        self.below.get(AHEAD).map_or(EndpointId::default(), |below| below.packet.to)
+    fn peek_prefetch(&self) -> EndpointId {
+        self.device_fifo.get(AHEAD).map_or(EndpointId::default(), |device_fifo| device_fifo.packet.to)
     }
 
     #[inline]
     fn deliver(&mut self) -> Packet<O> {
         if self.gone == 0 {
             // Its leaving made room in the device: who comes next must be known from now on.
-            self.advance(self.below[0].departure);
+            self.advance(self.device_fifo[0].departure);
         }
-        let Below { packet, .. } = self.below.pop_front().expect("a packet was announced");
+        let DeviceFifo { packet, .. } = self.device_fifo.pop_front().expect("a packet was announced");
         self.gone -= 1;
         packet
     }
@@ -142,7 +142,8 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     #[inline]
     fn advance(&mut self, now: Time) {
         loop {
-            let departure = self.below.get(self.gone).map_or(Time::MAX, |below| below.departure);
+            let departure =
+                self.device_fifo.get(self.gone).map_or(Time::MAX, |device_fifo| device_fifo.departure);
             let timer = self.queue.poll_timeout().unwrap_or(Time::MAX);
             if departure.min(timer) > now {
                 return;
@@ -171,7 +172,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Meter for Queued<Q, O> {
     }
 
     fn counters(&self) -> LinkCounters {
-        let in_device = (self.below.len() - self.gone) as u64;
+        let in_device = (self.device_fifo.len() - self.gone) as u64;
         LinkCounters {
             queue: self.queue.counters(),
             sent: self.sent,
@@ -180,11 +181,11 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Meter for Queued<Q, O> {
         }
     }
 
-    fn waited(&self) -> Waited {
-        self.waited.clone()
+    fn delays(&self) -> DelayByOwner {
+        self.delays.clone()
     }
 
     fn inside(&self) -> u64 {
-        u64::from(self.queue.state().packets) + self.below.len() as u64
+        u64::from(self.queue.state().packets) + self.device_fifo.len() as u64
     }
 }

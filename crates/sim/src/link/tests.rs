@@ -163,7 +163,7 @@ fn meter(link: &impl Link) -> &dyn Meter {
 }
 
 /// How many packets have been sent, how long they waited together in queue and device, and the bins of their waits.
-fn all_waits(waits: &Waits) -> (u64, (f64, f64), Vec<Bin>) {
+fn all_waits(waits: &DelayHistogram) -> (u64, (f64, f64), Vec<Bin>) {
     (waits.count(), waits.parts_ms(), waits.bins_ms())
 }
 
@@ -190,7 +190,7 @@ fn compare(
             prop_assert_eq!(meter(&link).state(), plain.queue.state());
             prop_assert_eq!(probe(|out| meter(&link).probe(out)), probe(|out| plain.queue.probe(out)));
         }
-        while let Some(packet) = link.take_lost() {
+        while let Some(packet) = link.pop_drop() {
             lost.push(number_of(&packet));
         }
         let LinkCounters { queue, sent, sent_bytes, held } = meter(&link).counters();
@@ -200,15 +200,15 @@ fn compare(
     }
     link.advance(now);
     plain.advance(now);
-    prop_assert_eq!(all_waits(&meter(&link).waited().all()), all_waits(&plain.waited), "with packets inside");
+    prop_assert_eq!(all_waits(&meter(&link).delays().all()), all_waits(&plain.delays), "with packets inside");
     deliver_until(&mut link, Time::MAX, &mut delivered);
     prop_assert_eq!(meter(&link).inside(), 0);
     plain.advance(now + Duration::from_secs(60) + delay);
     link.advance(now + Duration::from_secs(60) + delay);
-    while let Some(packet) = link.take_lost() {
+    while let Some(packet) = link.pop_drop() {
         lost.push(number_of(&packet));
     }
-    prop_assert_eq!(all_waits(&meter(&link).waited().all()), all_waits(&plain.waited));
+    prop_assert_eq!(all_waits(&meter(&link).delays().all()), all_waits(&plain.delays));
     lost.sort_unstable();
     plain.lost.sort_unstable();
     prop_assert_eq!(&delivered, &plain.delivered);

@@ -36,17 +36,17 @@ impl Transmitter {
 /// A network interface whose rate changes at given times. A packet is sent at the rate of the moment at which its sending
 /// begins.
 #[derive(Debug)]
-pub(crate) struct Varying {
+pub(crate) struct VariableRateTransmitter {
     transmitter: Transmitter,
     /// Changes to come, in order of time.
     changes: std::iter::Peekable<std::vec::IntoIter<(Time, BitRate)>>,
 }
 
-impl Varying {
+impl VariableRateTransmitter {
     /// An idle interface that sends at the rate of `link` until the first of the `changes`, which are in order of time.
-    pub(crate) fn new(link: LinkContext, changes: Vec<(Time, BitRate)>) -> Varying {
+    pub(crate) fn new(link: LinkContext, changes: Vec<(Time, BitRate)>) -> VariableRateTransmitter {
         let transmitter = Transmitter::new(link.rate, link.overhead);
-        Varying { transmitter, changes: changes.into_iter().peekable() }
+        VariableRateTransmitter { transmitter, changes: changes.into_iter().peekable() }
     }
 
     /// Given a packet of `size` at `now`: when its first and when its last bit is sent.

@@ -43,7 +43,7 @@ pub struct HopSpec {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ChainLink", transform = with_ranges::<LinkSpec>))]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenHop {
+pub(super) struct RawHop {
     /// What the wire carries in each direction.
     rate: Option<BitRate>,
     /// The same in direction 1, towards routers of lower numbers, where it is another.
@@ -88,7 +88,7 @@ impl HopSpec {
         queues: &QueuePair,
     ) -> Result<HopSpec, SpecError> {
         let path = format!("chain[{number}]");
-        let written: WrittenHop = read(&path, entry)?;
+        let written: RawHop = read(&path, entry)?;
         let link = LinkSpec {
             rate: written.rate.unwrap_or(common.rate),
             // A rate of its own is that of both directions, unless it says another.

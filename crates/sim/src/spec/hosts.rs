@@ -21,9 +21,9 @@ pub struct HostsSpec {
 /// The machines that servers run on: what one sends leaves through its interface, a frame after the other.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Hosts", transform = with_ranges::<WrittenHosts>))]
+#[cfg_attr(feature = "schema", schemars(rename = "Hosts", transform = with_ranges::<RawHosts>))]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct WrittenHosts {
+pub(super) struct RawHosts {
     /// Machines on each side of the link.
     servers_per_side: u32,
     /// Bit rate of their network interfaces. Left out it is ten times that of the fastest link, and at least 1 Gbit/s, so that
@@ -33,16 +33,16 @@ pub(super) struct WrittenHosts {
 }
 
 ranges! {
-    WrittenHosts { servers_per_side: from(1).up_to(10_000), rate: from(BitRate::from_mbit_per_sec(1)) }
+    RawHosts { servers_per_side: from(1).up_to(10_000), rate: from(BitRate::from_mbit_per_sec(1)) }
 }
 
-impl Default for WrittenHosts {
-    fn default() -> WrittenHosts {
-        WrittenHosts { servers_per_side: 8, rate: None }
+impl Default for RawHosts {
+    fn default() -> RawHosts {
+        RawHosts { servers_per_side: 8, rate: None }
     }
 }
 
-impl WrittenHosts {
+impl RawHosts {
     /// The hosts beside `link`, or beside a chain of links.
     pub(super) fn read(self, link: &LinkSpec, chain: &[HopSpec]) -> Result<HostsSpec, SpecError> {
         within("hosts", &self)?;

@@ -120,7 +120,7 @@ impl LinkSpec {
 
     /// One direction of it: a link that has that direction's rate in both.
     pub(crate) fn one_way(&self, direction: Direction) -> LinkSpec {
-        let back = self.rate_back.filter(|_| direction == Direction::BACK);
+        let back = self.rate_back.filter(|_| direction == Direction::REVERSE);
         LinkSpec { rate: back.unwrap_or(self.rate), rate_back: None, ..self.clone() }
     }
 

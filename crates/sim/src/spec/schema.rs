@@ -14,13 +14,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::queue::NOECN;
-use super::tcp::Whose;
-use super::written::Written;
+use super::raw::RawSpec;
+use super::tcp::HostSelector;
 use super::{DelayAt, MixSpec, PathSpec, QueueSpec, TcpSpec, Testbed};
 
 /// The schema of a spec.
 pub fn written_schema() -> Schema {
-    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Written>();
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<RawSpec>();
     let parts = schema.get("$defs").cloned().unwrap_or_default();
     for key in properties(&mut schema).values_mut() {
         let name = key["$ref"].as_str().and_then(|name| name.rsplit('/').next()).map(str::to_owned);
@@ -149,7 +149,7 @@ fn tcp(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn mix(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = Whose::json_schema(generator);
+    let mut schema = HostSelector::json_schema(generator);
     let about = "The profile that the values come from, if not from `tcp.profile`.";
     properties(&mut schema).insert("profile".to_owned(), profile(about, None));
     may_be_named(properties(&mut schema));

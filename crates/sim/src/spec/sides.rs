@@ -45,7 +45,9 @@ impl SidesSpec {
     pub(crate) fn direction(sides: Option<&SidesSpec>, direction: Direction) -> String {
         match sides {
             None => ["forward", "reverse"][direction.index()].to_owned(),
-            Some(SidesSpec([first, second])) if direction == Direction::FORTH => format!("{first}→{second}"),
+            Some(SidesSpec([first, second])) if direction == Direction::FORWARD => {
+                format!("{first}→{second}")
+            }
             Some(SidesSpec([first, second])) => format!("{second}→{first}"),
         }
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use aqmlab_workload::sources::SourceConfig;
 
-use super::{SourceSpec, SpecError, fault, read, within, words};
+use super::{SourceSpec, SpecError, fault, messages, read, within};
 use crate::packet::HEADERS;
 use crate::side::Side;
 
@@ -63,8 +63,8 @@ pub enum Role {
 /// A share of the hosts whose stack is another. Beside these keys it has those of `[tcp]`.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(transform = with_ranges::<Whose>))]
-pub(super) struct Whose {
+#[cfg_attr(feature = "schema", schemars(transform = with_ranges::<HostSelector>))]
+pub(super) struct HostSelector {
     /// The part of the hosts, among those of this source, side and role.
     share: f64,
     /// The source whose connections are theirs; those of all sources and of the web users when left out.
@@ -76,7 +76,7 @@ pub(super) struct Whose {
 }
 
 ranges! {
-    Whose { share: above(0.0).up_to(1.0), side: up_to(1) }
+    HostSelector { share: above(0.0).up_to(1.0), side: up_to(1) }
 }
 
 /// Its keys.
@@ -98,7 +98,7 @@ impl MixSpec {
     /// the others do unless it is written otherwise.
     fn read(path: &str, mut written: Map<String, Value>, base: &TcpSpec) -> Result<MixSpec, SpecError> {
         let keys: Map<String, Value> = WHOSE.iter().filter_map(|&key| written.remove_entry(key)).collect();
-        let whose: Whose = read(path, Value::Object(keys))?;
+        let whose: HostSelector = read(path, Value::Object(keys))?;
         within(path, &whose)?;
         let (profile, start) = match written.remove("profile") {
             None => (base.profile.clone(), base.values.clone()),
@@ -111,7 +111,7 @@ impl MixSpec {
         let mut values = with_values(path, &start, written, &[&WHOSE[..], &["profile"]].concat())?;
         // The hosts of `base` may have it where these cannot.
         values.abe &= writes_abe || has_use_for_abe(&values);
-        let Whose { share, source, side, role } = whose;
+        let HostSelector { share, source, side, role } = whose;
         Ok(MixSpec { share, source, side, role, profile, values })
     }
 }
@@ -271,7 +271,7 @@ fn named(path: &str, name: Value) -> Result<(String, Profile), SpecError> {
     let name: String = read(path, name)?;
     match Profile::named(&name) {
         Some(profile) => Ok((name, profile)),
-        None => Err(fault(path, words::unknown_choice(&name, &Profile::names()))),
+        None => Err(fault(path, messages::unknown_choice(&name, &Profile::names()))),
     }
 }
 
@@ -286,7 +286,7 @@ fn with_values(
     let table = values.as_object_mut().expect("a profile is an object");
     if let Some(unknown) = written.keys().find(|key| !table.contains_key(*key)) {
         let known: Vec<&str> = beside.iter().copied().chain(table.keys().map(String::as_str)).collect();
-        return Err(fault(&format!("{path}.{unknown}"), words::unknown_key(unknown, &known)));
+        return Err(fault(&format!("{path}.{unknown}"), messages::unknown_key(unknown, &known)));
     }
     if written.contains_key("receive_window") {
         // As a program's `SO_RCVBUF` does.

@@ -5,8 +5,8 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::reading::read;
-use super::{SpecError, fault, words};
+use super::parse::read;
+use super::{SpecError, fault, messages};
 
 /// A testbed: what its link, hosts and users were, and how long it was measured.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -103,7 +103,7 @@ impl Testbed {
         let name: String = read("testbed", name.clone())?;
         let found = Testbed::ALL.iter().find(|testbed| testbed.name == name);
         let names: Vec<&str> = Testbed::ALL.iter().map(|testbed| testbed.name).collect();
-        found.map(Some).ok_or_else(|| fault("testbed", words::unknown_choice(&name, &names)))
+        found.map(Some).ok_or_else(|| fault("testbed", messages::unknown_choice(&name, &names)))
     }
 
     /// Put the values of the testbed that a spec names where it writes none.

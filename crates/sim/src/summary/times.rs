@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::link::Waits;
+use crate::link::DelayHistogram;
 use crate::quantiles::{Bin, quantile, ratio};
 use crate::record::ResponseTimes;
 
@@ -67,7 +67,7 @@ pub struct QueueDelayMs {
 }
 
 impl QueueDelayMs {
-    pub(crate) fn new(waits: &Waits) -> QueueDelayMs {
+    pub(crate) fn new(waits: &DelayHistogram) -> QueueDelayMs {
         let bins = waits.bins_ms();
         let count = waits.count() as f64;
         let (sojourn_ms, device_fifo_ms) = waits.parts_ms();

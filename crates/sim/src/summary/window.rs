@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::{QueueDelayMs, mean, p99, percent};
-use crate::link::{LinkCounters, Waited, Waits};
+use crate::link::{DelayByOwner, DelayHistogram, LinkCounters};
 use crate::quantiles::ratio;
 use crate::side::Direction;
 use crate::spec::{LinkSpec, Spec};
@@ -56,8 +56,8 @@ pub struct ClassSummary {
 
 impl ClassSummary {
     /// The classes of these links, those of one name together.
-    pub(super) fn of<'a>(each: impl Iterator<Item = &'a Waited> + Clone) -> Vec<ClassSummary> {
-        let all = each.flat_map(Waited::classes);
+    pub(super) fn of<'a>(each: impl Iterator<Item = &'a DelayByOwner> + Clone) -> Vec<ClassSummary> {
+        let all = each.flat_map(DelayByOwner::classes);
         let mut names: Vec<&'static str> = Vec::new();
         for (name, _) in all.clone() {
             if !names.contains(&name) {
@@ -65,8 +65,9 @@ impl ClassSummary {
             }
         }
         let class = |name| {
-            let waits =
-                Waits::together(all.clone().filter(|&(other, _)| other == name).map(|(_, waits)| waits));
+            let waits = DelayHistogram::together(
+                all.clone().filter(|&(other, _)| other == name).map(|(_, waits)| waits),
+            );
             ClassSummary { name, packets: waits.count(), queue_delay_ms: QueueDelayMs::new(&waits) }
         };
         names.into_iter().map(class).collect()
@@ -92,7 +93,7 @@ pub(crate) struct LinkWindow {
     pub(crate) before: LinkCounters,
     pub(crate) after: LinkCounters,
     /// How long the packets waited that it sent in the window.
-    pub(crate) waited: Waited,
+    pub(crate) delays: DelayByOwner,
     /// Sampled lengths of the queue.
     pub(crate) queue_packets: Histogram<u64>,
 }
@@ -172,8 +173,8 @@ impl Window {
             utilisation: self.utilisation(config, it),
             queue_packets_mean: mean(&counted.queue_packets),
             queue_packets_p99: p99(&counted.queue_packets),
-            queue_delay_ms: QueueDelayMs::new(&counted.waited.all()),
-            classes: ClassSummary::of(std::iter::once(&counted.waited)),
+            queue_delay_ms: QueueDelayMs::new(&counted.delays.all()),
+            classes: ClassSummary::of(std::iter::once(&counted.delays)),
         }
     }
 }

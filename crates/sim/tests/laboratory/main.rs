@@ -28,12 +28,12 @@ mod network {
 mod watched {
     pub(crate) mod capture;
     mod explain;
-    mod glance;
+    mod gauges;
 }
 
 use aqmlab_aqm::catalogue;
 use aqmlab_sim::{
-    Laboratory, PacketCounts, QueueDelayMs, ResponseTimesTable, Spec, Summary, Tables, Watch, build,
+    PacketCounts, QueueDelayMs, ResponseTimesTable, Simulation, Spec, Summary, Tables, Watch, build,
 };
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ impl Run {
         Run::result_of(&mut *laboratory)
     }
 
-    fn result_of(laboratory: &mut dyn Laboratory) -> Run {
+    fn result_of(laboratory: &mut dyn Simulation) -> Run {
         Run {
             summary: laboratory.summary(),
             tables: std::mem::take(laboratory.tables()),
@@ -95,7 +95,7 @@ fn known(value: Option<f64>) -> f64 {
     value.expect("enough happened")
 }
 
-fn prepare(spec: &Value, seed: u64) -> Box<dyn Laboratory> {
+fn prepare(spec: &Value, seed: u64) -> Box<dyn Simulation> {
     build(&read(spec), seed, None, Watch::Nothing).expect("the spec is sound")
 }
 

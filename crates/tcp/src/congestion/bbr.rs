@@ -158,6 +158,10 @@ impl CongestionControl for Bbr {
         self.cwnd()
     }
 
+    fn needs_rate_samples(&self) -> bool {
+        true
+    }
+
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     fn pacing_rate(&self) -> Option<BitRate> {
         BitRate::from_bits_per_sec((8.0 * self.control.pacing_rate).max(1.0) as u64)

@@ -120,7 +120,7 @@ impl Cubic {
     }
 
     /// §4.2, §5.8: t does not run while the window is not used, nor while nothing is in flight.
-    fn stop_the_clock_while_unused(&mut self, ack: &Ack) {
+    fn freeze_epoch_when_app_limited(&mut self, ack: &Ack) {
         if let Some(epoch) = &mut self.window.epoch
             && (self.idle || !ack.window_limited)
         {
@@ -166,10 +166,6 @@ impl CongestionControl for Cubic {
         self.window.ssthresh as u32
     }
 
-    fn does_without_rates(&self) -> bool {
-        true
-    }
-
     fn has_abe(&self) -> bool {
         true
     }
@@ -181,7 +177,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.stop_the_clock_while_unused(ack);
+        self.freeze_epoch_when_app_limited(ack);
         if self.in_slow_start() {
             match self.slow_start.growth(ack) {
                 Some(growth) => self.window.cwnd += f64::from(growth),

@@ -74,10 +74,6 @@ impl CongestionControl for Dctcp {
         self.reno.ssthresh()
     }
 
-    fn does_without_rates(&self) -> bool {
-        true
-    }
-
     fn marks(&self) -> Marks {
         Marks::Counted
     }

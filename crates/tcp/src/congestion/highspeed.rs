@@ -61,10 +61,6 @@ impl CongestionControl for HighSpeed {
         whole(self.0.ssthresh())
     }
 
-    fn does_without_rates(&self) -> bool {
-        true
-    }
-
     /// Below the threshold slow start; from it on w = w + a(w) / w for each segment acknowledged.
     fn on_ack(&mut self, ack: &Ack) {
         if self.0.in_slow_start() {

@@ -94,10 +94,6 @@ impl CongestionControl for Ledbat {
         self.cwnd()
     }
 
-    fn does_without_rates(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(delay) = ack.one_way_delay.or(ack.rtt) {
             self.update_base_delay(delay, ack.now);

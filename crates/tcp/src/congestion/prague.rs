@@ -86,10 +86,6 @@ impl CongestionControl for Prague {
         whole(self.window.ssthresh())
     }
 
-    fn does_without_rates(&self) -> bool {
-        true
-    }
-
     fn marks(&self) -> Marks {
         Marks::L4s
     }

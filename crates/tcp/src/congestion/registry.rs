@@ -74,8 +74,8 @@ macro_rules! controls {
                 of_any!(self, has_abe())
             }
 
-            fn does_without_rates(&self) -> bool {
-                of_any!(self, does_without_rates())
+            fn needs_rate_samples(&self) -> bool {
+                of_any!(self, needs_rate_samples())
             }
 
             fn pacing_rate(&self) -> Option<BitRate> {

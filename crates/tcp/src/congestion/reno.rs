@@ -88,10 +88,6 @@ impl CongestionControl for Reno {
         self.ssthresh
     }
 
-    fn does_without_rates(&self) -> bool {
-        true
-    }
-
     fn has_abe(&self) -> bool {
         true
     }

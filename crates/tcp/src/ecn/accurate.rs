@@ -33,7 +33,7 @@ impl Core {
     }
 
     /// The field of a segment that leaves. §3.2.2.1: a client's first pure acknowledgement says how the SYN/ACK came.
-    pub(super) fn tell_count(&mut self, len: u16, flags: Flags) -> Flags {
+    pub(super) fn report_count(&mut self, len: u16, flags: Flags) -> Flags {
         self.ecn.unsent = 0;
         let handshake = std::mem::take(&mut self.ecn.handshake);
         let is_pure = len == 0 && !flags.contains(Flags::FIN);
@@ -51,7 +51,7 @@ impl Core {
             return None;
         }
         let count = segment.flags.ace();
-        let more = count.wrapping_sub(std::mem::replace(&mut self.ecn.told, count)) & 0b111;
+        let more = count.wrapping_sub(std::mem::replace(&mut self.ecn.reported, count)) & 0b111;
         (!self.ecn.has(COUNTS_ARE_BROKEN)).then_some(more)
     }
 }

@@ -25,19 +25,26 @@ const SHORT_LEN: u16 = 8;
 #[derive(Debug)]
 pub(crate) struct ByteCounters {
     /// It sends the option: the peer has sent one.
-    pub(crate) speaks: bool,
+    pub(crate) is_negotiated: bool,
     ect0: u32,
     ce: u32,
     ect1: u32,
     /// The codepoint of the last data that came in one.
     latest: Option<Flags>,
     /// The counters that the last option told of, and when.
-    told: Option<([u32; 3], Time)>,
+    reported: Option<([u32; 3], Time)>,
 }
 
 impl ByteCounters {
     pub(crate) fn new() -> ByteCounters {
-        ByteCounters { speaks: false, ect0: FIRST_ECT, ce: 0, ect1: FIRST_ECT, latest: None, told: None }
+        ByteCounters {
+            is_negotiated: false,
+            ect0: FIRST_ECT,
+            ce: 0,
+            ect1: FIRST_ECT,
+            latest: None,
+            reported: None,
+        }
     }
 
     /// `len` bytes of data have arrived in a packet with `flags`. Whether another counter moved than before, which is told
@@ -63,18 +70,18 @@ impl ByteCounters {
 
     /// Is there something that no option has told of?
     pub(crate) fn has_news(&self) -> bool {
-        self.speaks && self.told.is_none_or(|(told, _)| told != self.counters())
+        self.is_negotiated && self.reported.is_none_or(|(reported, _)| reported != self.counters())
     }
 
     /// Is an acknowledgement at `now` to tell of nothing new, so that the counters arrive in spite of losses (§3.2.3.3)?
     fn beacon_is_due(&self, now: Time, srtt: Option<Duration>) -> bool {
-        let since = self.told.map(|(_, at)| now.saturating_since(at));
-        self.speaks && since.zip(srtt).is_none_or(|(since, srtt)| since * BEACONS_PER_RTT >= srtt)
+        let since = self.reported.map(|(_, at)| now.saturating_since(at));
+        self.is_negotiated && since.zip(srtt).is_none_or(|(since, srtt)| since * BEACONS_PER_RTT >= srtt)
     }
 
     /// What a segment has to say that leaves now and has `room` bytes for it. Data carry the option only if there is news:
     /// an end that receives nothing has nothing to tell.
-    pub(crate) fn tell(
+    pub(crate) fn next_option(
         &mut self,
         has_data: bool,
         room: u16,
@@ -85,16 +92,16 @@ impl ByteCounters {
             return None;
         }
         let option = AccEcn { shortened: room < FULL_LEN, ..self.full() };
-        let told = self.told.map_or([FIRST_ECT, 0, FIRST_ECT], |(told, _)| told);
+        let reported = self.reported.map_or([FIRST_ECT, 0, FIRST_ECT], |(reported, _)| reported);
         // §3.2.3.3: what has moved must be there, and fields are left out from the end.
         let last_has_moved = match option.order {
-            AccEcnOrder::Ect0First => told[2] != self.ect1,
-            AccEcnOrder::Ect1First => told[0] != self.ect0,
+            AccEcnOrder::Ect0First => reported[2] != self.ect1,
+            AccEcnOrder::Ect1First => reported[0] != self.ect0,
         };
         if room < SHORT_LEN || (option.shortened && last_has_moved) {
             return None;
         }
-        self.told = Some((self.counters(), now));
+        self.reported = Some((self.counters(), now));
         Some(option)
     }
 
@@ -110,7 +117,7 @@ impl ByteCounters {
 #[derive(Debug, Default)]
 pub(crate) struct MarkedBytes {
     /// `s.ceb`, modulo 2^24: marked bytes told of so far.
-    heard: u32,
+    ceb: u32,
     /// Of those, the ones that the congestion control does not know of.
     unreported: u32,
 }
@@ -118,11 +125,11 @@ pub(crate) struct MarkedBytes {
 impl MarkedBytes {
     /// An option says that `ce` bytes came marked in all. Whether that is more than was known. It is less where a packet told
     /// of without an option was taken for a full one; then the count waits until it is caught up with.
-    pub(crate) fn hear(&mut self, ce: u32) -> bool {
-        let more = ce.wrapping_sub(self.heard) % MODULUS;
+    pub(crate) fn on_option(&mut self, ce: u32) -> bool {
+        let more = ce.wrapping_sub(self.ceb) % MODULUS;
         let is_news = 0 < more && more < MODULUS / 2;
         if is_news {
-            self.heard = ce;
+            self.ceb = ce;
             self.unreported = self.unreported.saturating_add(more);
         }
         is_news
@@ -130,7 +137,7 @@ impl MarkedBytes {
 
     /// Without an option, `bytes` seem to have come marked.
     pub(crate) fn assume(&mut self, bytes: u32) {
-        self.heard = (self.heard + bytes) % MODULUS;
+        self.ceb = (self.ceb + bytes) % MODULUS;
         self.unreported = self.unreported.saturating_add(bytes);
     }
 
@@ -139,7 +146,7 @@ impl MarkedBytes {
     pub(crate) fn take(&mut self, delivered: u32) -> u32 {
         let unreported = std::mem::take(&mut self.unreported);
         let marked = unreported.min(delivered);
-        self.heard = self.heard.wrapping_sub(unreported - marked) % MODULUS;
+        self.ceb = self.ceb.wrapping_sub(unreported - marked) % MODULUS;
         marked
     }
 }
@@ -154,14 +161,14 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    fn speaking() -> ByteCounters {
-        ByteCounters { speaks: true, ..ByteCounters::new() }
+    fn negotiated() -> ByteCounters {
+        ByteCounters { is_negotiated: true, ..ByteCounters::new() }
     }
 
     #[test]
     fn data_add_to_the_counter_of_their_codepoint_modulo_2_to_the_24() {
         // RFC 9768 §3.2.1 and §3.2.3
-        let mut receiver = speaking();
+        let mut receiver = negotiated();
         for (len, flags) in [
             (1000, Flags::ECT),
             (500, Flags::ECT | Flags::CE),
@@ -172,7 +179,7 @@ mod tests {
             receiver.count(len, flags);
         }
         assert_eq!(receiver.counters(), [1001, 500, 8]);
-        let mut long = speaking();
+        let mut long = negotiated();
         for _ in 0..17_000 {
             long.count(1000, Flags::ECT);
         }
@@ -182,7 +189,7 @@ mod tests {
     #[test]
     fn a_change_of_codepoint_is_told_of_at_once() {
         // §3.2.3.3; what is not ECN-capable moves no counter.
-        let mut receiver = speaking();
+        let mut receiver = negotiated();
         let mut changes = |flags| receiver.count(1000, flags);
         assert!(!changes(Flags::ECT) && !changes(Flags::ECT));
         assert!(changes(Flags::ECT | Flags::CE) && !changes(Flags::CE));
@@ -191,47 +198,47 @@ mod tests {
 
     #[test]
     fn an_option_tells_of_news_and_beacons_three_times_a_round_trip_but_not_with_data() {
-        let mut receiver = speaking();
-        assert!(receiver.tell(true, 40, at(0), RTT).is_some(), "the first segment tells");
-        assert!(receiver.tell(false, 40, at(29), RTT).is_none());
-        assert!(receiver.tell(true, 40, at(30), RTT).is_none());
-        assert!(receiver.tell(false, 40, at(30), RTT).is_some());
-        assert!(receiver.tell(false, 40, at(31), None).is_some(), "no round trip to go by");
+        let mut receiver = negotiated();
+        assert!(receiver.next_option(true, 40, at(0), RTT).is_some(), "the first segment tells");
+        assert!(receiver.next_option(false, 40, at(29), RTT).is_none());
+        assert!(receiver.next_option(true, 40, at(30), RTT).is_none());
+        assert!(receiver.next_option(false, 40, at(30), RTT).is_some());
+        assert!(receiver.next_option(false, 40, at(31), None).is_some(), "no round trip to go by");
         receiver.count(1, Flags::ECT);
-        assert!(receiver.tell(true, 40, at(31), RTT).is_some());
+        assert!(receiver.next_option(true, 40, at(31), RTT).is_some());
         let mut silent = ByteCounters::new();
         silent.count(1000, Flags::CE);
-        assert_eq!(silent.tell(false, 40, at(100), RTT), None);
+        assert_eq!(silent.next_option(false, 40, at(100), RTT), None);
     }
 
     #[test]
     fn where_room_is_short_the_last_counter_is_left_out_unless_it_has_moved() {
         // §3.2.3.3
-        let mut receiver = speaking();
+        let mut receiver = negotiated();
         receiver.count(1000, Flags::ECT);
-        assert_eq!(receiver.tell(false, 7, at(0), RTT), None);
-        assert!(receiver.tell(false, 11, at(0), RTT).is_some_and(|option| option.shortened));
+        assert_eq!(receiver.next_option(false, 7, at(0), RTT), None);
+        assert!(receiver.next_option(false, 11, at(0), RTT).is_some_and(|option| option.shortened));
         receiver.count(1000, Flags::ECT1);
         // Now that of ECT(1) comes first.
-        let short = receiver.tell(false, 8, at(0), RTT).expect("room for two");
+        let short = receiver.next_option(false, 8, at(0), RTT).expect("room for two");
         assert_eq!((short.order, short.shortened, short.ect1), (AccEcnOrder::Ect1First, true, 1001));
         receiver.count(1000, Flags::ECT);
-        assert_eq!(receiver.tell(false, 8, at(0), RTT), None);
-        assert!(receiver.tell(false, 12, at(0), RTT).is_some_and(|option| !option.shortened));
+        assert_eq!(receiver.next_option(false, 8, at(0), RTT), None);
+        assert!(receiver.next_option(false, 12, at(0), RTT).is_some_and(|option| !option.shortened));
     }
 
     #[test]
     fn the_senders_sum_is_the_receivers_whatever_was_assumed_in_between() {
         let mut sender = MarkedBytes::default();
-        assert!(sender.hear(3000) && !sender.hear(3000));
+        assert!(sender.on_option(3000) && !sender.on_option(3000));
         // A mark on 100 bytes, taken for a full segment.
         sender.assume(1000);
-        assert!(!sender.hear(3100));
-        assert!(sender.hear(5100));
+        assert!(!sender.on_option(3100));
+        assert!(sender.on_option(5100));
         assert_eq!(sender.take(u32::MAX), 5100);
         // Across the modulus.
         sender.assume((1 << 24) - 5100 - 10);
-        assert!(sender.hear(20));
+        assert!(sender.on_option(20));
         assert_eq!((sender.take(u32::MAX), sender.take(u32::MAX)), ((1 << 24) - 5100 + 20, 0));
     }
 
@@ -241,7 +248,7 @@ mod tests {
         // A mark on one byte, taken for a full segment.
         sender.assume(1000);
         assert_eq!(sender.take(1), 1);
-        assert!(sender.hear(1001));
+        assert!(sender.on_option(1001));
         assert_eq!(sender.take(2000), 1000);
     }
 }

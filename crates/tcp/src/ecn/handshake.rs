@@ -21,17 +21,17 @@ const FIRST_COUNT: u8 = 5;
 /// What is heard.
 impl Core {
     /// A server hears a SYN.
-    pub(crate) fn hear_syn(&mut self, flags: Flags, profile: &Profile) {
+    pub(crate) fn on_syn(&mut self, flags: Flags, profile: &Profile) {
         if profile.ecn == EcnPolicy::Off {
             return;
         }
-        self.agree_on_ecn(profile.ecn.negotiation().granted[usize::from(flags.ace())]);
+        self.negotiate_ecn(profile.ecn.negotiation().granted[usize::from(flags.ace())]);
         self.ecn.handshake = arrival_code(flags);
     }
 
     /// The SYN again. One that no longer asks for ECN ends the sending of ECT (RFC 3168 §6.1.1, RFC 9768 §3.1.5); accurate
     /// feedback goes on and tells of the latest SYN.
-    pub(crate) fn hear_syn_again(&mut self, flags: Flags) {
+    pub(crate) fn on_syn_retransmit(&mut self, flags: Flags) {
         self.ecn.handshake = arrival_code(flags);
         if flags.ace() == 0 {
             self.status.clear(Status::ECT);
@@ -42,7 +42,7 @@ impl Core {
     }
 
     /// A client hears the SYN/ACK. Is the connection open?
-    pub(crate) fn hear_syn_ack(
+    pub(crate) fn on_syn_ack(
         &mut self,
         flags: Flags,
         control: &mut impl CongestionControl,
@@ -56,9 +56,9 @@ impl Core {
         let grant = flags.ace();
         let feedback = policy.negotiation().taken[usize::from(grant)];
         self.status.clear(Status::ECHO);
-        self.agree_on_ecn(feedback);
+        self.negotiate_ecn(feedback);
         // RFC 3168 §6.1.1: no ECT once a SYN has not asked for it. RFC 9768 §3.1.5 lets an accurate client go on.
-        if feedback == Classic && self.asks_no_more(profile) {
+        if feedback == Classic && self.ecn_fallback_active(profile) {
             self.status.clear(Status::ECT);
         }
         // ECN++, section 3.2.1: the SYN was marked, or nobody can say whether it was.
@@ -85,20 +85,20 @@ impl Core {
     }
 
     /// A SYN/ACK again, of an open connection: its acknowledgement says how it came (RFC 9768 §3.2.2.1).
-    pub(crate) fn hear_syn_ack_again(&mut self, flags: Flags) {
+    pub(crate) fn on_syn_ack_retransmit(&mut self, flags: Flags) {
         if self.ecn.is_accurate() && flags.contains(Flags::ACK) {
             self.ecn.handshake = arrival_code(flags);
         }
     }
 
     /// Is this the segment of a server that has gone on, though we waited for another SYN/ACK?
-    pub(crate) fn server_went_on<O>(&self, segment: &Segment<O>) -> bool {
+    pub(crate) fn peer_proceeded<O>(&self, segment: &Segment<O>) -> bool {
         self.ecn.has(AWAITS_SYN_ACK) && segment.ack == self.snd_max
     }
 
-    fn agree_on_ecn(&mut self, feedback: Feedback) {
+    fn negotiate_ecn(&mut self, feedback: Feedback) {
         self.ecn.feedback = feedback;
-        (self.ecn.received, self.ecn.told) = (FIRST_COUNT, FIRST_COUNT);
+        (self.ecn.received, self.ecn.reported) = (FIRST_COUNT, FIRST_COUNT);
         match feedback {
             Feedback::None => {}
             // The count is told with each segment.
@@ -111,7 +111,7 @@ impl Core {
 /// What is said.
 impl Core {
     /// RFC 3168 §6.1.1.1: SYNs sent again do without ECN, if the profile says so; RFC 9768 §3.1.4.1: from the second on.
-    fn asks_no_more(&self, profile: &Profile) -> bool {
+    fn ecn_fallback_active(&self, profile: &Profile) -> bool {
         profile.ecn_fallback && self.timeouts > u8::from(profile.ecn.is_accurate())
     }
 
@@ -121,7 +121,7 @@ impl Core {
         if policy == EcnPolicy::Off {
             return Flags::NONE;
         }
-        let (says, kind, agreed) = if self.answers() {
+        let (says, kind, negotiated) = if self.answers() {
             let grant = match self.ecn.feedback {
                 Feedback::None => 0,
                 Classic | Dctcp => GRANTS_CLASSIC,
@@ -129,12 +129,12 @@ impl Core {
             };
             (grant, PacketKind::SynAck, self.status.any(Status::ECT))
         } else {
-            let request = if self.asks_no_more(profile) { 0 } else { policy.negotiation().request };
+            let request = if self.ecn_fallback_active(profile) { 0 } else { policy.negotiation().request };
             (request, PacketKind::Syn, true)
         };
         let again = self.snd_max != Seq::ZERO;
         let capable =
-            says != 0 && agreed && policy.permits_ect(kind) && (!again || policy.permits_ect_again());
+            says != 0 && negotiated && policy.permits_ect(kind) && (!again || policy.permits_ect_again());
         let ect = if capable { self.ect(control) } else { Flags::NONE };
         Flags::with_ace(says) | ect
     }
@@ -143,7 +143,7 @@ impl Core {
 /// Marks on the SYN/ACK, at the server.
 impl Core {
     /// The SYN/ACK is acknowledged. Is the connection open?
-    pub(crate) fn hear_of_syn_ack<O>(
+    pub(crate) fn on_syn_ack_acked<O>(
         &mut self,
         segment: &Segment<O>,
         control: &mut impl CongestionControl,
@@ -152,7 +152,7 @@ impl Core {
         profile: &Profile,
     ) -> bool {
         let marked = self.take_syn_ack_feedback(segment);
-        if marked && self.tries_syn_ack_once_more(segment, profile) {
+        if marked && self.should_resend_syn_ack(segment, profile) {
             self.reduce_to_one_segment(control, limits.mss);
             self.status.set(Status::SYN_DUE);
             self.arm_retransmit_timer(now, profile);
@@ -179,7 +179,7 @@ impl Core {
             Feedback::None | Dctcp => false,
             Classic => segment.flags.contains(Flags::ECE),
             Accurate if segment.span() > 0 => {
-                self.ecn.told = ace;
+                self.ecn.reported = ace;
                 ace != FIRST_COUNT
             }
             Accurate => {
@@ -188,7 +188,7 @@ impl Core {
                     self.status.clear(Status::ECT);
                 }
                 let marked = ace == CAME_MARKED;
-                self.ecn.told = FIRST_COUNT + u8::from(marked);
+                self.ecn.reported = FIRST_COUNT + u8::from(marked);
                 marked
             }
         }
@@ -196,7 +196,7 @@ impl Core {
 
     /// RFC 5562 §3.2: is the report of a marked SYN/ACK answered by one that is not ECN-capable? Once; a client that sends
     /// data does not wait for it.
-    fn tries_syn_ack_once_more<O>(&self, segment: &Segment<O>, profile: &Profile) -> bool {
+    fn should_resend_syn_ack<O>(&self, segment: &Segment<O>, profile: &Profile) -> bool {
         profile.ecn.after_marked_syn_ack() == Some(AfterMarkedSynAck::Resend)
             && self.recovery.syn_retransmits == 0
             && segment.span() == 0
@@ -236,7 +236,7 @@ impl Core {
 
     /// Are data held back for a round trip after a marked SYN/ACK?
     #[inline]
-    pub(crate) fn holds_back(&self, profile: &Profile) -> bool {
+    pub(crate) fn is_waiting_after_mark(&self, profile: &Profile) -> bool {
         profile.ecn == EcnPolicy::PlusWait && self.ecn.has(WAITING)
     }
 

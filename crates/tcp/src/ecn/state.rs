@@ -27,7 +27,7 @@ pub(crate) struct EcnState {
     /// RFC 9768's `r.cep`, modulo 8: packets that arrived marked.
     pub(super) received: u8,
     /// Its `s.cep`, modulo 8: packets that the peer says arrived marked.
-    pub(super) told: u8,
+    pub(super) reported: u8,
     /// Marks that arrived since a segment was last sent.
     pub(super) unsent: u8,
     /// How the peer's SYN or SYN/ACK came, as RFC 9768 encodes it; a client's 0 once it has said so.

@@ -33,33 +33,33 @@ impl<S: Sender> Endpoint<S> {
             State::Listen if flags.contains(Flags::SYN) => {
                 self.core.snd_wnd = segment.window;
                 self.core.rcv_nxt = segment.seq + 1;
-                self.sender.agree(&mut self.core, segment, profile);
-                self.core.hear_syn(flags, profile);
+                self.sender.negotiate(&mut self.core, segment, profile);
+                self.core.on_syn(flags, profile);
                 self.core.state = State::SynReceived;
                 self.core.status.set(Status::SYN_DUE);
             }
             State::SynSent if flags.contains(Flags::SYN | Flags::ACK) => {
                 self.core.snd_wnd = segment.window;
                 self.core.rcv_nxt = segment.seq + 1;
-                let (congestion, limits) = self.sender.agree(&mut self.core, segment, profile);
-                if self.core.hear_syn_ack(flags, congestion, limits.mss, profile) {
+                let (congestion, limits) = self.sender.negotiate(&mut self.core, segment, profile);
+                if self.core.on_syn_ack(flags, congestion, limits.mss, profile) {
                     self.core.establish(segment.ack, now, profile);
                 }
                 self.core.status.set(Status::ACK_DUE);
             }
-            State::SynSent if self.core.server_went_on(segment) => {
+            State::SynSent if self.core.peer_proceeded(segment) => {
                 self.core.establish(segment.ack, now, profile);
                 self.handle_first_segment(segment, now, profile);
             }
             // The peer's SYN again: our SYN/ACK was lost.
             State::SynReceived if flags.contains(Flags::SYN) => {
-                self.core.hear_syn_again(flags);
+                self.core.on_syn_retransmit(flags);
                 self.core.status.set(Status::SYN_DUE);
             }
             State::SynReceived if segment.ack == self.core.snd_max => {
                 self.core.snd_wnd = segment.window;
-                let (congestion, limits) = self.sender.agree(&mut self.core, segment, profile);
-                if self.core.hear_of_syn_ack(segment, congestion, limits, now, profile) {
+                let (congestion, limits) = self.sender.negotiate(&mut self.core, segment, profile);
+                if self.core.on_syn_ack_acked(segment, congestion, limits, now, profile) {
                     self.handle_first_segment(segment, now, profile);
                 }
             }
@@ -68,7 +68,7 @@ impl<S: Sender> Endpoint<S> {
             State::SynSent | State::SynReceived => {}
             // A SYN/ACK again: our acknowledgement was lost.
             _ => {
-                self.core.hear_syn_ack_again(flags);
+                self.core.on_syn_ack_retransmit(flags);
                 self.core.status.set(Status::ACK_DUE);
             }
         }

@@ -25,7 +25,7 @@ impl<S: Sender> Endpoint<S> {
             match self.core.state {
                 State::SynSent => self.retry_syn(now, profile),
                 State::SynReceived => self.retry_syn_ack(now, profile),
-                _ if self.core.holds_back(profile) => self.core.end_wait(),
+                _ if self.core.is_waiting_after_mark(profile) => self.core.end_wait(),
                 _ => self.retry_data(now, profile),
             }
         }
@@ -45,7 +45,7 @@ impl<S: Sender> Endpoint<S> {
     fn retry_syn_ack(&mut self, now: Time, profile: &Profile) {
         if self.core.timeouts == profile.syn_ack_retransmits {
             let (low_water, awaits) = (self.core.rcv_low_water, self.core.status.any(Status::AWAITING));
-            self.listen_anew(profile, now);
+            self.relisten(profile, now);
             self.core.rcv_low_water = low_water;
             self.core.status.set(if awaits { Status::AWAITING } else { 0 });
             return;

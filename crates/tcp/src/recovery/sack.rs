@@ -72,16 +72,16 @@ impl Reporter {
     /// those before.
     pub(crate) fn report(&mut self, kept: &Reassembly, most: usize, options: Options) -> Options {
         let (mut options, mut room) = (options, most);
-        let mut tell = |(from, to)| {
+        let mut report = |(from, to)| {
             if room > 0 {
                 options = options.with_sack_block(from, to);
                 room -= 1;
             }
         };
-        self.duplicate.take().into_iter().for_each(&mut tell);
+        self.duplicate.take().into_iter().for_each(&mut report);
         self.recent.retain(|from| {
             let range = kept.range_around(from);
-            range.into_iter().for_each(&mut tell);
+            range.into_iter().for_each(&mut report);
             range.is_some()
         });
         options

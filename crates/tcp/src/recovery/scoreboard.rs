@@ -198,7 +198,7 @@ impl Scoreboard {
         let mut found = false;
         for index in 0..below.min(self.len()) {
             let record = &self.records[index];
-            if !record.sacked() && !record.awaits_repair() && is_lost(record) {
+            if !record.sacked() && !record.is_lost_unrepaired() && is_lost(record) {
                 self.lose(index);
                 found = true;
             }
@@ -236,7 +236,7 @@ impl Scoreboard {
                 }
                 break;
             }
-            if record.awaits_repair() {
+            if record.is_lost_unrepaired() {
                 continue;
             }
             let due = record.sent_at + wait;
@@ -267,7 +267,7 @@ impl Scoreboard {
         if self.totals.to_repair == 0 {
             return None;
         }
-        self.records.iter().position(Record::awaits_repair)
+        self.records.iter().position(Record::is_lost_unrepaired)
     }
 
     /// `NextSeg` (3): the first hole below what the peer has that is neither known to be lost nor sent again.

@@ -5,7 +5,7 @@ use aqmlab_units::Time;
 use super::{Scaling, Sender};
 use crate::congestion::{Ack, CongestionControl};
 use crate::core::{Core, Departure, Limits, Status, count};
-use crate::ecn::concerns_ecn;
+use crate::ecn::carries_ecn;
 use crate::ecn::policy::PacketKind;
 use crate::options::WindowScale;
 use crate::timer::TimerKind;
@@ -42,9 +42,9 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
     }
 
     #[inline]
-    fn agree(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) -> (&mut C, Limits) {
+    fn negotiate(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) -> (&mut C, Limits) {
         if segment.flags.contains(Flags::SYN) {
-            self.scaling = W::agreed(segment.options.shift(), profile);
+            self.scaling = W::negotiated(segment.options.shift(), profile);
             core.snd_wnd = self.scaling.field_of_syn(segment.window);
         }
         let limits = self.limits(core, profile);
@@ -53,8 +53,8 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
 
     #[inline(always)]
     fn on_segment(&mut self, core: &mut Core, segment: &Segment, now: Time, profile: &Profile) {
-        if concerns_ecn(segment.flags, profile) {
-            self.hear_marks(core, segment, profile);
+        if carries_ecn(segment.flags, profile) {
+            self.on_ecn_segment(core, segment, profile);
         }
         self.handle_segment(core, segment, now, profile);
     }
@@ -122,9 +122,9 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
 
     // Apart, so that it is in no other segment's way.
     #[inline(never)]
-    fn hear_marks(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) {
-        let heard = core.hear_marks(segment, profile);
-        core.ecn.note_marks(heard.more.unwrap_or(0));
+    fn on_ecn_segment(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) {
+        let feedback = core.on_ecn_segment(segment, profile);
+        core.ecn.note_marks(feedback.more.unwrap_or(0));
         self.answer_undelivered_marks(core, segment, profile);
     }
 
@@ -135,7 +135,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         segment: &Segment<O>,
         profile: &Profile,
     ) {
-        if segment.ack <= core.snd_una && core.tells_of_marks(segment.flags) {
+        if segment.ack <= core.snd_una && core.reports_marks(segment.flags) {
             self.answer_marks(core, segment.ack, profile);
         }
     }
@@ -179,7 +179,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         core.snd_una = segment.ack;
         core.snd_nxt = core.snd_nxt.max(segment.ack);
         let mss = u32::from(profile.mss);
-        let marks = concerns_ecn(segment.flags, profile) && core.tells_of_marks(segment.flags);
+        let marks = carries_ecn(segment.flags, profile) && core.reports_marks(segment.flags);
         let marked = if marks { core.take_marked_bytes(bytes, mss) } else { 0 };
         let ack = Ack { now, bytes, mss, marked, ..Ack::default() };
         self.congestion.on_delivery(&ack);
@@ -190,7 +190,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
             self.recover_further(core, ack, profile);
         } else {
             core.dup_acks = 0;
-            if !marks || core.grows_despite_marks(&self.congestion, &ack) {
+            if !marks || core.may_grow_after_mark(&self.congestion, &ack) {
                 self.congestion.on_ack(&ack);
             }
         }
@@ -250,14 +250,14 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
     #[inline(always)]
     pub(super) fn next(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
         if core.status.any(Status::RETRANSMIT_DUE) {
-            return Some(self.repeat_oldest(core, profile));
+            return Some(self.retransmit_oldest(core, profile));
         }
         let fin_due = core.status.any(Status::CLOSED) && core.snd_nxt <= core.snd_end;
         if !(core.snd_nxt < core.snd_end || fin_due) || core.is_unsynchronised() {
             return None;
         }
         if core.snd_una == core.snd_max {
-            if core.holds_back(profile) {
+            if core.is_waiting_after_mark(profile) {
                 return None;
             }
             if core.restarts_after_idle(now, profile) {
@@ -289,7 +289,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
     }
 
     #[inline(never)]
-    fn repeat_oldest(&mut self, core: &mut Core, profile: &Profile) -> Departure {
+    fn retransmit_oldest(&mut self, core: &mut Core, profile: &Profile) -> Departure {
         core.status.clear(Status::RETRANSMIT_DUE);
         let seq = core.snd_una;
         let (len, fin) = extent(core, seq, profile);

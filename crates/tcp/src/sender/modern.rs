@@ -3,15 +3,15 @@
 //! Where hosts of both kinds meet, all have the sender of the modern ones. One whose profile asks for nothing modern does as
 //! [`Classic`] does, segment by segment: who its neighbours are changes nothing.
 //!
-//! `agree`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `phase`: what is done about losses.
+//! `negotiate`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `phase`: what is done about losses.
 //! `recovery`: which of them begin and end what. `marks`: of congestion. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
 //! how fast. `receiver`: the rest of the feedback beside acknowledgements. `window`: the size of the
 //! receive window. Losses are distinguished from delays as well: a reduction for a delay is undone.
 
 mod acknowledge;
-mod agree;
+mod ecn;
 mod frto;
-mod marks;
+mod negotiate;
 mod phase;
 mod probe;
 mod receiver;
@@ -21,15 +21,15 @@ mod window;
 
 use aqmlab_units::{Duration, Time};
 
-use self::agree::Agreed;
 use self::frto::Frto;
-use self::phase::{FirstRepeat, Phase};
+use self::negotiate::Negotiated;
+use self::phase::{FirstRetransmission, Phase};
 use self::probe::Probe;
 use self::receiver::Receiver;
 use super::{Classic, Scale, Scaling, Sender};
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Departure, Limits, Status};
-use crate::ecn::{byte_counts, concerns_ecn};
+use crate::ecn::{byte_counts, carries_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::recovery::{Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
@@ -41,11 +41,11 @@ pub struct Modern<C> {
     /// Its windows, and all there is to it where the profile asks for nothing modern.
     classic: Classic<C, Scale>,
     is_classic: bool,
-    agreed: Agreed,
+    negotiated: Negotiated,
     receiver: Receiver,
     board: Scoreboard,
     phase: Phase,
-    first_repeat: FirstRepeat,
+    first_retransmission: FirstRetransmission,
     rack: Rack,
     /// When to look again for segments that are lost but for the reordering window (RFC 8985 §6.2 step 5).
     reorder_timer: Timer,
@@ -58,7 +58,7 @@ pub struct Modern<C> {
     /// Runs while a segment waits for `release`.
     pacing_timer: Timer,
     /// Bytes that the congestion control knows to have been lost.
-    lost_told: u64,
+    lost_reported: u64,
     /// The window has kept data back since the last acknowledgement.
     window_limited: bool,
     /// Pacing alone has kept back what would have filled the window since the last acknowledgement.
@@ -76,28 +76,28 @@ impl<C: CongestionControl> Sender for Modern<C> {
     fn new(profile: &Profile, now: Time) -> Modern<C> {
         let congestion = C::new(profile);
         Modern {
-            rate: RateEstimator::new(now, !congestion.does_without_rates()),
+            rate: RateEstimator::new(now, congestion.needs_rate_samples()),
             classic: Classic { congestion, scaling: Scale::default() },
             is_classic: profile.is_classic(),
-            agreed: Agreed::nothing(profile),
+            negotiated: Negotiated::nothing(profile),
             receiver: Receiver::new(profile, now),
             board: Scoreboard::default(),
             phase: Phase::Open,
-            first_repeat: FirstRepeat::Awaited,
+            first_retransmission: FirstRetransmission::Awaited,
             rack: Rack::new(),
             reorder_timer: Timer::OFF,
             probe: Probe::default(),
             release: now,
             burst: 0,
             pacing_timer: Timer::OFF,
-            lost_told: 0,
+            lost_reported: 0,
             window_limited: false,
             pacing_limited: false,
             marked_bytes: byte_counts::MarkedBytes::default(),
         }
     }
 
-    fn begin_anew(&mut self, profile: &Profile, now: Time) {
+    fn reset(&mut self, profile: &Profile, now: Time) {
         let mut board = std::mem::take(&mut self.board);
         board.clear();
         *self = Modern { board, ..Modern::new(profile, now) };
@@ -114,23 +114,31 @@ impl<C: CongestionControl> Sender for Modern<C> {
         self.offered(core, now, profile)
     }
 
-    fn agree(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) -> (&mut C, Limits) {
-        self.agree_on_options(core, segment, profile);
+    fn negotiate(
+        &mut self,
+        core: &mut Core,
+        segment: &Segment<Options>,
+        profile: &Profile,
+    ) -> (&mut C, Limits) {
+        self.negotiate_options(core, segment, profile);
         let limits = self.limits(core);
         (&mut self.classic.congestion, limits)
     }
 
     fn on_segment(&mut self, core: &mut Core, segment: &Segment<Options>, now: Time, profile: &Profile) {
-        if concerns_ecn(segment.flags, profile) {
-            self.hear_marks(core, segment, profile);
+        if carries_ecn(segment.flags, profile) {
+            self.on_ecn_segment(core, segment, profile);
         }
         self.receiver.note_timestamp(segment);
         if segment.len > 0 && self.receiver.window.may_grow(profile) {
-            let echo = segment.options.timestamps().filter(|_| self.agreed.timestamps).map(|both| both.echo);
+            let echo =
+                segment.options.timestamps().filter(|_| self.negotiated.timestamps).map(|both| both.echo);
             self.receiver.window.on_data(core.rcv_nxt, echo, now, profile);
         }
         core.snd_wnd = segment.window;
-        if self.receiver.ecn_counts.count(segment.len, segment.flags) && self.receiver.ecn_counts.speaks {
+        if self.receiver.ecn_counts.count(segment.len, segment.flags)
+            && self.receiver.ecn_counts.is_negotiated
+        {
             core.status.set(Status::ACK_DUE);
         }
         if self.is_classic {
@@ -187,7 +195,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
     fn on_timeout(&mut self, timer: TimerKind, core: &mut Core, now: Time, profile: &Profile) {
         match timer {
             TimerKind::Pacing => self.pacing_timer = Timer::OFF,
-            TimerKind::Reordering => self.look_for_reordered_losses(core, now, profile),
+            TimerKind::Reordering => self.on_reordering_timer(core, now, profile),
             TimerKind::Probe => self.send_probe(core, now, profile),
             TimerKind::Retransmission if self.is_classic => self.classic.go_back(core, profile),
             TimerKind::Retransmission => self.enter_loss(core, now, profile),
@@ -217,7 +225,7 @@ impl<C: CongestionControl> Modern<C> {
     /// The largest number of data bytes in a segment.
     #[inline]
     fn segment_size(&self) -> u32 {
-        u32::from(self.agreed.mss - if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 })
+        u32::from(self.negotiated.mss - if self.negotiated.timestamps { TIMESTAMPS_LEN } else { 0 })
     }
 
     /// The peer's window.

@@ -7,7 +7,7 @@ use crate::Profile;
 /// What an endpoint makes of window scaling.
 pub trait Scaling: Copy + Debug + Default + Send + 'static {
     /// What is agreed on when the peer's SYN or SYN/ACK comes with `offer`.
-    fn agreed(offer: Option<u8>, profile: &Profile) -> Self;
+    fn negotiated(offer: Option<u8>, profile: &Profile) -> Self;
 
     /// §2.2: a SYN offers what the profile has, a SYN/ACK only if the SYN did.
     fn offer(self, answers: bool, profile: &Profile) -> Option<u8>;
@@ -30,7 +30,7 @@ pub trait Scaling: Copy + Debug + Default + Send + 'static {
 pub struct Unscaled;
 
 impl Scaling for Unscaled {
-    fn agreed(_offer: Option<u8>, _profile: &Profile) -> Unscaled {
+    fn negotiated(_offer: Option<u8>, _profile: &Profile) -> Unscaled {
         Unscaled
     }
 
@@ -67,7 +67,7 @@ pub struct Scale(Option<u8>);
 const MAX_SHIFT: u8 = 14;
 
 impl Scaling for Scale {
-    fn agreed(offer: Option<u8>, profile: &Profile) -> Scale {
+    fn negotiated(offer: Option<u8>, profile: &Profile) -> Scale {
         Scale(offer.filter(|_| profile.window_scaling).map(|shift| shift.min(MAX_SHIFT)))
     }
 

@@ -28,6 +28,10 @@ impl<const RATE: u64> CongestionControl for Fixed<RATE> {
         self.window
     }
 
+    fn needs_rate_samples(&self) -> bool {
+        true
+    }
+
     fn pacing_rate(&self) -> Option<BitRate> {
         BitRate::from_bits_per_sec(RATE * 1_000_000)
     }

@@ -149,9 +149,9 @@ impl<S: Bounded, P: FnMut(usize, Segment<S::Options>, Time) -> Vec<(Time, Segmen
         assert!(self.now < end.tcp.poll_timeout(), "a timer that has expired runs no more");
         let waits = end.tcp.in_flight() > 0 && !matches!(end.tcp.state(), State::Closed | State::Listen);
         // The wait of ECN+/Wait has nothing in flight.
-        let holds_back = profile.ecn == EcnPolicy::PlusWait && end.tcp.in_flight() == 0;
+        let is_waiting_after_mark = profile.ecn == EcnPolicy::PlusWait && end.tcp.in_flight() == 0;
         assert!(
-            holds_back || (end.tcp.retransmit_deadline() < Time::MAX) == waits,
+            is_waiting_after_mark || (end.tcp.retransmit_deadline() < Time::MAX) == waits,
             "the timer runs if and only if something is unacknowledged"
         );
     }

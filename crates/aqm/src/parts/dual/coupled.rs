@@ -8,7 +8,7 @@
 
 use aqmlab_units::{Bytes, Duration, Stream};
 
-use crate::law::strikes;
+use crate::law::bernoulli;
 use crate::parts::delay_pi::DelayPi;
 use crate::parts::dual::scheduler::Lane;
 use crate::{Controlled, Decide, DualPi2Config, Native, Overload, Verdict};
@@ -81,7 +81,7 @@ impl Coupled {
     /// True with this likelihood.
     fn recur(&mut self, lane: Lane, likelihood: f64) -> bool {
         if self.config.decide == Decide::Random {
-            return strikes(likelihood, 1.0, &mut self.rng);
+            return bernoulli(likelihood, 1.0, &mut self.rng);
         }
         let count = &mut self.counts[usize::from(lane == Lane::Classic)];
         *count += likelihood;

@@ -12,10 +12,10 @@
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::admission::judge;
+use crate::parts::drr::{Round, Rules};
 use crate::parts::flows::hash::FlowHash;
 use crate::parts::flows::store::{FlowStore, added};
 use crate::parts::overflow::{Eviction, QueueEnd};
-use crate::parts::round::{Round, Rules};
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
 /// What distinguishes one flow-queueing discipline from another, but for its law.

@@ -7,12 +7,12 @@ use aqmlab_workload::sources::{Vector, VectorAction, VectorConnection, VectorEve
 
 use super::Application;
 use super::pipe::Pipe;
-use crate::capture::Opener;
+use crate::capture::ConnectionOrigin;
 use crate::engine::connections::{Connections, Opening};
 use crate::engine::content::{ApplicationId, Content, FlowId};
 use crate::engine::emulated::SourceFlow;
 use crate::engine::observer::Observer;
-use crate::engine::{Engine, Event, Rare};
+use crate::engine::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
 use crate::record::ExchangeRow;
@@ -96,7 +96,7 @@ impl Flows {
     }
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for FlowId {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Application<S, L, O> for FlowId {
     fn on_event(self, engine: &mut Engine<S, L, O>, _id: EndpointId, event: TcpEvent) {
         engine.drive(
             self,
@@ -113,7 +113,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for Fl
     }
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     pub(in crate::engine) fn begin_flow(&mut self, flow: Flow) {
         let id = self.flows.begin(flow);
         self.connect_flow(id);
@@ -126,7 +126,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let (source, side, owner, min_rtt) = (flow.source, flow.side, flow.owner(), flow.min_rtt);
         let about = SourceFlow { source, number: flow.number, side: side.number() };
         let client = self.open_connection(Opening {
-            opener: Opener::Source(source),
+            origin: ConnectionOrigin::Source(source),
             side,
             host: None,
             access: self.hosts.for_source(owner, min_rtt),
@@ -175,7 +175,8 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
             VectorAction::Write(size) => flow.to_acceptor.add(size),
             VectorAction::Answer(size) => flow.to_initiator.add(size),
             VectorAction::Sleep(pause) => {
-                self.wheel.push(self.now + pause, Event::Other(Rare::Wake(ApplicationId::Flow(id))));
+                self.wheel
+                    .push(self.now + pause, Event::Control(ControlEvent::Wake(ApplicationId::Flow(id))));
             }
             VectorAction::Completed(exchange) => self.complete_for_flow(id, &exchange),
             VectorAction::Aborted => self.recorder.aborted(flow.owner(), self.now),

@@ -5,17 +5,17 @@ use aqmlab_units::Bytes;
 use aqmlab_workload::{Connection, ConnectionId, UserAction, UserEvent};
 
 use super::Application;
-use crate::capture::Opener;
+use crate::capture::ConnectionOrigin;
 use crate::engine::connections::Opening;
 use crate::engine::content::{ApplicationId, Content, UserId};
 use crate::engine::emulated::UserConnection;
 use crate::engine::observer::Observer;
-use crate::engine::{Engine, Event, Rare};
+use crate::engine::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
 use crate::record::ExchangeRow;
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for UserId {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Application<S, L, O> for UserId {
     fn on_event(self, engine: &mut Engine<S, L, O>, id: EndpointId, event: TcpEvent) {
         let Content::Exchanges(_, connection) = &engine.connections.session(id).content else { return };
         if id.is_server() {
@@ -42,7 +42,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Application<S, L, O> for Us
     }
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// Something happened at `client`, whose connection is `user`'s.
     fn tell_user(&mut self, user: UserId, client: EndpointId, event: UserEvent) {
         let Content::Exchanges(_, connection) = &mut self.connections.session_mut(client).content else {
@@ -83,7 +83,10 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
                 }
                 UserAction::Aborted => self.recorder.aborted(Owner::USERS, self.now),
                 UserAction::Sleep(pause) => {
-                    self.wheel.push(self.now + pause, Event::Other(Rare::Wake(ApplicationId::User(user))));
+                    self.wheel.push(
+                        self.now + pause,
+                        Event::Control(ControlEvent::Wake(ApplicationId::User(user))),
+                    );
                 }
             }
         }
@@ -97,7 +100,7 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         let host = self.hosts.of(side.other(), u64::from(user.0) + number);
         let about = UserConnection { user: user.0, number, min_rtt };
         let id = self.open_connection(Opening {
-            opener: Opener::User(user.0),
+            origin: ConnectionOrigin::User(user.0),
             side,
             host: Some(host),
             access: self.hosts.for_user(host, min_rtt),

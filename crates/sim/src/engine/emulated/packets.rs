@@ -7,7 +7,7 @@ use aqmlab_tcp::WindowScale;
 use aqmlab_units::{Bytes, Time};
 
 use crate::capture::OnTheWire;
-use crate::explain::Numbered;
+use crate::explain::Tagged;
 use crate::packet::{HEADERS, Packet};
 
 /// A packet that leaves its sender.
@@ -31,7 +31,7 @@ impl Sent {
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     /// It is at the other end.
     Delivered {
         /// The caller's name for it.
@@ -51,9 +51,9 @@ pub enum Fate {
 }
 
 /// What carries the number of a packet where its options stand; the caller has the packet itself.
-pub(crate) type Carried = Numbered<WindowScale>;
+pub(crate) type PacketTag = Tagged<WindowScale>;
 
-impl OnTheWire for Carried {
+impl OnTheWire for PacketTag {
     fn foreign_name(&self) -> Option<u32> {
         Some(self.number())
     }
@@ -67,7 +67,7 @@ impl OnTheWire for Carried {
 pub(super) struct AtLink {
     pub(super) at: Time,
     pub(super) serial: u64,
-    pub(super) packet: Packet<Carried>,
+    pub(super) packet: Packet<PacketTag>,
 }
 
 impl PartialEq for AtLink {

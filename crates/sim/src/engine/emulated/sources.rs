@@ -4,8 +4,8 @@ use aqmlab_tcp::RecoveryCounts;
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::Completed;
 
-use super::{Carried, EmulatedNetwork, SourceFlow};
-use crate::engine::sources::{Came, Datagrams, sent_at, source_summary};
+use super::{EmulatedNetwork, PacketTag, SourceFlow};
+use crate::engine::sources::{Datagrams, WindowTotals, sent_at, source_summary};
 use crate::packet::{Owner, Packet};
 use crate::record::ExchangeRow;
 use crate::side::Side;
@@ -55,7 +55,7 @@ impl SourcesSeen {
     }
 
     /// A queue has dropped `packet`: whose it was.
-    pub(super) fn lost(&mut self, packet: &Packet<Carried>, window_start: Time) -> Owner {
+    pub(super) fn lost(&mut self, packet: &Packet<PacketTag>, window_start: Time) -> Owner {
         if let Some(owner) = packet.to.datagram_owner() {
             self.datagrams[packet.to.source()].lose(sent_at(&packet.segment), window_start);
             return owner;
@@ -117,7 +117,7 @@ impl EmulatedNetwork {
         let each = (0..).zip(&self.spec.sources).map(|(number, source)| {
             let owner = Owner::source(number);
             let place = usize::from(number);
-            let came = Came {
+            let came = WindowTotals {
                 bytes: self.sources.delivered[place],
                 connections: self.sources.sent_and_lost(owner),
                 datagrams: &self.sources.datagrams[place],

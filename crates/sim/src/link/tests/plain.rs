@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use aqmlab_aqm::{Departure, Ecn, Qdisc};
 use aqmlab_units::{Bytes, Time};
 
-use super::{Delivery, Waits, Wire, number_of};
-use crate::link::waits::Wait;
+use super::{DelayHistogram, Delivery, Wire, number_of};
+use crate::link::delay_histogram::Wait;
 use crate::packet::Packet;
 
 pub(super) struct PlainLink<Q> {
@@ -18,7 +18,7 @@ pub(super) struct PlainLink<Q> {
     sent_at: Option<Time>,
     began_at: Time,
     /// How long those waited that have been sent.
-    pub(super) waited: Waits,
+    pub(super) delays: DelayHistogram,
     sent: u64,
     sent_bytes: Bytes,
     pub(super) delivered: Vec<Delivery>,
@@ -33,7 +33,7 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
             device: VecDeque::new(),
             sent_at: None,
             began_at: Time::ZERO,
-            waited: Waits::new(),
+            delays: DelayHistogram::new(),
             sent: 0,
             sent_bytes: Bytes::ZERO,
             delivered: Vec::new(),
@@ -70,7 +70,7 @@ impl<Q: Qdisc<Packet>> PlainLink<Q> {
         let (departure, dequeued_at) = self.device.pop_front().expect("one is being sent");
         let Departure { packet, payload, enqueued_at } = departure;
         let (time, sojourn) = (self.began_at - enqueued_at, dequeued_at - enqueued_at);
-        self.waited.record(&Wait { time, sojourn, to: payload.to, class: 0 });
+        self.delays.record(&Wait { time, sojourn, to: payload.to, class: 0 });
         self.sent += 1;
         self.sent_bytes += payload.size();
         self.delivered.push((number_of(&payload), packet.ecn == Ecn::Ce, now + self.wire.delay));

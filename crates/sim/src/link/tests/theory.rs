@@ -30,7 +30,7 @@ fn poisson_arrivals(rho: f64, limit: u32) -> Vec<Batch> {
     let mut link = Computed::new(AdmissionControl::new(Droptail, Limit::Packets(limit)), &wire);
     let mut stream = Stream::named(1, "arrivals");
     let mut now = 0.0;
-    let mut before = link.waited();
+    let mut before = link.delays();
     let mut batch = |_| {
         let (mut waiting, mut lost) = (0, 0);
         for number in 0..BATCH {
@@ -40,9 +40,9 @@ fn poisson_arrivals(rho: f64, limit: u32) -> Vec<Batch> {
             link.advance(at);
             waiting += link.state().packets;
             link.arrive(&packet(number, LEN, false, 0), at);
-            lost += u32::from(link.take_lost().is_some());
+            lost += u32::from(link.pop_drop().is_some());
         }
-        let waits = link.waited().since(&std::mem::replace(&mut before, link.waited())).all();
+        let waits = link.delays().since(&std::mem::replace(&mut before, link.delays())).all();
         Batch {
             waiting: f64::from(waiting) / f64::from(BATCH),
             lost: f64::from(lost) / f64::from(BATCH),

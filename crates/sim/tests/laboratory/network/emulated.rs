@@ -3,7 +3,9 @@
 use aqmlab_aqm::Ecn;
 use std::collections::HashMap;
 
-use aqmlab_sim::{Capture, EmulatedNetwork, End, Fate, Route, Sent, UserConnection, Watch, build, emulate};
+use aqmlab_sim::{
+    Capture, EmulatedNetwork, End, Outcome, Route, Sent, UserConnection, Watch, build, emulate,
+};
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 use serde_json::{Value, json};
 
@@ -40,13 +42,13 @@ fn an_idle_networks_delay_is_propagation_plus_one_frame_time() {
     let mut fates = Vec::new();
     network.advance(at(200.0), &mut |fate| fates.push(fate));
     // 1,000 bytes with the frame's overhead take 4 ms at 2 Mbit/s; the wire is half a millisecond long.
-    let delivered = |number, ms, side| Fate::Delivered { number, at: at(ms), side, ce: false };
+    let delivered = |number, ms, side| Outcome::Delivered { number, at: at(ms), side, ce: false };
     assert_eq!(fates, [delivered(2, 104.5, 0), delivered(1, 144.5, 1)]);
 }
 
 /// The fates of three thousand packets, more than the link carries, where the network advances after each
 /// `batch` of them.
-fn fates(queue: &Value, batch: u32) -> Vec<Fate> {
+fn fates(queue: &Value, batch: u32) -> Vec<Outcome> {
     let mut network = network(queue);
     let routes = [open(&mut network, 0, 200), open(&mut network, 1, 230)];
     let mut rng = Stream::named(1, "packets");
@@ -77,8 +79,8 @@ fn late_polling_changes_no_instant_under_any_discipline() {
 fn every_discipline_reports_each_packets_fate_once() {
     for (name, queue) in disciplines() {
         let fates = fates(&queue, 10);
-        let number = |fate: &Fate| match *fate {
-            Fate::Delivered { number, .. } | Fate::Lost { number } => number,
+        let number = |fate: &Outcome| match *fate {
+            Outcome::Delivered { number, .. } | Outcome::Lost { number } => number,
         };
         let mut numbers: Vec<u32> = fates.iter().map(number).collect();
         numbers.sort_unstable();
@@ -101,7 +103,7 @@ fn crowded(queue: &Value) -> Value {
 
 /// The packets that `recorded` shows as they come to the first of their links, sent at those instants through the network of `spec`
 /// without its sources: what became of them as a capture tells it, or as the network does.
-fn replayed(mut spec: Value, recorded: &[Seen], capture: Option<&Capture>) -> Vec<Fate> {
+fn replayed(mut spec: Value, recorded: &[Seen], capture: Option<&Capture>) -> Vec<Outcome> {
     spec["sources"] = json!([]);
     let spec = read(&spec);
     let mut network = emulate(&spec, 1, capture).expect("a sound spec");
@@ -152,8 +154,8 @@ fn every_discipline_gives_packets_the_simulators_verdicts() {
         for fate in replayed(spec, &recorded, None) {
             let text_of = |number: u32| &*recorded[number as usize].comment;
             match fate {
-                Fate::Lost { number } => assert!(text_of(number).contains("dropped"), "{name}"),
-                Fate::Delivered { number, ce, .. } => {
+                Outcome::Lost { number } => assert!(text_of(number).contains("dropped"), "{name}"),
+                Outcome::Delivered { number, ce, .. } => {
                     assert!(!text_of(number).contains("dropped"), "{name}");
                     assert_eq!(ce, text_of(number).contains("marked"), "{name}");
                 }

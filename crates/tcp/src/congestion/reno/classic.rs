@@ -30,10 +30,6 @@ impl CongestionControl for ClassicReno {
         self.ssthresh
     }
 
-    fn does_without_rates(&self) -> bool {
-        true
-    }
-
     /// Slow start: cwnd += min(acknowledged, MSS). Congestion avoidance: cwnd += MSS * MSS / cwnd.
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {

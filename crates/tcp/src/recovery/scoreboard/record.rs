@@ -40,7 +40,7 @@ impl Record {
         if self.sacked() { 0 } else { self.span() * (u32::from(!self.lost) + u32::from(self.repeated)) }
     }
 
-    pub(super) fn awaits_repair(&self) -> bool {
+    pub(super) fn is_lost_unrepaired(&self) -> bool {
         self.lost && !self.repeated && !self.sacked()
     }
 }
@@ -79,7 +79,7 @@ impl Totals {
             self.sacked += record.span();
             self.sacked_segments += 1;
         } else {
-            self.to_repair += u32::from(record.awaits_repair());
+            self.to_repair += u32::from(record.is_lost_unrepaired());
         }
     }
 
@@ -90,7 +90,7 @@ impl Totals {
             self.sacked -= record.span();
             self.sacked_segments -= 1;
         } else {
-            self.to_repair -= u32::from(record.awaits_repair());
+            self.to_repair -= u32::from(record.is_lost_unrepaired());
         }
     }
 }

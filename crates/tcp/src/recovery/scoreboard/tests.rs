@@ -183,7 +183,7 @@ proptest! {
             prop_assert_eq!(board.pipe(), first_copies + second_copies);
             prop_assert_eq!(board.sacked(), count(Record::sacked));
             prop_assert_eq!(board.sacked_segments(), records.iter().filter(|record| record.sacked()).count());
-            prop_assert_eq!(board.has_lost(), board.next_lost().is_some() || records.iter().any(Record::awaits_repair));
+            prop_assert_eq!(board.has_lost(), board.next_lost().is_some() || records.iter().any(Record::is_lost_unrepaired));
             let one_by_one = |from: usize| records.range(from..).position(|record| !record.sacked()).map(|n| from + n);
             let missing: Vec<_> = (0..records.len()).map(one_by_one).collect();
             prop_assert_eq!(u64::from(delivered) + u64::from(count(|record| !record.sacked())), next * u64::from(MSS));

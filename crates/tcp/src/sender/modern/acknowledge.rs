@@ -5,7 +5,7 @@ use aqmlab_units::{Duration, Time};
 use super::{Frto, Modern};
 use crate::congestion::{Ack, CongestionControl};
 use crate::core::Core;
-use crate::ecn::concerns_ecn;
+use crate::ecn::carries_ecn;
 use crate::options::{Options, timestamp};
 use crate::recovery::{Newest, Rack, Record};
 use crate::timer::Timer;
@@ -14,7 +14,7 @@ use crate::{Profile, Segment, Seq};
 /// What one acknowledgement has told.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the acknowledgement")]
-pub(super) struct News {
+pub(super) struct AckInfo {
     /// Bytes newly delivered, in order, by SACK, or as duplicates without SACK say.
     pub(super) delivered: u32,
     /// Bytes that had not been delivered before it.
@@ -41,9 +41,9 @@ pub(super) struct News {
     newest: Newest,
 }
 
-impl News {
+impl AckInfo {
     /// Some of what is delivered was sent only once.
-    pub(super) fn tells_of_data_sent_once(&self) -> bool {
+    pub(super) fn acks_unretransmitted(&self) -> bool {
         self.sent_once.is_some()
     }
 
@@ -77,18 +77,18 @@ impl<C: CongestionControl> Modern<C> {
             debug_assert!(false, "the peer acknowledged what was never sent");
             return;
         }
-        if self.has_nothing_to_learn(core, segment) {
+        if self.is_redundant_ack(core, segment) {
             (self.window_limited, self.pacing_limited) = (false, false);
             return self.answer_marks(core, segment, profile);
         }
-        let news = self.read(core, segment, now, profile);
-        let lost = self.decide(core, segment, &news, now, profile);
-        self.apply(core, segment, &news, lost, now, profile);
+        let info = self.read(core, segment, now, profile);
+        let lost = self.decide(core, segment, &info, now, profile);
+        self.apply(core, segment, &info, lost, now, profile);
     }
 
     /// Nothing is in flight, as at the receiver of a transfer: the acknowledgement repeats what is known.
     #[inline]
-    fn has_nothing_to_learn(&self, core: &Core, segment: &Segment<Options>) -> bool {
+    fn is_redundant_ack(&self, core: &Core, segment: &Segment<Options>) -> bool {
         core.snd_una == core.snd_max
             && !segment.options.has_sack()
             && self.phase.is_open()
@@ -96,17 +96,17 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     /// Enter what the acknowledgement says into the scoreboard, the estimates, RACK and the core.
-    fn read(&mut self, core: &mut Core, segment: &Segment<Options>, now: Time, profile: &Profile) -> News {
-        let mut news = self.read_deliveries(core, segment, now);
-        news.rtt = self.take_round_trip(core, &news, now, profile);
-        if news.advances {
+    fn read(&mut self, core: &mut Core, segment: &Segment<Options>, now: Time, profile: &Profile) -> AckInfo {
+        let mut info = self.read_deliveries(core, segment, now);
+        info.rtt = self.take_round_trip(core, &info, now, profile);
+        if info.advances {
             core.snd_una = segment.ack;
             core.dup_acks = 0;
-        } else if news.repeats {
+        } else if info.repeats {
             core.dup_acks = core.dup_acks.saturating_add(1);
         }
-        self.rack.on_acknowledged(core.snd_una, core.snd_max, news.duplicate);
-        news
+        self.rack.on_acknowledged(core.snd_una, core.snd_max, info.duplicate);
+        info
     }
 
     /// Undo a reduction that the acknowledgement shows to be spurious, then detect losses. Returns true if segments are lost.
@@ -114,18 +114,18 @@ impl<C: CongestionControl> Modern<C> {
         &mut self,
         core: &mut Core,
         segment: &Segment<Options>,
-        news: &News,
+        info: &AckInfo,
         now: Time,
         profile: &Profile,
     ) -> bool {
         // Undo first: losses are detected from the restored scoreboard.
-        if let Some(spurious) = self.advance_eifel(news) {
+        if let Some(spurious) = self.advance_eifel(info) {
             self.undo(core, spurious);
         }
-        if let Some(spurious) = self.advance_frto(core, segment, news) {
+        if let Some(spurious) = self.advance_frto(core, segment, info) {
             self.undo(core, spurious);
         }
-        self.find_losses(core, news, now, profile)
+        self.find_losses(core, info, now, profile)
     }
 
     /// Tell the congestion control, go on to the next phase, and set the timers.
@@ -133,18 +133,18 @@ impl<C: CongestionControl> Modern<C> {
         &mut self,
         core: &mut Core,
         segment: &Segment<Options>,
-        news: &News,
+        info: &AckInfo,
         lost: bool,
         now: Time,
         profile: &Profile,
     ) {
-        let marks = concerns_ecn(segment.flags, profile) && core.tells_of_marks(segment.flags);
-        let mut ack = self.summary(core, news, now);
-        if news.delivered > 0 {
+        let marks = carries_ecn(segment.flags, profile) && core.reports_marks(segment.flags);
+        let mut ack = self.summary(core, info, now);
+        if info.delivered > 0 {
             if marks {
                 ack.marked = self.take_marked_bytes(core, ack.bytes);
             }
-            self.lost_told = self.board.lost_total();
+            self.lost_reported = self.board.lost_total();
             self.classic.congestion.on_delivery(&ack);
         }
         if marks {
@@ -152,22 +152,22 @@ impl<C: CongestionControl> Modern<C> {
         }
         let grows = !self.phase.is_recovery()
             && !lost
-            && (!marks || core.grows_despite_marks(&self.classic.congestion, &ack));
-        if news.advances && grows {
+            && (!marks || core.may_grow_after_mark(&self.classic.congestion, &ack));
+        if info.advances && grows {
             self.classic.congestion.on_ack(&ack);
         }
-        self.settle_probe(core, segment, news);
-        self.next_phase(core, news, lost, now, profile);
-        self.restart_timers(core, news, now, profile);
+        self.settle_probe(core, segment, info);
+        self.next_phase(core, info, lost, now, profile);
+        self.restart_timers(core, info, now, profile);
     }
 
-    fn read_deliveries(&mut self, core: &Core, segment: &Segment<Options>, now: Time) -> News {
+    fn read_deliveries(&mut self, core: &Core, segment: &Segment<Options>, now: Time) -> AckInfo {
         let ack = segment.ack;
         let flight = core.in_flight();
         let options = &segment.options;
-        let timestamps = options.timestamps().filter(|_| self.agreed.timestamps);
+        let timestamps = options.timestamps().filter(|_| self.negotiated.timestamps);
         let advances = core.snd_una < ack;
-        let mut news = News {
+        let mut info = AckInfo {
             advances,
             undelivered: flight - self.board.known_delivered().min(flight),
             echo: timestamps.map(|both| both.echo),
@@ -175,34 +175,34 @@ impl<C: CongestionControl> Modern<C> {
             one_way_delay: timestamps
                 .filter(|_| advances)
                 .map(|both| Duration::from_millis(u64::from(both.value.wrapping_sub(both.echo)))),
-            ..News::default()
+            ..AckInfo::default()
         };
         let rack = &mut self.rack;
-        let mut delivered = self.board.acknowledge(ack, |record| news.add(record, rack, now));
+        let mut delivered = self.board.acknowledge(ack, |record| info.add(record, rack, now));
         if advances && self.phase.is_open() {
             // Too few duplicates for a loss: they told of segments out of order, or of nothing at all.
             self.board.forget_presumed();
         }
         let mut selected = 0;
         let mut duplicate = None;
-        if self.agreed.sack && options.has_sack() {
+        if self.negotiated.sack && options.has_sack() {
             duplicate = options.duplicate(ack);
             for (from, to) in options.sack().filter(|&(from, _)| ack < from) {
-                selected += self.board.select(from, to, |record| news.add(record, rack, now));
+                selected += self.board.select(from, to, |record| info.add(record, rack, now));
             }
         }
-        news.selects = selected > 0;
-        news.duplicate = duplicate.is_some();
-        let repeats = !news.advances && segment.span() == 0 && flight > 0;
-        news.repeats = repeats && !options.has_sack();
+        info.selects = selected > 0;
+        info.duplicate = duplicate.is_some();
+        let repeats = !info.advances && segment.span() == 0 && flight > 0;
+        info.repeats = repeats && !options.has_sack();
         // After a timeout duplicates may stem from what was sent twice for nothing, but not while new segments alone are
         // in flight.
         let probing = matches!(self.phase.frto(), Frto::Probing { .. });
-        if news.repeats && !self.agreed.sack && (!self.phase.is_loss() || probing) {
+        if info.repeats && !self.negotiated.sack && (!self.phase.is_loss() || probing) {
             delivered += self.board.presume();
         }
-        news.delivered = delivered + selected;
-        news
+        info.delivered = delivered + selected;
+        info
     }
 
     /// RFC 6298 §2-3 and RFC 7323 §4: the round trip of what is delivered. What was sent twice gives none (Karn), unless
@@ -211,13 +211,13 @@ impl<C: CongestionControl> Modern<C> {
     fn take_round_trip(
         &mut self,
         core: &mut Core,
-        news: &News,
+        info: &AckInfo,
         now: Time,
         profile: &Profile,
     ) -> Option<Duration> {
-        let (for_timer, latest) = match (news.sent_once, news.echo) {
-            (Some((first, last)), _) if !news.ambiguous => (now - first, now - last),
-            (_, Some(echo)) if news.advances => {
+        let (for_timer, latest) = match (info.sent_once, info.echo) {
+            (Some((first, last)), _) if !info.ambiguous => (now - first, now - last),
+            (_, Some(echo)) if info.advances => {
                 let ticks = timestamp(now).wrapping_sub(echo).max(1);
                 let rtt = Duration::from_millis(u64::from(ticks));
                 (rtt, rtt)
@@ -236,19 +236,19 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     /// What the congestion control is told.
-    fn summary(&mut self, core: &Core, news: &News, now: Time) -> Ack {
+    fn summary(&mut self, core: &Core, info: &AckInfo, now: Time) -> Ack {
         let lost = self.board.lost_total();
         let (rate, new_round) =
-            self.rate.sample(now, (news.delivered, news.newest), core.snd_una, lost, self.rack.min_rtt());
+            self.rate.sample(now, (info.delivered, info.newest), core.snd_una, lost, self.rack.min_rtt());
         Ack {
             now,
-            bytes: news.delivered,
+            bytes: info.delivered,
             mss: self.segment_size(),
             in_flight: self.board.pipe(),
             marked: 0,
-            lost: u32::try_from(lost - self.lost_told).unwrap_or(u32::MAX),
-            rtt: news.rtt,
-            one_way_delay: news.one_way_delay,
+            lost: u32::try_from(lost - self.lost_reported).unwrap_or(u32::MAX),
+            rtt: info.rtt,
+            one_way_delay: info.one_way_delay,
             new_round,
             window_limited: std::mem::take(&mut self.window_limited),
             pacing_limited: std::mem::take(&mut self.pacing_limited),
@@ -257,13 +257,13 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     /// RFC 6298 §5.2-5.3; the probe's timer goes with it.
-    fn restart_timers(&mut self, core: &mut Core, news: &News, now: Time, profile: &Profile) {
+    fn restart_timers(&mut self, core: &mut Core, info: &AckInfo, now: Time, profile: &Profile) {
         if core.snd_una < core.snd_max {
-            if news.advances {
+            if info.advances {
                 core.arm_retransmit_timer(now, profile);
             }
-            self.schedule_probe(core, now, profile, news.advances);
-        } else if news.advances {
+            self.schedule_probe(core, now, profile, info.advances);
+        } else if info.advances {
             self.probe.timer = Timer::OFF;
             self.reorder_timer = Timer::OFF;
             core.note_all_acknowledged(now);

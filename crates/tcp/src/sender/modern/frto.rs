@@ -12,7 +12,7 @@
 //! been what arrived. From step 3a: the window is not set to three segments; without SACK too, the segment that a duplicate
 //! tells of is out of the network, so that the next repair leaves for it.
 
-use super::acknowledge::News;
+use super::acknowledge::AckInfo;
 use super::recovery::SpuriousRetransmission;
 use super::{Modern, Phase};
 use crate::congestion::CongestionControl;
@@ -70,13 +70,13 @@ impl<C: CongestionControl> Modern<C> {
         &mut self,
         core: &Core,
         segment: &Segment<Options>,
-        news: &News,
+        info: &AckInfo,
     ) -> Option<SpuriousRetransmission> {
         let Phase::Loss { frto, .. } = self.phase else { return None };
-        let sack = self.agreed.sack;
+        let sack = self.negotiated.sack;
         let next = match frto {
             Frto::Idle => return None,
-            Frto::Repeated { end } if news.advances => {
+            Frto::Repeated { end } if info.advances => {
                 // An acknowledgement of everything ends the recovery in any case.
                 let can_send = self.new_data(core).is_some_and(|(len, _)| self.peer_permits(core, len));
                 if end <= core.snd_una && can_send {
@@ -86,16 +86,16 @@ impl<C: CongestionControl> Modern<C> {
                 }
             }
             // §2.1 step 2a; with SACK it waits on.
-            Frto::Repeated { .. } if news.repeats && !sack => Frto::Idle,
+            Frto::Repeated { .. } if info.repeats && !sack => Frto::Idle,
             Frto::Repeated { .. } => frto,
             Frto::Probing { recovery_point, .. } => {
                 let tells_of_new = sack
                     && (recovery_point < core.snd_una
                         || segment.options.sack().any(|(_, to)| recovery_point < to));
-                if !tells_of_new && news.tells_of_data_sent_once() {
+                if !tells_of_new && info.acks_unretransmitted() {
                     return Some(SpuriousRetransmission);
                 }
-                let says_something = news.advances || news.selects || segment.span() == 0;
+                let says_something = info.advances || info.selects || segment.span() == 0;
                 if says_something { Frto::Idle } else { frto }
             }
         };

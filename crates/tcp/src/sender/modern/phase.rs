@@ -21,7 +21,7 @@ pub(super) enum Phase {
         /// Where it found `snd_una`.
         at: Seq,
         /// Send the first segment again whatever the window.
-        repeat_first: bool,
+        retransmit_first: bool,
         frto: Frto,
     },
 }
@@ -52,7 +52,7 @@ impl Phase {
 
 /// What was sent again first since [`Phase::Open`]: what the Eifel algorithm goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FirstRepeat {
+pub(super) enum FirstRetransmission {
     /// Nothing yet.
     Awaited,
     /// The oldest segment, for the first time, with this timestamp.

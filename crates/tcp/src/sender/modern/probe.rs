@@ -3,7 +3,7 @@
 use aqmlab_units::{Duration, Time};
 
 use super::Modern;
-use super::acknowledge::News;
+use super::acknowledge::AckInfo;
 use crate::congestion::CongestionControl;
 use crate::core::Core;
 use crate::options::Options;
@@ -26,14 +26,14 @@ pub(super) struct Probe {
     /// One past the last byte in flight when the probe was sent that is unanswered.
     pub(super) end: Option<Seq>,
     /// It repeated a segment.
-    is_repeat: bool,
+    is_retransmission: bool,
     /// A round trip was measured since the last probe.
     pub(super) has_sample: bool,
 }
 
 impl Default for Probe {
     fn default() -> Probe {
-        Probe { timer: Timer::OFF, is_due: false, end: None, is_repeat: false, has_sample: true }
+        Probe { timer: Timer::OFF, is_due: false, end: None, is_retransmission: false, has_sample: true }
     }
 }
 
@@ -46,10 +46,10 @@ impl Probe {
     }
 
     /// A probe leaves, the last byte sent being before `end`.
-    pub(super) fn note_sent(&mut self, end: Seq, is_repeat: bool) {
+    pub(super) fn note_sent(&mut self, end: Seq, is_retransmission: bool) {
         self.is_due = false;
         self.end = Some(end);
-        self.is_repeat = is_repeat;
+        self.is_retransmission = is_retransmission;
         self.has_sample = false;
     }
 }
@@ -59,7 +59,7 @@ impl<C: CongestionControl> Modern<C> {
     /// work: in a recovery, while something is selectively acknowledged, while a probe is unanswered.
     pub(super) fn schedule_probe(&mut self, core: &Core, now: Time, profile: &Profile, anew: bool) {
         let others_at_work = !self.phase.is_open() || self.board.sacked() > 0;
-        if !profile.rack || !self.agreed.sack || others_at_work || self.probe.end.is_some() {
+        if !profile.rack || !self.negotiated.sack || others_at_work || self.probe.end.is_some() {
             self.probe.timer = Timer::OFF;
         } else if anew && self.probe.has_sample {
             let deadline = (now + self.probe_timeout(core)).min(core.retransmit_timer.deadline());
@@ -89,14 +89,14 @@ impl<C: CongestionControl> Modern<C> {
 
     /// §7.4.2: an acknowledgement beyond a probe that repeated a segment tells of a loss that the probe has repaired,
     /// unless the peer says that it got that segment twice.
-    pub(super) fn settle_probe(&mut self, core: &mut Core, segment: &Segment<Options>, news: &News) {
+    pub(super) fn settle_probe(&mut self, core: &mut Core, segment: &Segment<Options>, info: &AckInfo) {
         let Some(end) = self.probe.end.filter(|&end| end <= segment.ack) else { return };
-        let repeat = self.probe.is_repeat;
+        let repeat = self.probe.is_retransmission;
         let reported =
-            news.duplicate && segment.options.duplicate(segment.ack).is_some_and(|(_, to)| to == end);
+            info.duplicate && segment.options.duplicate(segment.ack).is_some_and(|(_, to)| to == end);
         if repeat && !reported && end < segment.ack {
             self.reduce_for_repaired_loss(core);
-        } else if repeat && !reported && !news.repeats {
+        } else if repeat && !reported && !info.repeats {
             // It may still turn out which copy has arrived.
             return;
         }

@@ -67,7 +67,7 @@ impl<C> Modern<C> {
         if from == to && !self.is_classic {
             return;
         }
-        if !self.agreed.sack {
+        if !self.negotiated.sack {
             return core.reassemble(from, to);
         }
         self.receiver.reports.note_duplicate(from, to, core.rcv_nxt, &core.reassembly);

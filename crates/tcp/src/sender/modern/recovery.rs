@@ -2,8 +2,8 @@
 
 use aqmlab_units::{Duration, Time};
 
-use super::acknowledge::News;
-use super::{FirstRepeat, Frto, Modern, Phase};
+use super::acknowledge::AckInfo;
+use super::{FirstRetransmission, Frto, Modern, Phase};
 use crate::Profile;
 use crate::congestion::CongestionControl;
 use crate::core::{Core, count};
@@ -14,24 +14,24 @@ use crate::timer::Timer;
 /// How losses are found.
 impl<C: CongestionControl> Modern<C> {
     /// Look for segments that this acknowledgement shows to be lost. Whether there are any.
-    pub(super) fn find_losses(&mut self, core: &Core, news: &News, now: Time, profile: &Profile) -> bool {
-        if !self.agreed.sack {
-            return self.find_loss_by_duplicates(core, news, profile);
+    pub(super) fn find_losses(&mut self, core: &Core, info: &AckInfo, now: Time, profile: &Profile) -> bool {
+        if !self.negotiated.sack {
+            return self.find_loss_by_duplicates(core, info, profile);
         }
         if profile.rack {
             return self.find_losses_by_time(core, now);
         }
-        news.selects && self.board.lose_by_threshold()
+        info.selects && self.board.lose_by_threshold()
     }
 
     /// RFC 5681 §3.2 and RFC 6582 §3.2: the third duplicate tells that the first segment is lost, and a partial
     /// acknowledgement that the next is. As in the classic endpoint an acknowledgement of exactly `recover` counts.
-    fn find_loss_by_duplicates(&mut self, core: &Core, news: &News, profile: &Profile) -> bool {
+    fn find_loss_by_duplicates(&mut self, core: &Core, info: &AckInfo, profile: &Profile) -> bool {
         let lost = match self.phase {
             Phase::Open => {
-                news.repeats && usize::from(core.dup_acks) == DUP_THRESH && core.recover <= core.snd_una
+                info.repeats && usize::from(core.dup_acks) == DUP_THRESH && core.recover <= core.snd_una
             }
-            Phase::Recovery { .. } => news.advances && profile.newreno && core.snd_una < core.recover,
+            Phase::Recovery { .. } => info.advances && profile.newreno && core.snd_una < core.recover,
             Phase::Loss { .. } => false,
         };
         lost && self.board.lose_first()
@@ -47,11 +47,11 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     /// The reordering timer has expired (RFC 8985 §6.2 step 5).
-    pub(super) fn look_for_reordered_losses(&mut self, core: &mut Core, now: Time, profile: &Profile) {
+    pub(super) fn on_reordering_timer(&mut self, core: &mut Core, now: Time, profile: &Profile) {
         let undelivered = self.undelivered(core);
         if self.find_losses_by_time(core, now) && self.phase.is_open() {
             self.enter_recovery(core, undelivered, now, profile);
-            self.reduce(&News::default(), true);
+            self.reduce(&AckInfo::default(), true);
         }
     }
 
@@ -68,34 +68,34 @@ impl<C: CongestionControl> Modern<C> {
     pub(super) fn next_phase(
         &mut self,
         core: &mut Core,
-        news: &News,
+        info: &AckInfo,
         lost: bool,
         now: Time,
         profile: &Profile,
     ) {
-        if !self.phase.is_open() && self.has_recovered(core, news, profile) {
+        if !self.phase.is_open() && self.has_recovered(core, info, profile) {
             self.leave_recovery(core);
         }
         if self.phase.is_open() && self.board.has_lost() {
-            self.enter_recovery(core, news.undelivered, now, profile);
+            self.enter_recovery(core, info.undelivered, now, profile);
         }
         if self.phase.is_recovery() {
-            self.reduce(news, lost);
+            self.reduce(info, lost);
         }
     }
 
     /// All that was in flight when it began is acknowledged (RFC 6675 §5, RFC 6582 §3.2); Reno without SACK does not wait
     /// so long (RFC 2581 §3.2).
-    fn has_recovered(&self, core: &Core, news: &News, profile: &Profile) -> bool {
-        let reno = !profile.newreno && !self.agreed.sack && self.phase.is_recovery();
-        news.advances && (core.recover <= core.snd_una || reno)
+    fn has_recovered(&self, core: &Core, info: &AckInfo, profile: &Profile) -> bool {
+        let reno = !profile.newreno && !self.negotiated.sack && self.phase.is_recovery();
+        info.advances && (core.recover <= core.snd_una || reno)
     }
 
     fn enter_recovery(&mut self, core: &mut Core, undelivered: u32, now: Time, profile: &Profile) {
         self.reduce_for_loss(core);
         core.recover = core.snd_max;
         self.enter(core, Phase::Recovery { prr: Prr::new(undelivered), rescued: false });
-        self.first_repeat = FirstRepeat::Awaited;
+        self.first_retransmission = FirstRetransmission::Awaited;
         self.probe.end = None;
         core.arm_retransmit_timer(now, profile);
     }
@@ -112,13 +112,13 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     /// RFC 9937 §6.2: in fast recovery the acknowledgement says what may leave.
-    fn reduce(&mut self, news: &News, lost: bool) {
+    fn reduce(&mut self, info: &AckInfo, lost: bool) {
         let progress = Progress {
-            delivered: news.delivered,
+            delivered: info.delivered,
             pipe: self.board.pipe(),
             ssthresh: self.classic.congestion.ssthresh(),
             mss: self.segment_size(),
-            safe: news.advances && !lost,
+            safe: info.advances && !lost,
         };
         if let Phase::Recovery { prr, .. } = &mut self.phase {
             prr.on_ack(progress);
@@ -149,12 +149,12 @@ impl<C: CongestionControl> Modern<C> {
             let mss = self.segment_size();
             self.classic.congestion.on_timeout(window, mss);
             core.note_reduction();
-            self.first_repeat = FirstRepeat::Awaited;
+            self.first_retransmission = FirstRetransmission::Awaited;
         }
         let frto = self.begin_frto(profile);
-        self.enter(core, Phase::Loss { at: core.snd_una, repeat_first: true, frto });
+        self.enter(core, Phase::Loss { at: core.snd_una, retransmit_first: true, frto });
         self.board.forget_presumed();
-        if profile.rack && self.agreed.sack {
+        if profile.rack && self.negotiated.sack {
             let srtt = core.rtt.srtt().unwrap_or(Duration::ZERO);
             self.rack.on_timeout(&mut self.board, srtt, now);
         } else {
@@ -177,13 +177,13 @@ impl<C: CongestionControl> Modern<C> {
     /// before the first retransmission, so the original segment has arrived and nothing was lost. An echo of the
     /// retransmission proves a loss and stops F-RTO. One comparison covers timeouts and fast
     /// retransmits alike; without timestamps F-RTO judges timeouts alone.
-    pub(super) fn advance_eifel(&mut self, news: &News) -> Option<SpuriousRetransmission> {
-        let FirstRepeat::SentAt(repeated) = self.first_repeat else { return None };
-        if !news.advances {
+    pub(super) fn advance_eifel(&mut self, info: &AckInfo) -> Option<SpuriousRetransmission> {
+        let FirstRetransmission::SentAt(repeated) = self.first_retransmission else { return None };
+        if !info.advances {
             return None;
         }
-        self.first_repeat = FirstRepeat::Settled;
-        let echo = news.echo.filter(|_| !self.phase.is_open())?;
+        self.first_retransmission = FirstRetransmission::Settled;
+        let echo = info.echo.filter(|_| !self.phase.is_open())?;
         if is_earlier(echo, repeated) {
             return Some(SpuriousRetransmission);
         }

@@ -2,7 +2,7 @@
 
 use aqmlab_units::{Bytes, Time};
 
-use super::{FirstRepeat, Modern, Phase};
+use super::{FirstRetransmission, Modern, Phase};
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Departure, Status};
 use crate::ecn::policy::PacketKind;
@@ -35,21 +35,21 @@ impl<C: CongestionControl> Modern<C> {
         }
         self.pacing_timer = Timer::OFF;
         if core.snd_una == core.snd_max {
-            if core.holds_back(profile) {
+            if core.is_waiting_after_mark(profile) {
                 return None;
             }
             if core.snd_nxt < core.snd_end && core.restarts_after_idle(now, profile) {
                 self.classic.congestion.on_idle(profile.initial_window_bytes());
             }
         }
-        let out_of_turn = self.out_of_turn(core);
-        let choice = match out_of_turn {
+        let forced = self.take_forced_transmit(core);
+        let choice = match forced {
             Some(choice) => choice,
             None => self.next(core, profile)?,
         };
         let rate = self.classic.congestion.pacing_rate();
         let waits = now < self.release && self.burst == 0;
-        if rate.is_some() && waits && out_of_turn.is_none() {
+        if rate.is_some() && waits && forced.is_none() {
             self.pacing_timer = Timer::at(self.release);
             self.pacing_limited |= self.pipe() + unsent(core) >= self.classic.congestion.cwnd();
             return None;
@@ -64,9 +64,9 @@ impl<C: CongestionControl> Modern<C> {
     /// What leaves whatever the congestion window: the first segment after a timeout, and the loss probe, which is new data
     /// if there are any and else the last segment once more (RFC 8985 §7.3).
     #[inline(always)]
-    fn out_of_turn(&mut self, core: &mut Core) -> Option<NextSeg> {
-        if let Phase::Loss { repeat_first, .. } = &mut self.phase
-            && std::mem::take(repeat_first)
+    fn take_forced_transmit(&mut self, core: &mut Core) -> Option<NextSeg> {
+        if let Phase::Loss { retransmit_first, .. } = &mut self.phase
+            && std::mem::take(retransmit_first)
             && !self.board.is_empty()
         {
             return Some(NextSeg::Again(0));
@@ -81,11 +81,11 @@ impl<C: CongestionControl> Modern<C> {
             Some((len, fin)) => NextSeg::New(len, fin),
             None => NextSeg::Again(self.board.last_outstanding()?),
         };
-        let (end, is_repeat) = match choice {
+        let (end, is_retransmission) = match choice {
             NextSeg::New(len, fin) => (core.snd_max + u32::from(len) + u32::from(fin == Flags::FIN), false),
             NextSeg::Again(_) => (core.snd_max, true),
         };
-        self.probe.note_sent(end, is_repeat);
+        self.probe.note_sent(end, is_retransmission);
         self.note_repairs(core);
         Some(choice)
     }
@@ -115,7 +115,7 @@ impl<C: CongestionControl> Modern<C> {
             self.window_limited |= !permitted;
             return permitted.then_some(NextSeg::New(len, fin));
         }
-        if !self.phase.is_recovery() || profile.rack || !self.agreed.sack {
+        if !self.phase.is_recovery() || profile.rack || !self.negotiated.sack {
             return None;
         }
         self.next_that_may_be_lost()
@@ -202,12 +202,15 @@ impl<C: CongestionControl> Modern<C> {
         let (extent, is_first_repeat) = ((before.end, before.span()), !before.retransmitted);
         let delivered = self.rate.on_sent(now, extent, self.board.pipe(), self.board.lost_total());
         let record = self.board.resend(index, now, delivered);
-        if !self.phase.is_open() && self.first_repeat == FirstRepeat::Awaited {
+        if !self.phase.is_open() && self.first_retransmission == FirstRetransmission::Awaited {
             // The acknowledgement that moves on tells of the oldest segment alone (RFC 3522 §3.2), and an echo from before
             // this copy proves nothing if there was one between it and the original.
-            let tells = self.agreed.timestamps && index == 0 && is_first_repeat;
-            self.first_repeat =
-                if tells { FirstRepeat::SentAt(timestamp(now)) } else { FirstRepeat::Settled };
+            let tells = self.negotiated.timestamps && index == 0 && is_first_repeat;
+            self.first_retransmission = if tells {
+                FirstRetransmission::SentAt(timestamp(now))
+            } else {
+                FirstRetransmission::Settled
+            };
         }
         let fin = core.snd_end < record.end;
         let len = record.end - record.seq - u32::from(fin);

@@ -102,12 +102,15 @@ const MORE_PAGES: f64 = 0.417;
 const ONE_OBJECT: f64 = 0.69;
 /// The same for the objects of a page.
 const MORE_OBJECTS: f64 = 1.578;
-const BETWEEN_PAGES: Habit = Habit { mean: 3.22, variance: 0.73, shape: 1.85, error: 1.21 };
-const BETWEEN_OBJECTS: Habit = Habit { mean: -4.15, variance: 3.12, shape: 2.35, error: 1.57 };
-const LATER_RESPONSES: Habit = Habit { mean: 10.62, variance: 0.94, shape: 3.22, error: 2.43 };
+const BETWEEN_PAGES: ConnectionVariate =
+    ConnectionVariate { mean: 3.22, variance: 0.73, shape: 1.85, error: 1.21 };
+const BETWEEN_OBJECTS: ConnectionVariate =
+    ConnectionVariate { mean: -4.15, variance: 3.12, shape: 2.35, error: 1.57 };
+const LATER_RESPONSES: ConnectionVariate =
+    ConnectionVariate { mean: 10.62, variance: 0.94, shape: 3.22, error: 2.43 };
 
 /// A quantity whose logarithm to base 2 has a location and a scale of the connection's own.
-struct Habit {
+struct ConnectionVariate {
     /// Mean and variance of the location.
     mean: f64,
     variance: f64,
@@ -117,7 +120,7 @@ struct Habit {
     error: f64,
 }
 
-impl Habit {
+impl ConnectionVariate {
     /// A draw from `stream` for the connection whose habits come from `habits`.
     fn draw(&self, habits: &mut Stream, stream: &mut Stream) -> f64 {
         let location = self.mean + libm::sqrt(self.variance) * normal(habits);

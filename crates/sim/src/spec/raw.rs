@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "schema")]
-use super::chain::WrittenHop;
-use super::hosts::WrittenHosts;
+use super::chain::RawHop;
+use super::hosts::RawHosts;
 #[cfg(feature = "schema")]
 use super::schema::{RttTable, SourceEntry, TestbedName, Workload};
 use super::{DelayAt, LinkSpec, ProtocolSpec, RecordSpec};
@@ -20,7 +20,7 @@ use super::{PathSpec, QueueSpec, TcpSpec};
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Experiment"))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Written {
+pub(super) struct RawSpec {
     /// The testbed whose values hold where the spec writes none: see docs/guide/testbeds.md.
     // They have been put in its place when the rest is read.
     #[serde(rename = "testbed")]
@@ -39,15 +39,15 @@ pub(super) struct Written {
     pub(super) queue_back: Option<Value>,
     /// Links in series in the place of the one, between the routers 1, 2 and so on: see docs/guide/topology.md.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<WrittenHop>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<RawHop>"))]
     pub(super) chain: Vec<Value>,
     #[serde(default)]
-    pub(super) hosts: WrittenHosts,
+    pub(super) hosts: RawHosts,
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "TcpSpec"))]
     pub(super) tcp: Map<String, Value>,
     #[serde(default)]
-    pub(super) users: WrittenUsers,
+    pub(super) users: RawUsers,
     /// Traffic beside the web users, each `{"bulk": {"flows": 10}}`: see docs/guide/sources.md.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<SourceEntry>"))]
@@ -61,9 +61,9 @@ pub(super) struct Written {
 /// The web users on each side of the link, who browse the servers of the other side.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Users", transform = with_ranges::<WrittenUsers>))]
+#[cfg_attr(feature = "schema", schemars(rename = "Users", transform = with_ranges::<RawUsers>))]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenUsers {
+pub(super) struct RawUsers {
     /// Users on each side.
     pub(super) per_side: u32,
     /// On how many sides there are any: 2, or 1 for side 0 alone, whose data come in direction 1.
@@ -87,13 +87,13 @@ pub(super) struct WrittenUsers {
 }
 
 ranges! {
-    WrittenUsers { per_side: up_to(5_000_000), sides: from(1).up_to(2) }
+    RawUsers { per_side: up_to(5_000_000), sides: from(1).up_to(2) }
 }
 
-impl Default for WrittenUsers {
+impl Default for RawUsers {
     /// No users.
-    fn default() -> WrittenUsers {
-        WrittenUsers {
+    fn default() -> RawUsers {
+        RawUsers {
             per_side: 0,
             sides: both(),
             workload: unc_2001_v3(),

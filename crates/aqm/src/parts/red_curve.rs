@@ -3,7 +3,7 @@
 /// `p_b` over `avg`: 0 below `min_th`, rising to `max_p` at `max_th`, and from there to 1 at once or, gentle, at twice
 /// `max_th`.
 #[derive(Clone, Debug)]
-pub(crate) struct Curve {
+pub(crate) struct RedCurve {
     min_th: f64,
     max_th: f64,
     /// From this average on every packet is signalled.
@@ -15,10 +15,10 @@ pub(crate) struct Curve {
     gentle_slope: f64,
 }
 
-impl Curve {
-    pub(crate) fn new(min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> Curve {
+impl RedCurve {
+    pub(crate) fn new(min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> RedCurve {
         let full_th = if gentle { 2.0 * max_th } else { max_th };
-        let mut curve = Curve { min_th, max_th, full_th, max_p: 0.0, slope: 0.0, gentle_slope: 0.0 };
+        let mut curve = RedCurve { min_th, max_th, full_th, max_p: 0.0, slope: 0.0, gentle_slope: 0.0 };
         curve.set_max_p(max_p);
         curve
     }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_gentle_curve_has_no_jump_even_after_max_p_changed() {
-        let mut curve = Curve::new(5.0, 15.0, 0.1, true);
+        let mut curve = RedCurve::new(5.0, 15.0, 0.1, true);
         curve.set_max_p(0.3);
         for avg in [5.0, 15.0, 30.0] {
             let jump = curve.p_b(avg) - curve.p_b(avg - 1e-9);
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_classic_curve_jumps_from_max_p_to_one_at_max_th() {
-        let curve = Curve::new(5.0, 15.0, 0.1, false);
+        let curve = RedCurve::new(5.0, 15.0, 0.1, false);
         assert!(curve.p_b(14.999) < 0.1);
         assert!((curve.p_b(15.0) - 1.0).abs() < 1e-12);
     }
@@ -83,7 +83,7 @@ mod tests {
     fn thresholds_next_to_zero_give_probabilities() {
         let smallest = f64::from_bits(1);
         for gentle in [false, true] {
-            let curve = Curve::new(0.0, smallest, 0.1, gentle);
+            let curve = RedCurve::new(0.0, smallest, 0.1, gentle);
             for avg in [0.0, smallest, 1.0] {
                 assert!((0.0..=1.0).contains(&curve.p_b(avg)), "{} at {avg}", curve.p_b(avg));
             }

@@ -12,7 +12,7 @@ use crate::packet::datagram::Stamp;
 
 /// Something that a browser or a source did. What is told before a packet is sent is heard before it is seen.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum SideEvent {
     /// It is about to open a connection, whose ends offer so much room at most.
     Opening { browser: BrowserEnd, connection: UserConnection, offers: Offers },
     /// It has closed it, or lost it.
@@ -37,22 +37,22 @@ pub(crate) enum News {
 /// spinning, for a thread that has been interrupted while it put one in; and that thread may be waiting for the processor on
 /// which the router spins.
 #[derive(Debug, Default)]
-pub(crate) struct Board {
-    notes: Mutex<Vec<News>>,
+pub(crate) struct EventQueue {
+    notes: Mutex<Vec<SideEvent>>,
 }
 
-impl Board {
+impl EventQueue {
     /// Put something up.
-    pub(crate) fn tell(&self, news: News) {
+    pub(crate) fn tell(&self, news: SideEvent) {
         self.lock().push(news);
     }
 
     /// Take everything down, in the order in which it was put up. `heard` is empty, and takes the place of the list.
-    pub(crate) fn take(&self, heard: &mut Vec<News>) {
+    pub(crate) fn take(&self, heard: &mut Vec<SideEvent>) {
         std::mem::swap(&mut *self.lock(), heard);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<News>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<SideEvent>> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,10 +5,10 @@ use aqmlab_units::Time;
 use hdrhistogram::Histogram;
 
 use super::observer::Observer;
-use super::recorder::Account;
-use super::{Engine, Event, Rare};
-use crate::link::{Link, LinkCounters, Meter, Waited};
-use crate::record::{GlanceTable, LinkDirection, Tables};
+use super::recorder::OwnerTotals;
+use super::{ControlEvent, Engine, Event};
+use crate::link::{DelayByOwner, Link, LinkCounters, Meter};
+use crate::record::{GaugeTable, LinkDirection, Tables};
 use crate::side::Direction;
 use crate::spec::Spec;
 use crate::summary::{LinkWindow, Window};
@@ -30,7 +30,7 @@ struct Reading {
     /// Counters at the start of the measured window.
     at_window_start: LinkCounters,
     /// What packets had waited by then.
-    waited_at_window_start: Option<Waited>,
+    delays_at_window_start: Option<DelayByOwner>,
     /// Sampled lengths of its queue.
     queue_packets: Histogram<u64>,
 }
@@ -47,7 +47,7 @@ impl Readings {
         let reading = || Reading {
             last: LinkCounters::default(),
             at_window_start: LinkCounters::default(),
-            waited_at_window_start: None,
+            delays_at_window_start: None,
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
         };
         Readings {
@@ -84,7 +84,7 @@ impl Readings {
         for (_, meter, reading) in self.each(meters) {
             reading.last = meter.counters();
             reading.at_window_start = reading.last;
-            reading.waited_at_window_start = Some(meter.waited());
+            reading.delays_at_window_start = Some(meter.delays());
         }
     }
 
@@ -97,15 +97,15 @@ impl Readings {
     }
 
     /// What can be read off now, for who watches: it leaves no trace.
-    pub(super) fn glance<O>(&mut self, links: &mut [impl Link<O>; 2], now: Time) -> GlanceTable {
+    pub(super) fn gauges<O>(&mut self, links: &mut [impl Link<O>; 2], now: Time) -> GaugeTable {
         for link in &mut *links {
             link.advance(now);
         }
-        let mut glance = GlanceTable::default();
+        let mut gauges = GaugeTable::default();
         for (place, meter, _) in self.each(&meters(links)) {
-            glance.push(place, meter);
+            gauges.push(place, meter);
         }
-        glance
+        gauges
     }
 
     /// Link by link, the measured window up to now.
@@ -113,13 +113,13 @@ impl Readings {
         let link = |(readings, meters): (&[Reading; 2], &[&dyn Meter; 2])| {
             Direction::BOTH.map(|direction| {
                 let (reading, meter) = (&readings[direction.index()], meters[direction.index()]);
-                let waited = meter.waited();
+                let delays = meter.delays();
                 LinkWindow {
                     before: reading.at_window_start,
                     after: meter.counters(),
-                    waited: match &reading.waited_at_window_start {
-                        Some(before) => waited.since(before),
-                        None => waited,
+                    delays: match &reading.delays_at_window_start {
+                        Some(before) => delays.since(before),
+                        None => delays,
                     },
                     queue_packets: reading.queue_packets.clone(),
                 }
@@ -129,13 +129,13 @@ impl Readings {
     }
 }
 
-impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
+impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     pub(super) fn sample_queues(&mut self) {
         for link in &mut self.links {
             link.advance(self.now);
         }
         self.readings.sample_queues(&meters(&self.links), self.now, &mut self.recorder.tables);
-        self.wheel.push(self.now + self.spec.record.queue_every, Event::Other(Rare::SampleQueues));
+        self.wheel.push(self.now + self.spec.record.queue_every, Event::Control(ControlEvent::SampleQueues));
     }
 
     pub(super) fn read_links(&mut self) {
@@ -149,12 +149,12 @@ impl<S: Sender, L: Link<O::Carried>, O: Observer<S>> Engine<S, L, O> {
         } else {
             self.readings.read_links(&meters, self.now, &mut self.recorder.tables);
         }
-        self.wheel.push(self.now + self.spec.record.link_every, Event::Other(Rare::ReadLinks));
+        self.wheel.push(self.now + self.spec.record.link_every, Event::Control(ControlEvent::ReadLinks));
     }
 
     /// The measured window up to now.
     pub(super) fn window(&self) -> Window {
-        let Account { completed, aborted, .. } = self.recorder.total();
+        let OwnerTotals { completed, aborted, .. } = self.recorder.total();
         let links = self.readings.window(&meters(&self.links));
         Window {
             links,

@@ -9,19 +9,19 @@ use aqmlab_units::Time;
 use crate::slab::Slab;
 
 /// A queue for packets that carry a `P`.
-pub(crate) struct Parked<P> {
+pub(crate) struct IndexQueue<P> {
     queue: Box<dyn Qdisc<usize> + Send>,
     parked: Slab<P>,
 }
 
-impl<P> Parked<P> {
+impl<P> IndexQueue<P> {
     /// `queue` is empty.
-    pub(crate) fn new(queue: Box<dyn Qdisc<usize> + Send>) -> Parked<P> {
-        Parked { queue, parked: Slab::default() }
+    pub(crate) fn new(queue: Box<dyn Qdisc<usize> + Send>) -> IndexQueue<P> {
+        IndexQueue { queue, parked: Slab::default() }
     }
 }
 
-impl<P: Copy> Qdisc<P> for Parked<P> {
+impl<P: Copy> Qdisc<P> for IndexQueue<P> {
     fn enqueue(&mut self, packet: Seen, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
         let number = self.parked.put(payload);
         self.queue.enqueue(packet, number, now, &mut |number| lost(self.parked.take(number)))
@@ -78,7 +78,7 @@ mod tests {
         let rate = BitRate::from_mbit_per_sec(10);
         let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO };
         let config = config.resolve(&link).expect("possible parameters");
-        let mut queue = Parked::new(config.queue(&link, Stream::named(1, "queue")));
+        let mut queue = IndexQueue::new(config.queue(&link, Stream::named(1, "queue")));
         let (mut lost, mut left) = (Vec::new(), Vec::new());
         for step in 0..10_000_u32 {
             let now = Time::from_nanos(u64::from(step) * 500_000);

@@ -17,7 +17,7 @@ const BINS: usize = 64 << DIGITS;
 
 /// The waits of some packets.
 #[derive(Clone, Debug)]
-pub(crate) struct Waits {
+pub(crate) struct DelayHistogram {
     counts: Box<[u64; BINS]>,
     sum_ns: u64,
     /// Of that, in the discipline's queue.
@@ -42,10 +42,10 @@ fn bins() -> impl Iterator<Item = (u64, u64)> {
     places.map(move |(octave, digits)| (edge(octave, digits), edge(octave, digits + 1)))
 }
 
-impl Waits {
-    pub(crate) fn new() -> Waits {
+impl DelayHistogram {
+    pub(crate) fn new() -> DelayHistogram {
         let counts = vec![0; BINS].into_boxed_slice().try_into().expect("so many bins");
-        Waits { counts, sum_ns: 0, sojourn_sum_ns: 0 }
+        DelayHistogram { counts, sum_ns: 0, sojourn_sum_ns: 0 }
     }
 
     #[inline(always)]
@@ -73,14 +73,14 @@ impl Waits {
     }
 
     /// All of them in one.
-    pub(crate) fn together<'a>(each: impl IntoIterator<Item = &'a Waits>) -> Waits {
-        each.into_iter().fold(Waits::new(), |mut all, waits| {
+    pub(crate) fn together<'a>(each: impl IntoIterator<Item = &'a DelayHistogram>) -> DelayHistogram {
+        each.into_iter().fold(DelayHistogram::new(), |mut all, waits| {
             all.add(waits);
             all
         })
     }
 
-    fn add(&mut self, more: &Waits) {
+    fn add(&mut self, more: &DelayHistogram) {
         for (count, more) in self.counts.iter_mut().zip(&*more.counts) {
             *count += more;
         }
@@ -88,7 +88,7 @@ impl Waits {
         self.sojourn_sum_ns += more.sojourn_sum_ns;
     }
 
-    fn subtract(&mut self, fewer: &Waits) {
+    fn subtract(&mut self, fewer: &DelayHistogram) {
         for (count, fewer) in self.counts.iter_mut().zip(&*fewer.counts) {
             *count -= fewer;
         }
@@ -130,13 +130,13 @@ impl Waits {
 /// What one direction of a link has made its packets wait since the start, by class of its discipline and, where they are
 /// told apart, by owner.
 #[derive(Clone, Debug)]
-pub(crate) struct Waited {
+pub(crate) struct DelayByOwner {
     /// The names of the classes, if there are several.
     names: &'static [&'static str],
     /// Those of the first class, or of all packets where the discipline knows no classes: beside the others, so that
     /// most packets need no looking up.
-    first: Waits,
-    other_classes: Vec<Waits>,
+    first: DelayHistogram,
+    other_classes: Vec<DelayHistogram>,
     owners: Option<Box<Owners>>,
 }
 
@@ -145,7 +145,7 @@ struct Owners {
     /// By number of connection.
     of_connections: Vec<Owner>,
     /// Each `None` before its first packet.
-    waits: Vec<Option<Waits>>,
+    waits: Vec<Option<DelayHistogram>>,
 }
 
 /// A packet that waited: how long, where to, and in which of the classes.
@@ -158,14 +158,14 @@ pub(crate) struct Wait {
     pub(crate) class: u8,
 }
 
-impl Waited {
+impl DelayByOwner {
     /// Those of so many `owners` are told apart, if any, and those of the `classes` of this name.
-    pub(crate) fn new(owners: usize, classes: &'static [&'static str]) -> Waited {
+    pub(crate) fn new(owners: usize, classes: &'static [&'static str]) -> DelayByOwner {
         let told_apart = || Owners { of_connections: Vec::new(), waits: vec![None; owners] };
-        Waited {
+        DelayByOwner {
             names: classes,
-            first: Waits::new(),
-            other_classes: vec![Waits::new(); classes.len().saturating_sub(1)],
+            first: DelayHistogram::new(),
+            other_classes: vec![DelayHistogram::new(); classes.len().saturating_sub(1)],
             owners: (owners > 0).then(|| Box::new(told_apart())),
         }
     }
@@ -208,7 +208,7 @@ impl Waited {
         &self,
         more: impl Iterator<Item = Wait>,
         unsent: impl Iterator<Item = Wait>,
-    ) -> Waited {
+    ) -> DelayByOwner {
         let mut sent = self.clone();
         more.for_each(|wait| sent.record(wait));
         for wait in unsent {
@@ -221,7 +221,7 @@ impl Waited {
     }
 
     /// What came after `before` was read off.
-    pub(crate) fn since(&self, before: &Waited) -> Waited {
+    pub(crate) fn since(&self, before: &DelayByOwner) -> DelayByOwner {
         let mut since = self.clone();
         since.first.subtract(&before.first);
         for (waits, before) in since.other_classes.iter_mut().zip(&before.other_classes) {
@@ -238,26 +238,26 @@ impl Waited {
     }
 
     /// Those of all packets.
-    pub(crate) fn all(&self) -> Waits {
-        Waits::together(self.each())
+    pub(crate) fn all(&self) -> DelayHistogram {
+        DelayHistogram::together(self.each())
     }
 
     /// Those of one owner, if they are told apart and there are any.
-    pub(crate) fn of(&self, owner: Owner) -> Option<&Waits> {
+    pub(crate) fn of(&self, owner: Owner) -> Option<&DelayHistogram> {
         self.owners.as_ref()?.waits.get(owner.index())?.as_ref()
     }
 
     /// Those of each class, by name; none where the discipline has no classes.
-    pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &Waits)> + Clone {
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (&'static str, &DelayHistogram)> + Clone {
         self.names.iter().copied().zip(self.each())
     }
 
-    fn each(&self) -> impl Iterator<Item = &Waits> + Clone {
+    fn each(&self) -> impl Iterator<Item = &DelayHistogram> + Clone {
         std::iter::once(&self.first).chain(&self.other_classes)
     }
 
     #[inline(always)]
-    fn class(&mut self, class: u8) -> &mut Waits {
+    fn class(&mut self, class: u8) -> &mut DelayHistogram {
         match class {
             0 => &mut self.first,
             other => &mut self.other_classes[usize::from(other) - 1],
@@ -267,9 +267,9 @@ impl Waited {
 
 impl Owners {
     /// The waits that a packet to `to` belongs to.
-    fn of(&mut self, to: EndpointId) -> &mut Waits {
+    fn of(&mut self, to: EndpointId) -> &mut DelayHistogram {
         let owner = to.datagram_owner().unwrap_or_else(|| self.of_connections[to.connection()]);
-        self.waits[owner.index()].get_or_insert_with(Waits::new)
+        self.waits[owner.index()].get_or_insert_with(DelayHistogram::new)
     }
 }
 
@@ -293,8 +293,8 @@ mod tests {
         Wait { time: Duration::from_nanos(span), sojourn: Duration::from_nanos(span / 3), to, class: 1 }
     }
 
-    fn recorded(spans: &[u64]) -> Waits {
-        let mut waits = Waits::new();
+    fn recorded(spans: &[u64]) -> DelayHistogram {
+        let mut waits = DelayHistogram::new();
         for &span in spans {
             waits.record(&wait(span));
         }
@@ -335,15 +335,15 @@ mod tests {
         fn what_came_later_is_what_is_there_less_what_was_there(
             before in spans(), after in spans(), unsent in spans(), unnoted in spans(),
         ) {
-            let record = |waited: &mut Waited, spans: &[u64]| spans.iter().for_each(|&span| waited.record(wait(span)));
+            let record = |delays: &mut DelayByOwner, spans: &[u64]| spans.iter().for_each(|&span| delays.record(wait(span)));
             let owner = Owner::source(0);
-            let mut waited = Waited::new(2, &["a", "b"]);
-            record(&mut waited, &before);
-            let first = waited.clone();
-            record(&mut waited, &after);
-            record(&mut waited, &unsent);
+            let mut delays = DelayByOwner::new(2, &["a", "b"]);
+            record(&mut delays, &before);
+            let first = delays.clone();
+            record(&mut delays, &after);
+            record(&mut delays, &unsent);
             let each = |spans: Vec<u64>| spans.into_iter().map(wait);
-            let since = waited.corrected(each(unnoted.clone()), each(unsent)).since(&first);
+            let since = delays.corrected(each(unnoted.clone()), each(unsent)).since(&first);
             let expected = recorded(&[after, unnoted].concat());
             let (_, of_class) = since.classes().nth(1).expect("two classes");
             for waits in [&since.all(), since.of(owner).expect("it sent packets"), of_class] {

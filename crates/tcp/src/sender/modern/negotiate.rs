@@ -11,7 +11,7 @@ use crate::{Profile, Segment};
 
 /// What both ends of a connection can do.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Agreed {
+pub(super) struct Negotiated {
     /// The lesser of both maximum segment sizes, without options.
     pub(super) mss: u16,
     pub(super) sack: bool,
@@ -21,9 +21,9 @@ pub(super) struct Agreed {
 /// Bytes of options that a header has room for.
 const MAX_OPTIONS: u16 = 40;
 
-impl Agreed {
-    pub(super) fn nothing(profile: &Profile) -> Agreed {
-        Agreed { mss: profile.mss, sack: false, timestamps: false }
+impl Negotiated {
+    pub(super) fn nothing(profile: &Profile) -> Negotiated {
+        Negotiated { mss: profile.mss, sack: false, timestamps: false }
     }
 }
 
@@ -32,7 +32,7 @@ impl<C: CongestionControl> Modern<C> {
     pub(super) fn offered(&self, core: &Core, now: Time, profile: &Profile) -> Options {
         let answers = core.answers();
         let (sack, timestamps) = if answers {
-            (self.agreed.sack, self.agreed.timestamps)
+            (self.negotiated.sack, self.negotiated.timestamps)
         } else {
             (profile.sack, profile.timestamps)
         };
@@ -57,22 +57,22 @@ impl<C: CongestionControl> Modern<C> {
 
     /// What the peer's SYN or SYN/ACK offers and this end has is agreed on. An end that has Accurate ECN's option uses it
     /// once it has seen the peer's: on the SYN/ACK, and on the acknowledgement of that.
-    pub(super) fn agree_on_options(
+    pub(super) fn negotiate_options(
         &mut self,
         core: &mut Core,
         segment: &Segment<Options>,
         profile: &Profile,
     ) {
         let options = &segment.options;
-        self.receiver.ecn_counts.speaks = profile.accecn_option && options.accecn().is_some();
+        self.receiver.ecn_counts.is_negotiated = profile.accecn_option && options.accecn().is_some();
         let Some(offer) = options.syn() else { return };
         let timestamps = options.timestamps().filter(|_| profile.timestamps);
-        self.agreed = Agreed {
+        self.negotiated = Negotiated {
             mss: if self.is_classic { profile.mss } else { profile.mss.min(offer.mss) },
             sack: profile.sack && offer.sack_permitted,
             timestamps: timestamps.is_some(),
         };
-        self.classic.scaling = Scale::agreed(offer.window_scale, profile);
+        self.classic.scaling = Scale::negotiated(offer.window_scale, profile);
         core.snd_wnd = self.classic.scaling.field_of_syn(segment.window);
         self.receiver.ts_recent = timestamps.map_or(0, |timestamps| timestamps.value);
         self.receiver.last_ack_sent = core.rcv_nxt;
@@ -82,11 +82,11 @@ impl<C: CongestionControl> Modern<C> {
     #[inline(always)]
     pub(super) fn fill_in_options(&mut self, core: &Core, segment: &mut Segment<Options>, now: Time) {
         self.receiver.last_ack_sent = core.rcv_nxt;
-        if self.agreed.timestamps {
+        if self.negotiated.timestamps {
             let echo = self.receiver.ts_recent;
             segment.options = segment.options.with_timestamps(Timestamps { value: timestamp(now), echo });
         }
-        if self.receiver.ecn_counts.speaks || self.has_ranges() {
+        if self.receiver.ecn_counts.is_negotiated || self.has_ranges() {
             self.report(core, segment, now);
         }
     }
@@ -96,30 +96,30 @@ impl<C: CongestionControl> Modern<C> {
     #[inline(never)]
     fn report(&mut self, core: &Core, segment: &mut Segment<Options>, now: Time) {
         let Segment { len, options, .. } = segment;
-        let room = if *len == 0 { MAX_OPTIONS } else { (self.agreed.mss - *len).min(MAX_OPTIONS) };
+        let room = if *len == 0 { MAX_OPTIONS } else { (self.negotiated.mss - *len).min(MAX_OPTIONS) };
         if self.has_ranges() {
             let most = usize::from(room.saturating_sub(options.len() + 4) / 8);
             *options = self.receiver.reports.report(&core.reassembly, most, *options);
         }
         let room = room.saturating_sub(options.len());
-        if let Some(counters) = self.receiver.ecn_counts.tell(*len > 0, room, now, core.rtt.srtt()) {
+        if let Some(counters) = self.receiver.ecn_counts.next_option(*len > 0, room, now, core.rtt.srtt()) {
             *options = options.with_accecn(counters);
         }
     }
 
     /// The most data that a new segment may hold beside the options it will have.
     pub(super) fn room_for_data(&self) -> u16 {
-        let timestamps = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
+        let timestamps = if self.negotiated.timestamps { TIMESTAMPS_LEN } else { 0 };
         let counters = if self.receiver.ecn_counts.has_news() { byte_counts::FULL_LEN } else { 0 };
         if self.has_ranges() {
-            self.agreed.mss - MAX_OPTIONS
+            self.negotiated.mss - MAX_OPTIONS
         } else {
-            self.agreed.mss - timestamps - counters
+            self.negotiated.mss - timestamps - counters
         }
     }
 
     /// Are there SACK blocks to send?
     fn has_ranges(&self) -> bool {
-        self.agreed.sack && !self.receiver.reports.is_empty()
+        self.negotiated.sack && !self.receiver.reports.is_empty()
     }
 }

@@ -27,7 +27,7 @@ struct Bin {
 
 /// What an arriving packet finds in its bins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct BinSummary {
     /// The least of their probabilities, after the arrival.
     pub(crate) p_min: f64,
     /// The length of the shortest ...
@@ -64,8 +64,8 @@ impl Bins {
     }
 
     /// A packet of this flow arrives: move the probabilities of its bins.
-    pub(crate) fn update(&mut self, flow: u32) -> Found {
-        let mut found = Found { p_min: 1.0, shortest: u32::MAX, longest: 0 };
+    pub(crate) fn update(&mut self, flow: u32) -> BinSummary {
+        let mut found = BinSummary { p_min: 1.0, shortest: u32::MAX, longest: 0 };
         for place in self.places(flow) {
             let bin = &mut self.cells[place];
             // p_m = p_m + d1 when qlen >= bin_size, p_m - d2 when qlen = 0
@@ -74,7 +74,7 @@ impl Bins {
             } else if bin.qlen == 0 {
                 bin.p = (bin.p - self.rule.decrement).max(0.0);
             }
-            found = Found {
+            found = BinSummary {
                 p_min: found.p_min.min(bin.p),
                 shortest: found.shortest.min(bin.qlen),
                 longest: found.longest.max(bin.qlen),

@@ -5,20 +5,20 @@ use aqmlab_units::Time;
 
 use super::log::QueueOutcome;
 use super::{Capture, OnTheWire};
-use crate::link::Parked;
+use crate::link::IndexQueue;
 use crate::packet::Packet;
 
 /// A packet with its number in the capture, when it is captured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tagged<O> {
+pub(crate) struct NumberedPacket<O> {
     packet: Packet<O>,
     number: Option<u64>,
 }
 
 /// The discipline of one direction of a link. Whatever its kind it is asked packet by packet: a capture need not be fast, and
 /// that way it sees when each one leaves.
-pub(crate) struct Observed<O> {
-    queue: Parked<Tagged<O>>,
+pub(crate) struct Tap<O> {
+    queue: IndexQueue<NumberedPacket<O>>,
     /// The number of the interface in the file.
     interface: u32,
     capture: Capture,
@@ -26,9 +26,9 @@ pub(crate) struct Observed<O> {
     dropped: Vec<u64>,
 }
 
-impl<O: Copy> Observed<O> {
-    pub(crate) fn new(queue: Parked<Tagged<O>>, interface: u32, capture: Capture) -> Observed<O> {
-        Observed { queue, interface, capture, dropped: Vec::new() }
+impl<O: Copy> Tap<O> {
+    pub(crate) fn new(queue: IndexQueue<NumberedPacket<O>>, interface: u32, capture: Capture) -> Tap<O> {
+        Tap { queue, interface, capture, dropped: Vec::new() }
     }
 
     /// The discipline's variables as text. Seven digits say enough: a number is shortened to the nearest `f32`.
@@ -40,7 +40,7 @@ impl<O: Copy> Observed<O> {
     }
 }
 
-impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
+impl<O: OnTheWire> Qdisc<Packet<O>> for Tap<O> {
     fn enqueue(
         &mut self,
         seen: Seen,
@@ -49,7 +49,7 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Observed<O> {
         lost: &mut dyn FnMut(Packet<O>),
     ) -> Admission {
         let number = self.capture.lock().arrive(self.interface, &packet, now);
-        let admission = self.queue.enqueue(seen, Tagged { packet, number }, now, &mut |tagged| {
+        let admission = self.queue.enqueue(seen, NumberedPacket { packet, number }, now, &mut |tagged| {
             self.dropped.extend(tagged.number);
             lost(tagged.packet);
         });

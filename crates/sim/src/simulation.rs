@@ -2,11 +2,11 @@
 
 use aqmlab_units::Time;
 
-use crate::record::{GlanceTable, ResponseTimesTable, Tables};
+use crate::record::{GaugeTable, ResponseTimesTable, Tables};
 use crate::summary::Summary;
 
 /// A run under way.
-pub trait Laboratory: Send {
+pub trait Simulation: Send {
     /// Go on until `until`, or to the end if that comes first.
     fn advance(&mut self, until: Time);
 
@@ -20,7 +20,7 @@ pub trait Laboratory: Send {
     fn tables(&mut self) -> &mut Tables;
 
     /// What can be read off the links now, before the measured window too. It changes nothing of what comes.
-    fn glance(&mut self) -> GlanceTable;
+    fn gauges(&mut self) -> GaugeTable;
 
     /// The histogram of response times so far.
     fn response_times(&self) -> ResponseTimesTable;

@@ -3,7 +3,7 @@
 use super::Modern;
 use crate::congestion::CongestionControl;
 use crate::core::Core;
-use crate::ecn::concerns_ecn;
+use crate::ecn::carries_ecn;
 use crate::options::Options;
 use crate::{Profile, Segment, Seq};
 
@@ -11,12 +11,12 @@ impl<C: CongestionControl> Modern<C> {
     /// A segment has arrived that may be marked, or tell of marks on what was sent. Those that an acknowledgement tells of
     /// which delivers something are answered with its delivery.
     #[inline(never)]
-    pub(super) fn hear_marks(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) {
-        let heard = core.hear_marks(segment, profile);
-        if heard.begins {
+    pub(super) fn on_ecn_segment(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) {
+        let feedback = core.on_ecn_segment(segment, profile);
+        if feedback.begins {
             self.receiver.grant_quick_acks(profile.quick_acks_after_mark);
         }
-        if let Some(more) = heard.more {
+        if let Some(more) = feedback.more {
             self.note_marks(core, segment, more, profile);
         }
         if self.is_classic {
@@ -28,12 +28,12 @@ impl<C: CongestionControl> Modern<C> {
     /// it each counts as a full segment.
     fn note_marks(&mut self, core: &mut Core, segment: &Segment<Options>, more: u8, profile: &Profile) {
         let option = segment.options.accecn().filter(|_| profile.accecn_option);
-        let told = option.is_some_and(|option| self.marked_bytes.hear(option.ce));
+        let reported = option.is_some_and(|option| self.marked_bytes.on_option(option.ce));
         if option.is_none() {
             self.marked_bytes.assume(u32::from(more) * self.segment_size());
         }
         // Eight more look like none.
-        core.ecn.note_marks(more.max(u8::from(told)));
+        core.ecn.note_marks(more.max(u8::from(reported)));
     }
 
     /// Of the `delivered` bytes those that came marked.
@@ -48,7 +48,7 @@ impl<C: CongestionControl> Modern<C> {
     /// The marks that an acknowledgement tells of which delivers nothing.
     #[inline]
     pub(super) fn answer_marks(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) {
-        if concerns_ecn(segment.flags, profile) && core.tells_of_marks(segment.flags) {
+        if carries_ecn(segment.flags, profile) && core.reports_marks(segment.flags) {
             self.answer_echo(core, segment.ack);
         }
     }

@@ -4,7 +4,7 @@ use std::io;
 
 /// What was tried and what came of it.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failed {
+pub(crate) enum Error {
     /// The system refuses.
     #[error("{what}: {error}")]
     System { what: String, error: io::Error },
@@ -17,13 +17,13 @@ pub(crate) enum Failed {
 }
 
 /// Names what was tried.
-pub(crate) trait Trying<T> {
+pub(crate) trait Context<T> {
     /// `what` was tried.
-    fn trying(self, what: impl FnOnce() -> String) -> Result<T, Failed>;
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, Error>;
 }
 
-impl<T, E: Into<io::Error>> Trying<T> for Result<T, E> {
-    fn trying(self, what: impl FnOnce() -> String) -> Result<T, Failed> {
-        self.map_err(|error| Failed::System { what: what(), error: error.into() })
+impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|error| Error::System { what: what(), error: error.into() })
     }
 }

@@ -21,15 +21,15 @@ choices! {
 
 /// Measures queues and packets in packets, as the mode says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Measure {
+pub(crate) struct QueueUnit {
     mode: Mode,
     /// Bytes that count as one packet.
     mean_packet: f64,
 }
 
-impl Measure {
-    pub(crate) fn new(mode: Mode, mean_packet: Bytes) -> Measure {
-        Measure { mode, mean_packet: mean_packet.as_f64() }
+impl QueueUnit {
+    pub(crate) fn new(mode: Mode, mean_packet: Bytes) -> QueueUnit {
+        QueueUnit { mode, mean_packet: mean_packet.as_f64() }
     }
 
     /// The length of the queue, in packets or in mean packets.
@@ -63,7 +63,7 @@ mod tests {
     )]
     fn a_packet_of_the_mean_size_counts_exactly_one() {
         for size in (1..=65_535).map(Bytes::new) {
-            let measure = Measure::new(Mode::Byte, size);
+            let measure = QueueUnit::new(Mode::Byte, size);
             assert_eq!(measure.packet(&Packet { size, ecn: Ecn::NotEct, flow: 0 }), 1.0);
             assert_eq!(measure.queue(QueueState { packets: 3, bytes: size }), 1.0);
         }

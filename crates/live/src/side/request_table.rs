@@ -10,7 +10,7 @@ use crate::packet::addresses::BrowserEnd;
 
 /// What a request says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingRequest {
     pub(crate) exchange: Exchange,
     /// Which stack the server that it finds has.
     pub(crate) stack: StackId,
@@ -18,18 +18,18 @@ pub(crate) struct Asked {
 
 /// The request under way on each connection, between its write and its arrival.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
-    requests: Mutex<HashMap<BrowserEnd, Asked>>,
+pub(crate) struct RequestTable {
+    requests: Mutex<HashMap<BrowserEnd, PendingRequest>>,
 }
 
-impl Book {
+impl RequestTable {
     /// A browser is about to write a request.
-    pub(crate) fn ask(&self, browser: BrowserEnd, asked: Asked) {
+    pub(crate) fn ask(&self, browser: BrowserEnd, asked: PendingRequest) {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).insert(browser, asked);
     }
 
     /// A server sees the first of a request.
-    pub(crate) fn asked_for(&self, browser: BrowserEnd) -> Option<Asked> {
+    pub(crate) fn asked_for(&self, browser: BrowserEnd) -> Option<PendingRequest> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&browser)
     }
 }

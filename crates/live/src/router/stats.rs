@@ -7,7 +7,7 @@ use crate::packet;
 
 /// What the router has to say of itself.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub(crate) struct RouterStats {
     /// How late packets left it, in nanoseconds.
     pub(crate) lateness_ns: Histogram<u64>,
     /// How late it read probes, in nanoseconds.
@@ -20,11 +20,11 @@ pub(crate) struct Account {
     pub(crate) unread: u64,
 }
 
-impl Account {
-    pub(crate) fn new() -> Account {
+impl RouterStats {
+    pub(crate) fn new() -> RouterStats {
         let [lateness_ns, read_lag_ns] =
             [(); 2].map(|()| Histogram::new(3).expect("three significant digits are allowed"));
-        Account { lateness_ns, read_lag_ns, strays: 0, undelivered: 0, unread: 0 }
+        RouterStats { lateness_ns, read_lag_ns, strays: 0, undelivered: 0, unread: 0 }
     }
 
     /// A packet has been read that goes from host to host nowhere.
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_probe_is_as_late_as_its_reading_and_no_stray() {
-        let (mut seen, clock) = (Account::new(), Clock::start());
+        let (mut seen, clock) = (RouterStats::new(), Clock::start());
         let late = Duration::from_millis(3);
         clock::pause(late);
         seen.other(&probe::tests::packet(1, Time::ZERO), &clock);

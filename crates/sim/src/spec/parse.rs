@@ -4,7 +4,7 @@ use aqmlab_units::range::Ranges;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{SpecError, words};
+use super::{SpecError, messages};
 
 /// A table given by its name or in full.
 pub(super) fn named_or_table<T: DeserializeOwned>(
@@ -30,7 +30,7 @@ pub(super) fn read<T: DeserializeOwned>(prefix: &str, part: Value) -> Result<T, 
             (prefix, ".") => prefix.to_owned(),
             (prefix, inner) => format!("{prefix}.{inner}"),
         };
-        fault(&path, words::in_words(&error.into_inner().to_string()))
+        fault(&path, messages::in_words(&error.into_inner().to_string()))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Gauges do not change the run, and equal its counters at the end.
 
-use aqmlab_sim::GlanceTable;
+use aqmlab_sim::GaugeTable;
 use aqmlab_units::{Duration, Time};
 
 use crate::*;
@@ -13,12 +13,12 @@ fn warmed_up(queue: &Value) -> Value {
 }
 
 /// A run that is looked at each second, and what was seen.
-fn looked_at(spec: &Value) -> (Run, Vec<(Time, GlanceTable)>) {
+fn looked_at(spec: &Value) -> (Run, Vec<(Time, GaugeTable)>) {
     let mut laboratory = prepare(spec, 1);
     let mut seen = Vec::new();
     while laboratory.now() < laboratory.end() {
         laboratory.advance(laboratory.now() + Duration::from_secs(1));
-        seen.push((laboratory.now(), laboratory.glance()));
+        seen.push((laboratory.now(), laboratory.gauges()));
     }
     (Run::result_of(&mut *laboratory), seen)
 }

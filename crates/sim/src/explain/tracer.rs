@@ -6,7 +6,7 @@ use aqmlab_units::Time;
 use super::attribution::Part;
 use super::timeline::{EventKind, Location, TimelineEvent};
 use super::timers::meaning;
-use super::transit::{Numbered, Transit};
+use super::transit::{Tagged, Transit};
 use super::{EndpointTrace, ExchangeTrace, Explainer, place_of};
 use crate::engine::observer::{Observer, Transmission};
 use crate::link::{Link, LinkCounters};
@@ -36,7 +36,7 @@ fn counters<O>(link: &impl Link<O>) -> LinkCounters {
 }
 
 impl<S: Sender> Observer<S> for Explainer {
-    type Carried = Numbered<S::Options>;
+    type PacketTag = Tagged<S::Options>;
 
     fn opened(&mut self, client: EndpointId, by_user: bool, now: Time) {
         let places = client.peer().index().max(client.index()) + 1;
@@ -66,7 +66,7 @@ impl<S: Sender> Observer<S> for Explainer {
         &mut self,
         packet: Packet<S::Options>,
         transmission: &Transmission<'_, S>,
-    ) -> Packet<Self::Carried> {
+    ) -> Packet<Self::PacketTag> {
         let Transmission { tcp, now, first_bit, at_link } = *transmission;
         let (segment, from) = (packet.segment, packet.to.peer());
         self.note_reactions(from, tcp);
@@ -82,7 +82,7 @@ impl<S: Sender> Observer<S> for Explainer {
         self.in_transit.depart(packet, Transit { attribution, first_bit, at_link, way })
     }
 
-    fn lost<L: Link<Self::Carried>>(&mut self, packet: &Packet<Self::Carried>, link: &L, now: Time) {
+    fn lost<L: Link<Self::PacketTag>>(&mut self, packet: &Packet<Self::PacketTag>, link: &L, now: Time) {
         let direction = packet.to.peer().direction().index();
         if packet.to.is_datagram() {
             self.drops[direction].cause(&counters(link).queue, true);
@@ -98,7 +98,7 @@ impl<S: Sender> Observer<S> for Explainer {
         }
     }
 
-    fn arrived(&mut self, packet: Packet<Self::Carried>, now: Time) -> Packet<S::Options> {
+    fn arrived(&mut self, packet: Packet<Self::PacketTag>, now: Time) -> Packet<S::Options> {
         let size = packet.size();
         let (packet, Transit { attribution, first_bit, at_link, way }) = self.in_transit.arrive(&packet);
         // Backwards from the arrival: the delay behind the link, the last bit on the wire, its first.
@@ -251,7 +251,7 @@ mod tests {
             if begins_another {
                 Observer::<Basic>::wrote(&mut explainer, client, now);
             }
-            let packet = link.take_lost().expect("the queue is full");
+            let packet = link.pop_drop().expect("the queue is full");
             Observer::<Basic>::lost(&mut explainer, &packet, &link, now);
             let losses = explainer.exchanges[client.connection()].losses;
             assert_eq!(losses, u32::from(!begins_another));
