@@ -13,7 +13,6 @@ import made.results
 from aqmlab.results.result import Result
 from aqmlab.running.cell import Cell
 from aqmlab.spec import schemes
-from aqmlab.studies.kit.claims import All, Between, Predicate, Raises
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import Study, study_cells
 from aqmlab.studies.rfc7928 import Rfc7928
@@ -94,18 +93,6 @@ def dry(study: Study, tmp_path: Path, length: str = "quick", lost: Losses = LOST
         for number, (name, some) in enumerate(cells.items())
     }
     return Report.of(study, study.lengths[length], results)
-
-
-def runs_of(predicate: Predicate) -> list[str]:
-    """Return the runs that a claim looks at."""
-    match predicate:
-        case All(parts=parts):
-            return [run for part in parts for run in runs_of(part)]
-        case Raises(scheme=scheme, over=over):
-            return [scheme, over]
-        case Between(scheme=scheme):
-            return [scheme]
-    raise AssertionError(predicate)
 
 
 def cell_of(run: str) -> Cell:

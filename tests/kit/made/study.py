@@ -14,10 +14,11 @@ from aqmlab import studies
 from aqmlab.results.result import Result
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
-from aqmlab.studies.kit.claims import Between, Claim, Greater
-from aqmlab.studies.kit.reading.say import more, same, within
-from aqmlab.studies.kit.reading.second import Second, added, again
-from aqmlab.studies.kit.reading.values import Column, Printed
+from aqmlab.studies.kit.claims.builders import more, same, within
+from aqmlab.studies.kit.claims.quantities import Column, PrintedTables
+from aqmlab.studies.kit.claims.registered import RegisteredClaim, Registration
+from aqmlab.studies.kit.claims.review import ReviewedClaim, added_claim, reviewed_claim
+from aqmlab.studies.kit.findings import Outcome
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 
 
@@ -37,27 +38,24 @@ class Tiny(Study):
         name: Length(name=name, warmup="1 s", duration=f"{seconds} s", seeds=2)
         for name, seconds in (("quick", 1), ("default", 2), ("full", 3))
     }
-    claims: ClassVar[Sequence[Claim]] = (
-        Claim(
-            id="tiny-1",
-            place="Section 1",
-            gist="something gets through",
-            predicate=Between(what="throughput, Mbit/s", measure=throughput, scheme="droptail", low=0.1),
-        ),
-        Claim(
-            id="tiny-2",
-            place="Section 2",
-            gist="a scheme carries more than | itself",
-            predicate=Greater(what="throughput, Mbit/s", measure=throughput, scheme="pi", than="pi"),
-        ),
-    )
-    second: ClassVar[Sequence[Second]] = (
-        again("tiny-1", "gets through", within(MBPS, "droptail", low=0.1), same("pi", "pi")),
-        again("tiny-2", "carries more", more(MBPS, "pi", ["droptail"])),
-        added("tiny-3", "Section 3", "pi is itself", "is itself", same("pi", "pi")),
+    claims: ClassVar[Sequence[ReviewedClaim]] = (
+        reviewed_claim("tiny-1", "gets through", within(MBPS, "droptail", low=0.1), same("pi", "pi")),
+        reviewed_claim("tiny-2", "carries more", more(MBPS, "pi", ["droptail"])),
+        added_claim("tiny-3", "Section 3", "pi is itself", "is itself", same("pi", "pi")),
     )
 
-    def printed(self) -> Printed:
+    def registration(self) -> Registration:
+        rows = (
+            ("Section 1", "something gets through", "throughput is at least 0.1", Outcome.HOLDS),
+            ("Section 2", "a scheme carries more than | itself", "pi carries more than pi", Outcome.FAILS),
+        )
+        claims = (
+            RegisteredClaim(id=f"tiny-{n}", place=place, gist=gist, predicate=text, outcome=outcome, evidence="2 pairs")
+            for n, (place, gist, text, outcome) in enumerate(rows, 1)
+        )
+        return Registration(results=1, length="seeds 1 to 2", words="*More* is any difference.", claims=tuple(claims))
+
+    def printed(self) -> PrintedTables:
         return {"pi": {"mbps": 1.0}, "droptail": {"mbps": 2.0}}
 
     def runs(self, length: Length) -> Sequence[Run]:
