@@ -74,7 +74,7 @@ def test_the_same_specs_give_svg_and_png(gathered: Gathered) -> None:
 
 def test_distributions_are_points_of_those_of_compare(gathered: Gathered) -> None:
     for label, results in gathered.by_label.items():
-        points = series.distribution(results).select("time_ms", fraction=pl.col("within") / 100)
+        points = series.distribution(results)
         whole = gathered.comparison.response_times()[label]
         close = points.join_asof(whole, on="time_ms", strategy="nearest", tolerance=1e-9)
         assert np.allclose(close["fraction"], close["fraction_right"], rtol=1e-12)
@@ -177,7 +177,7 @@ def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
 def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
     one = gather(out, Choice(seeds=[1]))
     drawn = {chart.name: chart for chart in charts(one, VegaBuilder(list(one.by_label)))}
-    assert "no band" in drawn["difference"].said
+    assert "no band" in drawn["difference"].caption
     for name in ("difference", "loss-percent"):
         assert not {"low", "high"} & {field for view in drawn[name].views.values() for field in fields(view)}
     sentences = said.answer(one, {label: label for label in one.by_label})

@@ -98,7 +98,7 @@ def figure(compared: Comparison, kind: str) -> bytes:
     draw = _FIGURES[kind]
     curves = compared.response_times()
     with tempfile.TemporaryDirectory() as folder:
-        (file, _) = canvas.save(Path(folder, kind), lambda axis: canvas.name_from_top(draw(curves, axis)), title="")
+        (file, _) = canvas.save(Path(folder, kind), lambda axis: canvas.label_lines(draw(curves, axis)), title="")
         return file.read_bytes()
 
 

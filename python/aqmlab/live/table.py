@@ -10,6 +10,7 @@ from rich.table import Table
 
 from aqmlab.live.parity import Parity, SchemeParity
 from aqmlab.results import plot
+from aqmlab.results.charts import CDF
 from aqmlab.show import canvas, console
 
 
@@ -62,5 +63,5 @@ def overlay(figure: Figure, parity: Parity) -> None:
     """Draw the distributions of response times of both worlds above each other."""
     curves = {label: curve for scheme in parity.schemes for label, curve in scheme.curves().items()}
     styles = canvas.LineStyles("")
-    styles.together(curves)
-    plot.response_time_cdf(figure.subplots(), curves, styles)
+    styles.share_styles(curves)
+    canvas.label_lines(plot.lines(figure.subplots(), CDF, curves, styles))

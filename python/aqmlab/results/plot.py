@@ -1,4 +1,4 @@
-"""Results as figures: response times by scheme, queues over time, and what one has for the other."""
+"""Results on an axis of matplotlib's, for figures that choose their own styles; ``aqmlab.plot`` is for people."""
 
 from __future__ import annotations
 
@@ -12,160 +12,53 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Ellipse as Outline
 
+from aqmlab.results.charts import DIFFERENCE, Lines
 from aqmlab.results.stats.ellipse import Ellipse
 from aqmlab.show import canvas
 
 Styles = canvas.LineStyles | Mapping[str, Mapping[str, Any]]
-"""How each scheme's lines are drawn, by its label."""
+"""Colour, width and dashes of each scheme's line, by its label."""
 
 DENSITY = "requests in a cell of 500 B and 40 ms"
-"""What the colours of a density count."""
+"""The unit of a density's colours."""
 
 _BAND: Mapping[str, Any] = {"alpha": 0.15, "linewidth": 0}
-"""How the band of a line is filled, in the line's colour."""
+
+_DENSE: Mapping[str, Any] = {"alpha": 0.25, "linewidth": 0, "rasterized": True}
+"""A band of much detail: pixels within an SVG."""
 
 _LARGEST_KB, _LONGEST_S = 100, 14
-"""Of a density: those of the scatter plots of Le et al. (2004)."""
+"""Limits of a density: those of the scatter plots of Le et al. (2004)."""
 
 
-def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
-    """Draw the share of requests answered within a time, up to 2 s as in the papers.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    curves
-        Frames of ``time_ms`` and ``fraction`` by label; ``low`` and ``high`` are the ends of a band.
-    styles
-        Of their lines, by label.
-    """
+def lines(axis: Axes, chart: Lines, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
+    """Draw a line for each scheme's frame, with a band where the frame has one."""
     for label, curve in curves.items():
-        axis.plot(curve["time_ms"], 100 * curve["fraction"], label=_name(label, curve), **styles[label])
-        if "low" in curve.columns:
-            colour = styles[label]["color"]
-            axis.fill_between(curve["time_ms"], 100 * curve["low"], 100 * curve["high"], color=colour, **_BAND)
-    axis.set(xlim=(0, 2000), ylim=(0, 100), xlabel="response time, ms", ylabel="requests answered within it, %")
-    return canvas.name_from_top(axis)
-
-
-def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
-    """Draw the share of requests that take longer than a time, on logarithmic axes: the tail.
-
-    The parameters are those of :func:`response_time_cdf`.
-    """
-    for label, curve in curves.items():
-        axis.plot(curve["time_ms"], 100 * (1 - curve["fraction"]), label=_name(label, curve), **styles[label])
-    axis.set(xscale="log", yscale="log", xlim=(10, 100_000), ylim=(0.001, 100))
-    axis.set(xlabel="response time, ms", ylabel="requests that take longer, %")
-    return canvas.name_from_top(axis)
-
-
-def response_time_difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styles: Styles, to: str) -> Axes:
-    """Draw how many more requests are answered within a time than under another scheme, each with its band.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    bands
-        What :func:`aqmlab.results.stats.difference_band` gives, by label.
-    styles
-        Of their lines, by label.
-    to
-        The label of the scheme that they are compared with, which lies at 0.
-    """
-    times = [time for band in bands.values() for time in band["time_ms"]]
-    axis.plot([min(times, default=1), max(times, default=1)], [0, 0], label=to, **styles[to])
-    for label, band in bands.items():
-        axis.plot(band["time_ms"], 100 * band["difference"], label=_name(label, band), **styles[label])
-        colour = styles[label]["color"]
-        axis.fill_between(band["time_ms"], 100 * band["low"], 100 * band["high"], color=colour, **_BAND)
-    axis.set(xscale="log", xlabel="response time, ms", ylabel="more requests answered within it, % of all")
-    # A band over few seeds may be wider than any difference can be.
-    low, high = axis.get_ylim()
-    axis.set_ylim(max(low, -100), min(high, 100))
-    return canvas.name_from_top(axis)
-
-
-def bars(axis: Axes, intervals: Mapping[str, pl.DataFrame], styles: Styles, **bar: Any) -> Axes:
-    """Draw a bar for each scheme from top to bottom, with a line over its interval where there is one.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    intervals
-        What :func:`aqmlab.results.stats.interval` gives, by label.
-    styles
-        Of their lines, by label: the bars have their colours.
-    **bar
-        Of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
-    """
-    for place, (label, interval) in enumerate(intervals.items()):
-        for mean, low, high in interval.iter_rows():
-            look = {"height": 0.7, "color": styles[label]["color"], "alpha": 0.85, **bar}
-            axis.barh(place, mean, label=label, **look)
-            if low is not None:
-                axis.plot([low, high], [place, place], color="#222", linewidth=1.5)
-    axis.set_yticks(range(len(intervals)), list(intervals))
-    axis.invert_yaxis()
-    axis.grid(visible=False, axis="y")
+        rows = chart.rows(curve)
+        x, style = rows[chart.x.column], styles[label]
+        name = f"{label}: no requests completed" if curve.is_empty() else label
+        axis.plot(x, rows[chart.y.column], label=name, **style)
+        if "low" in rows:
+            look = _DENSE if chart.is_dense else _BAND
+            axis.fill_between(x, rows["low"], rows["high"], color=style["color"], **look)
+    for name, each in (("x", chart.x), ("y", chart.y)):
+        scale = {f"{name}scale": "log"} if each.is_log else {}
+        axis.set(**scale, **({f"{name}lim": each.limits} if each.limits else {}), **{f"{name}label": each.label})
     return axis
 
 
-def slowdowns(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, quantile: str) -> Axes:
-    """Draw how many times as long requests take as without congestion, over the size of the response.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    curves
-        What :func:`aqmlab.results.measures.slowdown.by_size` gives, by label.
-    styles
-        Of their lines, by label.
-    quantile
-        ``p50``, ``p90`` or ``p99``.
-    """
-    for label, curve in curves.items():
-        axis.plot(curve["bytes"], curve[quantile], label=_name(label, curve), **styles[label])
-    axis.set(xscale="log", yscale="log", xlabel="size of the response, bytes", ylabel=f"slowdown, {quantile}")
-    return canvas.name_from_top(axis)
-
-
-def delay_over_time(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
-    """Draw the mean queueing delay over time, each with a band from the least to the most.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    curves
-        Frames of ``time_s``, ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` by label.
-    styles
-        Of their lines, by label.
-    """
-    for label, curve in curves.items():
-        band = (curve["delay_ms_low"], curve["delay_ms_high"])
-        colour = styles[label]["color"]
-        axis.fill_between(curve["time_s"], *band, color=colour, alpha=0.25, linewidth=0, rasterized=True)
-        axis.plot(curve["time_s"], curve["delay_ms_mean"], label=label, **styles[label])
+def difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styles: Styles, to: str) -> Axes:
+    """Draw differences from the distribution of response times under the scheme ``to``, which lies at 0."""
+    times = [time for band in bands.values() for time in band["time_ms"]]
+    axis.plot([min(times, default=1), max(times, default=1)], [0, 0], label=to, **styles[to])
+    lines(axis, DIFFERENCE, bands, styles)
+    low, high = axis.get_ylim()
+    axis.set_ylim(max(low, -100), min(high, 100))
     return axis
 
 
 def ellipses(axis: Axes, points: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
-    """Draw delay and throughput together: their ellipse of one standard deviation, with its centre.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    points
-        Frames of ``delay_ms`` and ``throughput_mbps`` by label, two rows at least.
-    styles
-        Of their lines, by label: the ellipses have their colours.
-    """
+    """Draw delay and throughput together: their ellipse of one standard deviation, with its centre."""
     for label, frame in points.items():
         fit = Ellipse.of(frame["delay_ms"], frame["throughput_mbps"])
         place: Any = {"xy": (fit.x, fit.y), "width": 2 * fit.major, "height": 2 * fit.minor, "angle": fit.angle_deg}
@@ -179,20 +72,7 @@ def ellipses(axis: Axes, points: Mapping[str, pl.DataFrame], styles: Styles) -> 
 
 
 def against(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, dots: float = 0) -> Axes:
-    """Draw one number against another, each point with its interval where there is one.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    curves
-        Frames of ``x`` and ``y`` by label; ``low`` and ``high`` are the ends of an interval of ``y``, ``left`` and
-        ``right`` of one of ``x``.
-    styles
-        Of their lines, by label; a ``linestyle`` of ``"none"`` leaves the dots.
-    dots
-        The size of a dot at each point, in points; by default there is none.
-    """
+    """Draw what :func:`aqmlab.plot.against` does; a style with ``linestyle="none"`` leaves the dots."""
     marker: Mapping[str, Any] = {"marker": "o", "markersize": dots} if dots else {}
     for label, curve in curves.items():
         axis.plot(curve["x"], curve["y"], label=label, **{**styles[label], **marker})
@@ -205,15 +85,7 @@ def against(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, dots
 
 
 def trace(axis: Axes, samples: pl.DataFrame) -> Axes:
-    """Draw one queue over time as a surface, and the average that its law keeps as a line.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    samples
-        Of ``time_s`` and ``queue``, and of ``average`` where the law keeps one.
-    """
+    """Draw one queue over time as a surface, and the average that its law keeps as a line."""
     time, queue = samples["time_s"], samples["queue"]
     axis.fill_between(time, queue, color=canvas.PALETTE[0], linewidth=0, alpha=0.35, step="post", rasterized=True)
     axis.plot(time, queue, color=canvas.PALETTE[0], linewidth=0.6, label="queue", rasterized=True)
@@ -223,22 +95,7 @@ def trace(axis: Axes, samples: pl.DataFrame) -> Axes:
 
 
 def density(axis: Axes, exchanges: pl.LazyFrame, **mesh: Any) -> QuadMesh:
-    """Draw how many requests have which size of the response and which response time, up to 100 kB and 14 s.
-
-    Parameters
-    ----------
-    axis
-        Where to draw.
-    exchanges
-        A row for each request: the table ``exchanges``.
-    **mesh
-        As for :meth:`matplotlib.axes.Axes.pcolormesh`.
-
-    Returns
-    -------
-    matplotlib.collections.QuadMesh
-        What a colour bar is for.
-    """
+    """Draw what :func:`aqmlab.plot.density` does, and return the mappable of its colour bar."""
     shown = (
         exchanges.select(kb=pl.col("response_bytes") / 1000, s=pl.col("response_time_ms") / 1000)
         .filter((pl.col("kb") < _LARGEST_KB) & (pl.col("s") < _LONGEST_S))
@@ -251,7 +108,3 @@ def density(axis: Axes, exchanges: pl.LazyFrame, **mesh: Any) -> QuadMesh:
     axis.set(xlabel="response size, kB", xlim=(0, _LARGEST_KB))
     axis.set(ylabel="response time, s", ylim=(0, _LONGEST_S), yticks=range(_LONGEST_S + 1))
     return image
-
-
-def _name(label: str, curve: pl.DataFrame) -> str:
-    return f"{label}: no requests completed" if curve.is_empty() else label

@@ -119,8 +119,8 @@ class LineStyles:
         self._beside: dict[str, set[str]] = {}
         self._chosen: dict[str, tuple[int, int]] = {}
 
-    def together(self, labels: Iterable[str]) -> None:
-        """Hear which lines a figure has: of all figures, before the first of them is drawn."""
+    def share_styles(self, labels: Iterable[str]) -> None:
+        """Give lines that share a figure different styles; call it for all figures before the first is drawn."""
         lines = [label for label in labels if label != self.baseline]
         for label in lines:
             self._beside.setdefault(label, set()).update(lines)
@@ -180,8 +180,8 @@ def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "
         where.legend(handles=lines, loc="outside right center", labelcolor=colour)
 
 
-def name_from_top(axis: Axes) -> Axes:
-    """Name the lines beside the axis, from top to bottom as they lie in it; those of nothing come last."""
+def label_lines(axis: Axes) -> Axes:
+    """Name the lines at the right of the axis, from top to bottom as they lie in it; empty lines come last."""
     name_lines(axis, _from_top(axis))
     return axis
 

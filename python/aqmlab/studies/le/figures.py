@@ -12,11 +12,11 @@ from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 
 from aqmlab._core import seconds
-from aqmlab.results import plot, stats
+from aqmlab.results import charts, plot, stats
 from aqmlab.results.result import Result
 from aqmlab.running.calibration import lines
 from aqmlab.running.calibration import plot as calibration_plot
-from aqmlab.show.canvas import PALETTE, LineStyles, name_lines
+from aqmlab.show.canvas import PALETTE, LineStyles, label_lines, name_lines
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
@@ -44,8 +44,8 @@ def response_times(
 
     The share that takes longer, on logarithmic axes, where it is the tail that is looked at.
     """
-    styles.together(scheme.label for scheme in schemes)
-    draw_curves = plot.response_time_ccdf if tail else plot.response_time_cdf
+    styles.share_styles(scheme.label for scheme in schemes)
+    chart = charts.CCDF if tail else charts.CDF
 
     def draw(canvas: Canvas) -> None:
         axes = _panels(canvas, len(loads))
@@ -56,7 +56,7 @@ def response_times(
                 )
                 for scheme in (UNCONGESTED, *schemes)
             }
-            draw_curves(axis, curves, styles)
+            label_lines(plot.lines(axis, chart, curves, styles))
             if len(loads) > 1:
                 axis.set_title(f"{load} % load", loc="left", fontsize=10)
         if len(loads) > 1:
