@@ -27,6 +27,7 @@ include_patterns = [
     "crates/*/README.md",
     "crates/aqm/pages/*.md",
     "examples/*/README.md",
+    "benches/README.md",
     "benches/**/README.md",
 ]
 exclude_patterns = ["docs/_build", "docs/studies/*-notes.md", ".venv", "target"]
