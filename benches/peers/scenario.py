@@ -123,7 +123,7 @@ def cases() -> list[Case]:
         "ns-3": Window(warm_s=2, begun_until_s=12, stop_s=15),
     }
     web = [
-        # What a discipline costs is lost in what ns-2 and ns-3 spend on a transfer, so drop-tail represents all.
+        # The cost of a discipline is lost in the time that ns-2 and ns-3 spend on a transfer: drop-tail represents all.
         Case(
             traffic=f"web {load}",
             load_percent=load,

@@ -106,7 +106,7 @@ def test_the_largest_cell_ends_when_little_memory_is_left(monkeypatch: pytest.Mo
         assert ready.wait(60)
         free[0] = 100 * MB
         low.set()
-        assert small_is_done.wait(60), "the small cell goes on"
+        assert small_is_done.wait(60), "the small cell continues"
         thread.join()
         with pytest.raises(OutOfMemory, match=r"^out of memory after 2\.5 s of simulated time: 100 MB are free of"):
             check(2.5)

@@ -1,4 +1,4 @@
-"""Whether the numbers of a campaign's cells fit together: see :mod:`aqmlab.running.checks`."""
+"""Consistency of the numbers of a campaign's cells, see :mod:`aqmlab.running.checks`."""
 
 from __future__ import annotations
 

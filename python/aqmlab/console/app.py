@@ -93,7 +93,7 @@ class Console:
         self.watched: Job | None = None
         """The run that it was opened for."""
         self._waiting: asyncio.Task[None] | None = None
-        """What says in the terminal that this run has ended."""
+        """The message in the terminal when this run has ended."""
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:

@@ -272,7 +272,7 @@ class Comparison:
 
     @cached_property
     def checks(self) -> list[Check]:
-        """Whether each cell's numbers fit together, see :func:`aqmlab.running.checks.check`."""
+        """Checks of the consistency of each cell's numbers, see :func:`aqmlab.running.checks.check`."""
         return check(self.results)
 
     @property

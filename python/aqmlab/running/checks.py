@@ -1,4 +1,4 @@
-"""Whether each cell's numbers fit together: operational laws, which hold of all that is measured, and steadiness.
+"""Consistency of a cell's numbers: operational laws, which hold for all that is measured, and steadiness.
 
 The laws are those of Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys
 10 (1978). They need no model: where one fails, the window is too short for what happens in it, or a number is wrong.

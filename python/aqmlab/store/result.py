@@ -130,7 +130,7 @@ class Result:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What it measured, a line each with its name: the directions first."""
+        """Measures, a line each with its name: the directions first."""
         it = self.record()
         times = ", ".join(f"{name} {_number(value)}" for name, value in it["response_time_ms"].items())
         requests = f"{counted(it['completed_requests'], 'request')} completed, {it['aborted_requests']:,} aborted"

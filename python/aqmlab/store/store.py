@@ -204,7 +204,7 @@ class Store:
             ``cell``, the key that joins tables from :meth:`scan`; the scheme as typed (``label``),
             discipline, parameters as JSON, signal, load, users, round-trip times, seed and results number; what it
             measured, the parts of a measure as ``response_time_ms_p50``; ``unmet``, the laws that its numbers do not
-            keep (:mod:`aqmlab.running.checks`), null where nobody has looked; whether a live run finds itself
+            keep (:mod:`aqmlab.running.checks`), null where they have not been checked; whether a live run finds itself
             ``valid``, null elsewhere; its ``path``, its size in ``bytes``, and when it was ``created``. What there are
             several of in a cell, such as links, is in ``scan("summary")``.
 

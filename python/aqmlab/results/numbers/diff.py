@@ -51,7 +51,7 @@ def diff(ones: Iterable[Result], others: Iterable[Result]) -> Diff:
     """Compare two sets of cells.
 
     Specs that both have are compared seed by seed. A spec that only one has is compared with that of the same scheme,
-    or with the only one that is left, where there is one. One cell is compared with one cell whatever their seeds.
+    or with the only one that is left, where there is one. Two single cells are compared even if their seeds differ.
 
     Parameters
     ----------

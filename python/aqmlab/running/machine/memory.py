@@ -56,7 +56,7 @@ class Free(NamedTuple):
     of: str
     """The limit, in words."""
     is_address_space: bool = False
-    """Whether pages count before they are used, so that a table that grows takes all of its new size at once."""
+    """True where pages count before they are used: a table that grows takes all of its new size at once."""
 
 
 class _Running(NamedTuple):
