@@ -138,7 +138,7 @@ _HOME = {
     "tune": "campaigns.search.tuning",
     "uncongested": "spec.presets",
 }
-"""The module of each name. It is imported when the name is asked for: whoever wants one thing does not wait for all."""
+"""The module of each name, imported on first use, so that a program waits only for the modules that it needs."""
 
 
 class _Package(ModuleType):

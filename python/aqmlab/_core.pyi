@@ -33,12 +33,12 @@ class SpecError(ValueError):
 
 @final
 class Resolved:
-    """A spec that has been checked, with every default filled in. Those that say the same are equal.
+    """A checked spec with every default filled in; two are equal if all values are.
 
     Raises
     ------
     SpecError
-        When the spec asks for something impossible, naming the field, the value and what is allowed.
+        When the spec is invalid, naming the field, the accepted values and the value given.
     """
 
     def __new__(cls, spec_json: str) -> Resolved: ...
@@ -48,15 +48,15 @@ class Resolved:
 
     @property
     def warmup_s(self) -> float:
-        """When the measured window begins, in simulated seconds."""
+        """The beginning of the measurement window, in simulated seconds."""
 
     @property
     def duration_s(self) -> float:
-        """How long the measured window is, in simulated seconds."""
+        """The length of the measurement window, in simulated seconds."""
 
     @property
     def links(self) -> list[Link]:
-        """Every link there is: those of the chain, else the one."""
+        """All links: those of the chain, or the only one."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -72,11 +72,11 @@ class Link:
 
     @property
     def rate_back_bps(self) -> int:
-        """That of direction 1."""
+        """The same in direction 1."""
 
     @property
     def rate_changes(self) -> list[tuple[float, int]]:
-        """From when on, in seconds, it has which other rate in both directions, in bits a second."""
+        """Changes of the rate: the time in seconds, and the new rate of both directions in bits a second."""
 
     @property
     def delay_s(self) -> float:
@@ -84,11 +84,11 @@ class Link:
 
     @property
     def overhead_bytes(self) -> int:
-        """What a frame is longer on the wire than its IP packet."""
+        """The bytes by which a frame on the wire is longer than its IP packet."""
 
     @property
     def header_bytes(self) -> int:
-        """What of it queue disciplines count in the size of a packet."""
+        """The part of the overhead that queue disciplines count in the size of a packet."""
 
     @property
     def mtu_bytes(self) -> int:
@@ -110,8 +110,8 @@ _MakeLaw = Callable[[LinkContext, Stream], object]
 class Simulation:
     """One run of one resolved spec with one seed.
 
-    ``make_laws`` makes the law of each direction whose law is not one of the catalogue. ``capture`` is from when, until
-    when (in seconds) and how many packets are captured.
+    ``make_laws`` makes the custom law of each direction that has one. ``capture`` is the start and the end of a packet
+    capture in seconds, and its largest number of packets.
     """
 
     def __new__(
@@ -130,10 +130,10 @@ class Simulation:
         request: int | None = None,
         slowest: int = 0,
     ) -> Simulation:
-        """Prepare the same run, to be explained: where the time of each exchange went.
+        """Prepare the same run with an explanation of each exchange's time by cause.
 
-        Its timelines are those of the exchange with the row ``request`` and of each one that was among the ``slowest``
-        so far.
+        It records the timelines of the exchange with the row ``request``, and of each exchange that was among the
+        ``slowest`` when it ended.
         """
 
     @property
@@ -145,7 +145,10 @@ class Simulation:
         """The end of the measured window on that clock, in seconds."""
 
     def advance(self, seconds: float) -> None:
-        """Simulate so many seconds more, but not past the end. Releases the GIL; raises what a law raised."""
+        """Advance the simulation by ``seconds``, but not past its end.
+
+        Releases the GIL. Raises the exception that a custom law raised.
+        """
 
     def take(self, table: str) -> RecordBatch:
         """Take the rows of one table recorded since the last call, if any.
@@ -159,13 +162,13 @@ class Simulation:
 
     @property
     def capture_cut_s(self) -> float | None:
-        """When the last packet of the capture arrived, in seconds, if more arrived than it may hold."""
+        """The arrival time of the last captured packet, in seconds, if the capture is truncated."""
 
     def gauges(self) -> RecordBatch:
-        """Return what can be read off the links now, in the warm-up too.
+        """Return the present state of the links, during the warm-up too.
 
-        A row for each direction of each link: packets waiting, and since the start of the run packets arrived, bytes
-        sent, packets dropped and marked. It changes nothing of what comes.
+        One row for each direction of each link: packets queued, and since the start of the run packets arrived, bytes
+        sent, packets dropped and marked. Reading it does not change the run.
         """
 
     def response_times(self) -> RecordBatch:
@@ -176,7 +179,7 @@ class Simulation:
 
 @final
 class Qdisc:
-    """A queue discipline alone: what ``aqmlab.Queue`` drives."""
+    """A queue discipline without a network, driven by ``aqmlab.Queue``."""
 
     def __new__(
         cls,
@@ -208,7 +211,7 @@ class Qdisc:
         """Bytes waiting."""
 
     def counters(self) -> dict[str, int]:
-        """Return what became of the packets, by cause."""
+        """Return the number of packets by outcome and cause."""
 
     def probe(self) -> dict[str, float]:
         """Return the discipline's variables."""
@@ -223,7 +226,7 @@ class Packet:
 
     @property
     def flow(self) -> int:
-        """Which flow it belongs to."""
+        """The number of its flow."""
 
     @property
     def ecn(self) -> Literal["not_ect", "ect0", "ect1", "ce"]:
@@ -231,13 +234,13 @@ class Packet:
 
     @property
     def enqueued_at(self) -> Time:
-        """When it arrived."""
+        """The time of its arrival."""
 
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class QueueState:
-    """How much waits in a queue, the packet being judged not included."""
+    """The length of a queue, without the packet that the law decides on."""
 
     @property
     def packets(self) -> int:
@@ -251,7 +254,7 @@ class QueueState:
 
 @final
 class LinkContext:
-    """What a law may know of the link behind its queue."""
+    """The properties of the link behind a law's queue."""
 
     @property
     def rate_bps(self) -> int:
@@ -259,14 +262,14 @@ class LinkContext:
 
     @property
     def header_bytes(self) -> int:
-        """What of a frame's header is in the size of a packet beyond its IP length."""
+        """The bytes of a frame's header that count in the size of a packet."""
 
     @property
     def overhead_bytes(self) -> int:
-        """What a frame is longer on the wire than that size."""
+        """The bytes by which a frame on the wire is longer than that size."""
 
     def packets_per_sec(self, mean_packet: int) -> float:
-        """Return how many packets of so many IP bytes it carries in a second, their frames included."""
+        """Return the packets of ``mean_packet`` IP bytes that the link carries in a second, frame overhead included."""
 
 @final
 class Stream:
@@ -291,7 +294,7 @@ def catalogue() -> str:
     """Return the queue disciplines and their parameters as JSON."""
 
 def testbeds() -> str:
-    """Return the testbeds, their values and where each is from, as JSON."""
+    """Return the testbeds, their values and the source of each value, as JSON."""
 
 def profiles() -> str:
     """Return the TCP stack profiles and their values as JSON."""
@@ -299,7 +302,7 @@ def profiles() -> str:
 def schemas() -> str:
     """Return JSON Schemas by name, as JSON.
 
-    That of a ``spec``, the keys of ``every source``, and those of the tables, whose properties are the columns.
+    They describe a ``spec``, the keys of ``every source``, and the tables, whose properties are the columns.
     """
 
 def shipped() -> str:
@@ -309,4 +312,4 @@ def engine_version() -> str:
     """Return the engine's version and the hash of its sources."""
 
 def results_number() -> int:
-    """Return the number of the engine's results: engines of one number give the same from the same spec and seed."""
+    """Return the results number: engines with the same number give the same results from the same spec and seed."""

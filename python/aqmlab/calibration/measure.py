@@ -1,4 +1,4 @@
-"""Measuring a calibration: the uncongested network at several numbers of users."""
+"""The measurement of a calibration: runs on the uncongested network with several numbers of users."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
 
 USERS_PER_SIDE = (3500, 7000, 10500, 14000, 17500)
-"""Where the line is measured: 7,000 to 35,000 users in all, as in Le et al. (2003, figure 3)."""
+"""The default numbers of users: 7,000 to 35,000 in all, as in Le et al. (2003, figure 3)."""
 
 
 MOST_UTILISED = 0.9
-"""A network of which more is in use may hold users back."""
+"""The largest utilisation of a calibration run: a busier network may limit the users."""
 
 
 def numbers_of_users(most_users: int) -> tuple[int, ...]:
-    """Return five numbers of users on each side, as evenly spread as the paper's, the largest of which is given."""
+    """Return five numbers of users on each side, spread like the paper's, up to ``most_users``."""
     return tuple(max(1, round(most_users * users / USERS_PER_SIDE[-1])) for users in USERS_PER_SIDE)
 
 
@@ -32,11 +32,11 @@ def calibration_cells(
     Parameters
     ----------
     experiment
-        Whose users, hosts and protocol they are.
+        The experiment with the users, hosts and protocol.
     seeds
-        One cell for each number of users and seed.
+        The seeds; there is one cell for each seed and number of users.
     users_per_side
-        Where the line is measured, fewer for users of whom each asks for much more.
+        The numbers of users; a workload with more traffic for each user needs fewer users.
     """
     return [
         cell
@@ -51,8 +51,7 @@ def fit_calibration(experiment: Experiment, results: Sequence[Result]) -> Calibr
     Raises
     ------
     SpecError
-        When they were measured for too short a time to give one, or used so much that the network may have held them
-        back.
+        When the runs were too short to complete requests, or so busy that the network may have limited the users.
     """
     for result in results:
         utilisation = _loaded(result, experiment.users.sides)["utilisation"]
@@ -81,6 +80,6 @@ def fit_calibration(experiment: Experiment, results: Sequence[Result]) -> Calibr
 
 
 def _loaded(result: Result, sides: int) -> Mapping[str, Any]:
-    """Return what the summary says of both directions, or of that of the data of users on side 0 alone."""
+    """Return the measures of both directions; for users on side 0 alone, of the direction of their data."""
     summary: Mapping[str, Any] = result.summary
     return summary if sides == 2 else summary["directions"][1]

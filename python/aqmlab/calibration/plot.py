@@ -12,7 +12,7 @@ from aqmlab.ui import canvas
 
 
 def line(axis: Axes, fitted: Calibration) -> Axes:
-    """Draw the throughput of the uncongested network over the users, the fitted line and its 100 % point."""
+    """Draw the throughput of the uncongested network by users, the fitted line and its 100 % point."""
     most = max(fitted.users_per_side) * 1.05
     ends = np.array([0.0, most])
     full = 100 / fitted.mbps_per_user

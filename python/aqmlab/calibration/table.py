@@ -11,7 +11,7 @@ from aqmlab.ui import console
 
 
 def users(report: Mapping[str, Any]) -> Table:
-    """Show the users a calibration gives, and the published number."""
+    """Return the users for several loads as a table, with the published number."""
     table = console.sheet()
     table.add_column("load of 100 Mbit/s")
     table.add_column("users on each side" if report["sides"] == 2 else "users on one side", justify="right")

@@ -1,9 +1,9 @@
-"""How many users make which load: a line through the origin, measured on the uncongested network.
+"""The calibration: the load as a function of the number of users, a line through the origin.
 
 *Load* is defined as in Le et al. (2003, section 3.3): 100 % is the number of users whose traffic would fill the
-bottleneck's rate if nothing held them back. Users are a closed population, so this can only be measured where nothing
-does: on the uncongested network, where the traffic grows in proportion to the users. With users on one side it is the
-traffic of the direction in which their data come.
+bottleneck's rate if nothing limited them. Users are a closed population, so this is measured on the uncongested
+network, where the traffic grows in proportion to the users. With users on one side, the traffic is that of the
+direction in which their data flow.
 """
 
 from __future__ import annotations
@@ -35,29 +35,30 @@ class Calibration(BaseModel):
     workload: str
     rtt: str
     sides: Literal[1, 2] = 2
-    """On how many sides of the link there are users."""
+    """The number of sides of the link that have users."""
     mbps_per_user: float
-    """Slope: Mbit/s (IP) for each user per side, each way or, of users on one side, in their data's direction."""
+    """The slope: Mbit/s (IP) in each direction for each user per side; for users on one side, in the direction of their
+    data."""
     r_squared: float
     """The share of the variance between the points that the line explains."""
     users_per_side: tuple[int, ...]
-    """Where it was measured."""
+    """The numbers of users at which the throughput was measured."""
     throughput_mbps: tuple[float, ...]
-    """What was measured there: the mean of the two directions, or that of the data."""
+    """The measured throughput: the mean of both directions; for users on one side, in the direction of their data."""
     engine: str
     """The engine's version."""
 
     def users(self, load_percent: float, rate_bps: float) -> int:
-        """Users per side who make this load on a link of this rate."""
+        """Return the number of users per side that make this load on a link of this rate."""
         return round(load_percent / 100 * rate_bps / 1e6 / self.mbps_per_user)
 
     def load_percent(self, users_per_side: int, rate_bps: float) -> float:
-        """Load these users make on a link of this rate."""
+        """Return the load that these users make on a link of this rate."""
         return 100 * users_per_side * self.mbps_per_user / (rate_bps / 1e6)
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What it is found by: the users that it is of."""
+        """The users that it describes: workload, table of round-trip times, and number of sides."""
         return self.workload, self.rtt, self.sides
 
 
@@ -79,7 +80,7 @@ def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tupl
 
 
 def report(calibration: Calibration) -> dict[str, object]:
-    """Describe a calibration in one object: the line, the users it gives, the published number beside them."""
+    """Return a calibration as one object: the line, the users for several loads, and the published number."""
     users = {f"{load}": calibration.users(load, _RATE_BPS) for load in (80, 90, 98, 100, 105)}
     published = PUBLISHED_USERS.get(calibration.rtt) if calibration.sides == 2 else None
     difference = 100 * (users["100"] / published - 1) if published else None
@@ -87,19 +88,19 @@ def report(calibration: Calibration) -> dict[str, object]:
 
 
 def known(out: Location | str | None = None) -> Calibrations:
-    """Return the calibrations by what they are of: those in a results directory before those of the package.
+    """Return the calibrations by the users that they describe; those of a results directory override the package's.
 
     Raises
     ------
     SpecError
-        When the results directory's file cannot be read: whoever edited it is to mend it.
+        When the results directory's calibration file cannot be read.
     """
     found = _parse((resources.files(__package__) / _FILE).read_bytes())
     return found if out is None else found | _stored(location(out))
 
 
 def store(calibration: Calibration, out: Location) -> Location:
-    """Keep a calibration for later runs with the same results directory: the whole file is replaced, or nothing."""
+    """Store a calibration for later runs with the same results directory; the file is replaced atomically."""
     kept = _stored(out)
     kept[calibration.key] = calibration
     content = _ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n"
@@ -113,7 +114,7 @@ _ENTRIES = TypeAdapter(list[Calibration])
 
 
 def _stored(out: Location) -> dict[tuple[str, str, int], Calibration]:
-    """Return those that a results directory has."""
+    """Return the calibrations of a results directory."""
     try:
         content = read_bytes(out, _FILE)
         return {} if content is None else _parse(content)

@@ -1,4 +1,4 @@
-"""A cell: one resolved spec with one seed. What it is called in the store follows from what it is."""
+"""A cell: one resolved spec with one seed. Its key in the store is a digest of both."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from aqmlab.ui.counts import counted
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One run to be made, or made."""
+    """One run, planned or completed."""
 
     label: str
-    """How it is shown: the scheme as typed."""
+    """The scheme as typed, shown in tables and figures."""
     signal: str
-    """How congestion is signalled: ``none`` (uncongested), ``drop``, or by marks: ``ecn`` (RFC 3168) or the name of
+    """The congestion signal: ``none`` (uncongested), ``drop``, or by marks: ``ecn`` (RFC 3168) or the name of
     another form of ECN; with ``-new-gentle`` where RED's queue marks between ``max_th`` and twice that."""
     load_percent: float | None
-    """Load in the terms of the calibration; ``None`` where the workload has none."""
+    """The load by the calibration; ``None`` if the workload has no calibration."""
     users_per_side: int
     """Users on each side of the link."""
     spec: Resolved
     """The resolved spec."""
     seed: int
-    """It decides all random draws."""
+    """The seed of all random draws."""
     experiment: str
     """The digest of the experiment: its resolved spec without scheme and seed."""
     kernel: str | None = None
-    """The release of the kernel whose TCP it runs over; ``None`` in the simulator."""
+    """The release of the kernel whose TCP a live run uses; ``None`` in the simulator."""
     variant: str | None = None
-    """The changes of the experiment's spec, as they are typed, that it was run with."""
+    """The changes of the experiment's spec that make a variant, as typed."""
     testbed: str | None = None
-    """The testbed that the experiment names. Its values are in the spec, so that it is no part of the key."""
+    """The testbed that the experiment names. Its values are in the spec, so the name is not part of the key."""
     programs: tuple[tuple[str, ...], tuple[str, ...] | None] | None = None
-    """The command and its server that are run over the link, where there are such."""
+    """The command that is run over the link, and its server, if any."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is worked out when it is asked for: links are the engine's, and do not go to processes."""
+        """Leave out cached properties: ``links`` are objects of the engine, which cannot be pickled."""
         return {field.name: self.__dict__[field.name] for field in fields(self)}
 
     @cached_property
     def key(self) -> str:
-        """The hash of all that decides the results: spec, seed, the number of the engine's results, and the kernel."""
+        """The hash of everything that decides the results: spec, seed, results number, kernel and programs."""
         text = f"{self.spec.json}\n{self.seed}\n{results_number()}"
         if self.kernel is not None:
             text += f"\n{self.kernel}"
@@ -70,7 +70,7 @@ class Cell:
         return resolved
 
     def varied(self, what: str, **tables: Any) -> Cell:
-        """Return a cell like this one but for some tables of its spec; ``what`` tells in its label which it is."""
+        """Return this cell with other tables in its spec; ``what`` is added to its label."""
         return replace(
             self,
             label=f"{self.label}, {what}",
@@ -85,12 +85,12 @@ class Cell:
 
     @property
     def world(self) -> str:
-        """Where it runs: ``simulated``, or ``live``."""
+        """The world in which it runs: ``simulated`` or ``live``."""
         return "simulated" if self.kernel is None else "live"
 
     @property
     def direction_names(self) -> directions.Names:
-        """The names of its two directions."""
+        """The names of the two directions."""
         return directions.names(self.resolved.get("sides"))
 
     @cached_property
@@ -101,7 +101,7 @@ class Cell:
 
     @property
     def scheme(self) -> str:
-        """The discipline's name; several as ``fq_codel / droptail`` by directions, and as ``pi | codel`` by links."""
+        """The name of the discipline. Two directions are written ``fq_codel / droptail``, links ``pi | codel``."""
         links = [
             schemes.BETWEEN_DIRECTIONS.join(dict.fromkeys(name for queue in both for name in queue))
             for both in self.queues
@@ -110,12 +110,12 @@ class Cell:
 
     @property
     def disciplines(self) -> set[str]:
-        """The names of all its disciplines."""
+        """The names of all disciplines."""
         return {name for both in self.queues for queue in both for name in queue}
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The discipline's parameters, resolved; where queues differ, the queue of each direction by its name."""
+        """The discipline's resolved parameters; if queues differ, the queue of each direction by its name."""
         queues = [queue for both in self.queues for queue in both]
         if all(queue == queues[0] for queue in queues):
             (parameters,) = queues[0].values()
@@ -129,7 +129,7 @@ class Cell:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The columns of :mod:`aqmlab.cells.columns`, but for the spec; the parameters are a dictionary."""
+        """The columns of :mod:`aqmlab.cells.columns` except the spec; the parameters are a dictionary."""
         return {
             "label": self.label,
             "scheme": self.scheme,
@@ -151,32 +151,32 @@ class Cell:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The same as it stands in a table: texts and numbers, the spec among them."""
+        """The columns of :mod:`aqmlab.cells.columns` as texts and numbers."""
         spec = columns.abridged(self.resolved)
         return {**self.identity, "parameters": json.dumps(self.parameters), "spec": json.dumps(spec)}
 
     @property
     def warmup_s(self) -> float:
-        """When the measured window begins, in simulated seconds."""
+        """The beginning of the measurement window, in simulated seconds."""
         return self.spec.warmup_s
 
     @property
     def duration_s(self) -> float:
-        """How long the measured window is, in simulated seconds."""
+        """The length of the measurement window, in simulated seconds."""
         return self.spec.duration_s
 
     @property
     def end_s(self) -> float:
-        """When the run ends, in simulated seconds."""
+        """The end of the run, in simulated seconds."""
         return self.warmup_s + self.duration_s
 
     @cached_property
     def links(self) -> Sequence[Link]:
-        """Its links in numbers: those of the chain, else the one."""
+        """The links in numbers: those of the chain, or the only one."""
         return self.spec.links
 
     def describe_users(self) -> str:
-        """Say who loads the link."""
+        """Describe the users and their load."""
         if not self.users_per_side:
             return "no web users"
         load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
@@ -191,19 +191,21 @@ class Cell:
 
 
 _MODERN_TCP_COST, _IN_PYTHON = 2.2, 10.0
-"""How many times as much a packet takes of hosts of today as of those of 2001, and under a law in Python: by the
-instructions and times of docs/performance.md and docs/guide/custom-law.md."""
+"""The cost of a packet, relative to hosts of 2001 and a built-in law, with Linux hosts and under a law in Python.
+
+The measurements are in docs/performance.md and docs/guide/custom-law.md.
+"""
 
 
 def work(cell: Cell) -> float:
-    """Judge what a cell will take, which is nearly in proportion to the packets that its links send.
+    """Estimate the work of a cell, which is nearly proportional to the packets that its links send.
 
-    Users send what they ask for; with other sources beside them links send what they can.
+    Users load the links by their requests; with other sources, links are assumed to be full.
 
     Returns
     -------
     float
-        In bits that links send one way, of hosts of 2001.
+        The work in bits that links send in one direction from hosts of 2001.
     """
     asked_bps = math.inf if cell.resolved.get("sources") else cell.users_per_side * _bits_per_sec_of_a_user()
     bits = cell.end_s * sum(min(link.rate_bps, asked_bps) for link in cell.links)
@@ -213,7 +215,7 @@ def work(cell: Cell) -> float:
 
 @cache
 def _bits_per_sec_of_a_user() -> float:
-    """Return what one on each side fetches if nothing is in the way, by the calibration that ships."""
+    """Return the throughput of one user on each side without congestion, by the package's calibration."""
     return 1e6 * known()[(*Users().names, 2)].mbps_per_user
 
 
@@ -233,26 +235,26 @@ def cells_of(
     Parameters
     ----------
     experiment
-        Its users are by number, or by a load that the calibrations know.
+        The experiment, with a number of users, or with a load that the calibrations cover.
     seeds
-        One cell for each.
+        The seeds, one for each cell.
     calibrations
-        What says how many users make a load.
+        Convert a load to a number of users.
     label
-        How it is shown, instead of the scheme as it would be typed.
+        The name in tables and figures, instead of the scheme as it would be typed.
     uncongested
-        Whether its users are on the uncongested network.
+        Put the users on the uncongested network.
     idle
-        Whether there may be neither users nor sources: something else loads the link.
+        Allow an experiment with neither users nor sources, because something else loads the link.
     compared_in
-        The experiment that a variant is compared in, whose digest the cells carry; by default their own.
+        The experiment of a comparison that has variants. Its digest is that of the cells; by default their own.
     variant
-        The changes that make it a variant, as they are typed.
+        The changes that make a variant, as typed.
 
     Raises
     ------
     SpecError
-        When the spec asks for something impossible, naming the field, the value and what is allowed.
+        When the spec is invalid, naming the field, the accepted values and the value given.
     LawError
         When a custom law cannot be imported.
     """
@@ -284,17 +286,17 @@ def cells_of(
 
 
 _SCHEME = {"queue": QueueSpec.model_validate({"droptail": {}}), "queue_back": None}
-"""What stands in the place of any scheme when an experiment is named."""
+"""The scheme that replaces any other in the digest of an experiment."""
 
 
 def digest_of(populated: Experiment) -> str:
-    """Return the digest of an experiment whose users are by number: of its resolved spec without the scheme.
+    """Return the digest of an experiment with a number of users: of its resolved spec without the scheme.
 
-    Names of sides are left out: they decide no result.
+    The names of sides are left out, because they do not affect results.
     """
     resolved = json.loads(Resolved(populated.model_copy(update=_SCHEME).to_json()).json)
     resolved.pop("sides", None)
-    # After the engine has read the spec: it refuses some congestion controls without the ECN that the scheme gives.
+    # Remove ECN only after the engine has read the spec: it refuses some congestion controls without ECN.
     tcp, written = resolved["tcp"], (populated.tcp.model_extra or {}).get("mix", ())
     of_scheme = [tcp, *(its for its, given in zip(tcp.get("mix", ()), written, strict=True) if "ecn" not in given)]
     for stack in of_scheme:
@@ -306,7 +308,7 @@ _TESTBED_USERS = f'testbed = "{testbeds.PAPERS}" for the users of Le et al. (200
 
 
 def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
-    """Give an experiment's users by number, whichever way they were given, and their load where it is known."""
+    """Return an experiment with a number of users, computed from the load if necessary, and the load if it is known."""
     users = experiment.users
     if users.load is None and users.per_side is None:
         if users.model_fields_set:
@@ -344,7 +346,7 @@ def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Exp
 
 
 def _check_all_else(experiment: Experiment) -> None:
-    """Let the engine say what is wrong beside the load, which may be why the load is."""
+    """Let the engine report other mistakes first: one of them may cause the mistake in the load."""
     Resolved(with_users(experiment, 1).to_json())
 
 
@@ -359,7 +361,7 @@ def _not_calibrated(users: Users) -> str:
 
 
 def with_users(experiment: Experiment, per_side: int) -> Experiment:
-    """Return an experiment with so many users on each side."""
+    """Return an experiment with this number of users on each side."""
     users = experiment.users.model_copy(update={"load": None, "per_side": per_side})
     return experiment.model_copy(update={"users": users})
 

@@ -1,7 +1,7 @@
-"""The identity of a cell as columns: what was simulated, so that results tell themselves apart.
+"""The identity of a cell as columns, by which results can be told apart.
 
-All of it is derived here, once, when a cell is written. ``summary.parquet``, ``Store.cells()``, the metadata of every
-table and ``aqmlab ls`` show these columns.
+They are derived here, once, when a cell is written. ``summary.parquet``, ``Store.cells()``, the metadata of every
+table and ``aqmlab ls`` show them.
 """
 
 from __future__ import annotations
@@ -21,68 +21,68 @@ COLUMNS = {
     "label": (pa.string(), "The scheme as it was typed first."),
     "scheme": (
         pa.string(),
-        "The discipline's name; of several `fq_codel / droptail` by directions and `pi | codel` by links.",
+        "The name of the discipline; two directions are written `fq_codel / droptail`, links `pi | codel`.",
     ),
     "parameters": (
         pa.string(),
-        "The discipline's parameters with every default filled in, as JSON; where queues differ, the queue of"
+        "The discipline's parameters with every default filled in, as JSON; if queues differ, the queue of"
         " each direction by its name.",
     ),
     "load_percent": (
         pa.float64(),
-        "Offered load in percent of the link's rate, by the calibration; null where the workload has none.",
+        "Offered load in percent of the link's rate, by the calibration; null if the workload has no calibration.",
     ),
     "users_per_side": (pa.int64(), "Users on each side of the link."),
     "signal": (
         pa.string(),
-        "How congestion is signalled: `none` (uncongested), `drop`, `ecn`, or another form of ECN.",
+        "The congestion signal: `none` (uncongested), `drop`, `ecn`, or another form of ECN.",
     ),
     "variant": (
         pa.string(),
-        "The changes of the experiment's spec that the cell was run with, as they are typed; null without any.",
+        "The changes of the experiment's spec that make a variant, as typed; null without any.",
     ),
-    "workload": (pa.string(), "The table of what web users do; null without users."),
+    "workload": (pa.string(), "The table of the web users' behaviour; null without users."),
     "rtt": (pa.string(), "The table of round-trip times; null without users."),
-    "rate_mbps": (pa.float64(), "The rate of the link in direction 0; of a chain that of the slowest link."),
-    "rate_back_mbps": (pa.float64(), "The same in direction 1."),
-    "delay_ms": (pa.float64(), "The propagation delay of one direction; of a chain the sum over its links."),
+    "rate_mbps": (pa.float64(), "The rate of the link in direction 0; for a chain, of its slowest link."),
+    "rate_back_mbps": (pa.float64(), "The rate of the link in direction 1; for a chain, of its slowest link."),
+    "delay_ms": (pa.float64(), "The propagation delay of one direction; for a chain, the sum over its links."),
     "device_fifo_packets": (
         pa.int64(),
-        "Packets that the device holds below the discipline; null where the links of a chain differ.",
+        "The length of the device FIFO below the discipline; null if the links of a chain differ.",
     ),
     "chain": (pa.string(), "The links in series, from side 0: rate, rate back, delay; null for one link."),
-    "tcp": (pa.string(), "The TCP profile; of a mix each with its share."),
-    "congestion": (pa.string(), "The congestion control; of a mix each with its share."),
-    "ecn": (pa.string(), "The form of ECN that the hosts negotiate, or `off`; of a mix each with its share."),
-    "traffic": (pa.string(), "The sources beside the web users: flows, kind, name and rate; null without any."),
-    "warmup_s": (pa.float64(), "Simulated time before the measured window."),
-    "duration_s": (pa.float64(), "Length of the measured window."),
-    "seed": (pa.uint64(), "It decides all random draws."),
-    "results": (pa.int64(), "The number of the engine's results."),
-    "world": (pa.string(), "Where it ran: `simulated`, or `live`, over the TCP of a kernel."),
+    "tcp": (pa.string(), "The TCP profile; for a mix, each with its share."),
+    "congestion": (pa.string(), "The congestion control; for a mix, each with its share."),
+    "ecn": (pa.string(), "The form of ECN that the hosts negotiate, or `off`; for a mix, each with its share."),
+    "traffic": (pa.string(), "The sources besides the web users: flows, kind, name and rate; null without any."),
+    "warmup_s": (pa.float64(), "Simulated time before the measurement window."),
+    "duration_s": (pa.float64(), "Length of the measurement window."),
+    "seed": (pa.uint64(), "The seed of all random draws."),
+    "results": (pa.int64(), "The results number of the engine."),
+    "world": (pa.string(), "The world of the run: `simulated`, or `live`, over the TCP of a kernel."),
     "kernel": (pa.string(), "The release of that kernel; null in the simulator."),
-    "testbed": (pa.string(), "The testbed that the spec named; null without one."),
+    "testbed": (pa.string(), "The testbed that the spec names; null without one."),
     "experiment": (
         pa.string(),
-        "A digest of the resolved spec without scheme, variant and seed: cells that share it may be compared. That of a"
-        " cell which several experiments have, such as on the uncongested network, is that of the first.",
+        "A digest of the resolved spec without scheme, variant and seed: cells that share it may be compared. A cell of"
+        " several experiments, such as one on the uncongested network, has the digest of the first.",
     ),
     "spec": (
         pa.string(),
         "The resolved spec as JSON, for queries: shipped tables by name, long lists and texts as their digests."
-        " `spec.json` has all of it.",
+        " `spec.json` has the whole spec.",
     ),
 }
-"""The columns that say what a cell is, with their meanings."""
+"""The columns that identify a cell, with their types and meanings."""
 
 SCHEMA = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
-"""What a cell is, as columns."""
+"""The Arrow schema of the columns."""
 
 _DIGITS = 8
 _MOST_NAMED = 6
-"""Sources and links that are named one by one; of more there is the number."""
+"""The largest number of sources or links that are listed; of the others only the number is shown."""
 _LONGEST_LIST, _LONGEST_TEXT = 64, 500
-"""What is longer stands by its digest in the column ``spec``."""
+"""The column ``spec`` has the digest of a longer list or text."""
 
 
 def digest(text: str) -> str:
@@ -91,7 +91,7 @@ def digest(text: str) -> str:
 
 
 def spec_columns(resolved: Mapping[str, Any], links: Sequence[Link]) -> dict[str, Any]:
-    """Return the columns that follow from a resolved spec alone, but for the spec itself.
+    """Return the columns that follow from a resolved spec alone, except the spec itself.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ def spec_columns(resolved: Mapping[str, Any], links: Sequence[Link]) -> dict[str
 
 
 def abridged(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a resolved spec without what is too long to look at; two that differ still do.
+    """Return a shortened resolved spec. Different specs stay different.
 
-    Tables that ship stand by their names, long lists and texts by their digests. Names of sides are left out: they
-    decide no result, and tables are the same without them.
+    Shipped tables are replaced by their names, long lists and texts by their digests. The names of sides are left out,
+    because they do not affect results.
     """
     of_users = dict(resolved["users"])
     for field in users.FIELDS:
@@ -146,7 +146,7 @@ def _short(value: Any) -> Any:
 
 
 def _mixed(tcp: Mapping[str, Any], of: Callable[[Mapping[str, Any]], str]) -> str:
-    """Name what hosts have; where others have something else, that with their share."""
+    """Return the hosts' value, followed by each other value of a mix with its share."""
     usual = of(tcp)
     parts = [usual]
     for stack in tcp.get("mix", ()):

@@ -12,13 +12,13 @@ from aqmlab.cells.cell import Cell
 from aqmlab.spec import users
 
 _MOST_SAID = 3
-"""Differences that are listed; of more there is the number."""
+"""The largest number of differences that are listed; of the others only the number is shown."""
 
 _ABSENT = "not set"
 
 
 def differences(specs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the paths at which specs differ, with the value of each spec, ``None`` where it has none.
+    """Return the paths at which specs differ, with the value of each spec, ``None`` where it has no value.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def differences(specs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def paths(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each path of a spec with its value: a number, a text, a boolean, or a list of such."""
+    """Yield each path of a spec with its value: a number, a text, a boolean, or a list of these."""
     if isinstance(value, Mapping) and value:
         for key, each in value.items():
             yield from paths(each, f"{path}.{key}" if path else str(key))
@@ -59,7 +59,7 @@ def check_one_spec(cells: Iterable[Cell]) -> None:
     Raises
     ------
     SpecError
-        When they do, naming the difference.
+        When cells differ in more than their seeds, naming the difference.
     """
     every = list(cells)
     for cell in every[1:]:
@@ -70,13 +70,13 @@ def check_one_spec(cells: Iterable[Cell]) -> None:
 def check_one_experiment(cells: Iterable[Cell]) -> None:
     """Refuse to combine or compare cells of different experiments.
 
-    Cells of one label are seeds of one spec. Cells of several labels are of one experiment: only the scheme differs, or
-    what was asked for as a variant. Cells on the uncongested network have the same users, sources, hosts and times.
+    Cells with the same label must be seeds of one spec. Cells with different labels may differ only in the scheme or
+    the variant. Cells on the uncongested network must have the same users, sources, hosts and times.
 
     Raises
     ------
     SpecError
-        When they are of several experiments, naming the difference.
+        When the cells belong to different experiments, naming the difference.
     """
     by_label: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -95,14 +95,14 @@ def check_one_experiment(cells: Iterable[Cell]) -> None:
 
 
 def without_scheme(spec: Mapping[str, Any], *, links: bool = True) -> str:
-    """Return a spec without what a scheme decides, as JSON.
+    """Return a spec without the values that a scheme sets, as JSON.
 
     Parameters
     ----------
     spec
         A resolved spec as tables, or an abridged one.
     links
-        Whether its links stay: the uncongested network has others.
+        Keep the links; the uncongested network has others.
     """
     return json.dumps(_without_scheme(spec, links=links), sort_keys=True)
 
@@ -117,7 +117,7 @@ def _without_scheme(spec: Mapping[str, Any], *, links: bool) -> dict[str, Any]:
 
 
 def _differ_in_scheme(one: Cell, other: Cell) -> bool:
-    """Return true where two cells have one experiment that was named after different variants."""
+    """Return true if two cells differ only in the scheme, though their experiment digests differ by a variant."""
     return without_scheme(one.resolved) == without_scheme(other.resolved)
 
 
@@ -139,7 +139,7 @@ def _refusal(what: str, one: Cell, other: Cell, *, links: bool = True) -> str:
 
 
 def _with_names(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace tables of users by their names, which are shorter."""
+    """Replace the tables of users by their shorter names."""
     of_users = dict(spec["users"])
     for field in users.FIELDS:
         if isinstance(of_users[field], Mapping):

@@ -1,4 +1,4 @@
-"""Whose packets there are: the web users' and each source's, by name."""
+"""The traffic of a run by its owner: the web users and each source, by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ USERS_NAME = "web users"
 
 
 def labels(names: Iterable[str]) -> list[str]:
-    """Return the names, each once: sources of one name are numbered.
+    """Return unique names: sources with the same name are numbered.
 
     Examples
     --------
@@ -24,14 +24,14 @@ def labels(names: Iterable[str]) -> list[str]:
 
 
 def all_traffic(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record or a summary says of the web users beside sources, and of each source, by name."""
+    """Return the parts of a record or a summary about the web users besides sources, and each source, by name."""
     users = {USERS_NAME: _users(record, record["users"])} if record["users"] else {}
     names = labels([*users, *(source["name"] for source in record["sources"])])
     return dict(zip(names, [*users.values(), *record["sources"]], strict=True))
 
 
 def by_class(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return :func:`traffic`, or the web users where they are alone: all packets are theirs."""
+    """Return :func:`all_traffic`; web users without other sources own all packets."""
     each_way = [way["queue_delay_ms"] for way in record["directions"]]
     return all_traffic(record) or {USERS_NAME: _users(record, {**record, "queue_delay_ms_each_way": each_way})}
 

@@ -1,4 +1,4 @@
-"""What a run measures, by the names that it has in records and summaries."""
+"""The measures of a run, by their names in records and summaries."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MEASURES = (
     "fraction_within_500ms",
     "bottleneck_packets",
 )
-"""What a run measures, in the order it is reported. None where there was nothing to measure: no packet, no request."""
+"""The measures of a run, in the order of reports. A measure without a packet or request is ``None``."""
 
 PARTS = ("classes", "directions", "users", "users_limited_by_percent", "sources")
-"""What it measures of a part of the traffic: of each class of packets that the queue treats apart, of each direction of
-each link, of the web users where there are others, of what limits their connections, of each source."""
+"""The parts of a record: each class of packets that the queue treats separately, each direction of each link, the web
+users besides other sources, the limits of their connections, each source."""
 
 LIMITS = {
     "application": "the application",
@@ -35,14 +35,14 @@ LIMITS = {
     "pacing": "pacing",
     "interface": "the network interface",
 }
-"""What limits a connection, in words, in the order of the columns of ``limited_by_percent``."""
+"""The limits of a connection in words, in the order of the columns of ``limited_by_percent``."""
 
 COSTS = ("wall_s", "cpu_s", "x_real_time")
-"""What a run took."""
+"""The cost of a run."""
 
 
 def lookup(record: Any, path: Sequence[str | int]) -> float | None:
-    """Return the number at a place of a record; ``None`` where there is nothing, as in cells of earlier versions.
+    """Return the number at a path of a record; ``None`` if there is none, as in cells of earlier versions.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def lookup(record: Any, path: Sequence[str | int]) -> float | None:
     """
     for step in path:
         if isinstance(record, Mapping):
-            # A cell that was stored before a number was added does not have it.
+            # Cells that were stored before a number was added lack it.
             record = record.get(step)
         elif record is not None:
             record = record[step] if int(step) < len(record) else None
@@ -60,7 +60,7 @@ def lookup(record: Any, path: Sequence[str | int]) -> float | None:
 
 
 def is_held_by_device(delay: Mapping[str, float | None]) -> bool:
-    """Say whether the device FIFO below the discipline holds a tenth of a queueing delay or more, and 1 ms.
+    """Return true if the device FIFO causes at least a tenth of a queueing delay, and at least 1 ms.
 
     Examples
     --------

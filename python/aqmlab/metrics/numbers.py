@@ -1,7 +1,7 @@
-"""The one parser of the names by which people ask for a number of a run.
+"""The parser of the names of a run's numbers.
 
-A name says which number; whose it is comes first, its direction last: ``loss``, ``delay p99 forward``,
-``game one-way p99``, ``upload goodput``, ``L4S delay p99 home→internet``.
+A name consists of the owner, if any, the number, and the direction, if any: ``loss``, ``delay p99 forward``, ``game
+one-way p99``, ``upload goodput``, ``L4S delay p99 home→internet``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aqmlab.metrics.metrics import MEASURES, lookup
 from aqmlab.spec import directions
 
 if TYPE_CHECKING:
-    # The help of commands lists the names, and starts without what reads specs.
+    # Commands list the names in their help, which must not wait for the import of the code that reads specs.
     from aqmlab.cells.cell import Cell
 
 
@@ -28,19 +28,19 @@ class Number(NamedTuple):
     """A single number of a run."""
 
     name: str
-    """The name by which people ask for it."""
+    """The name that a person types."""
     unit: str
     path: tuple[str | int, ...]
-    """Its place in a record or a summary, or in the part of these about a direction, a source or a class."""
+    """The path in a record or a summary, or in their part about a direction, a source or a class."""
     source: str | None = None
-    """The source, or the web users, whose number it is."""
+    """The source or the web users that own it."""
     of_class: str | None = None
-    """The class of packets whose number it is."""
+    """The class of packets that it describes."""
     direction: int | None = None
-    """The place of its direction among those of all links."""
+    """The index of its direction among those of all links."""
 
     def read(self, record: Mapping[str, Any]) -> float | None:
-        """Return the number in a record or a summary; ``None`` where there was nothing to measure."""
+        """Return the number in a record or a summary; ``None`` if there was nothing to measure."""
         if self.source is not None:
             return lookup(by_class(record).get(self.source), self.path)
         within: Any = record
@@ -78,7 +78,7 @@ NUMBERS: Mapping[str, Number] = {
     "completed": Number("completed", "requests", ("completed_requests",)),
     "within 500 ms": Number("within 500 ms", "of 1", ("fraction_within_500ms",)),
 }
-"""The numbers of a whole run. ``mean`` and those from ``p50`` to ``p99`` are of response times, delays of queues."""
+"""The numbers of a whole run. ``mean`` and ``p50`` to ``p99`` describe response times, ``delay`` the queues."""
 
 _OF_PACKETS = {
     "goodput": Number("goodput", "Mbit/s", ("goodput_mbps",)),
@@ -91,7 +91,7 @@ OF_REQUESTS: Mapping[str, Number] = {
     "completed": Number("completed", "requests", ("completed",)),
     **_TIMES,
 }
-"""The numbers of a source of connections or of the web users; ``delay`` is that of its packets in the queues."""
+"""The numbers of a source of connections or of the web users; ``delay`` is the queueing delay of its packets."""
 
 OF_DATAGRAMS: Mapping[str, Number] = {
     **_OF_PACKETS,
@@ -110,22 +110,22 @@ OF_DATAGRAMS: Mapping[str, Number] = {
 """The numbers of a source of datagrams: ``one-way`` is the delay from end to end, ``jitter`` its standard deviation."""
 
 _DATAGRAMS = "datagrams"
-"""The kind of source that sends them."""
+"""The kind of source that sends datagrams."""
 
 _MOST_LISTED = 12
-"""Sources that an error message lists."""
+"""The largest number of sources that an error message lists."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of the traffic that have numbers of their own, by name."""
+    """The names of the traffic's parts that have numbers of their own."""
 
     requests: tuple[str, ...]
     """The web users and the sources of connections."""
     datagrams: tuple[str, ...]
     """The sources of datagrams."""
     classes: tuple[str, ...]
-    """The classes of packets that a queue treats apart."""
+    """The classes of packets that a queue treats separately."""
     ways: tuple[str, ...]
     """The two directions."""
     directions: tuple[str, ...]
@@ -133,13 +133,13 @@ class Parts:
 
     @classmethod
     def of(cls, specs: Iterable[Mapping[str, Any]]) -> Parts:
-        """Return the parts of all runs of these resolved specs."""
+        """Return the parts of runs with these resolved specs."""
         each = [_parts(spec) for spec in specs]
         return cls(*(tuple(dict.fromkeys(chain(*of))) for of in zip(*each, strict=True)))
 
     @classmethod
     def of_cells(cls, cells: Iterable[Cell]) -> Parts:
-        """Return the parts of all these cells."""
+        """Return the parts of these cells."""
         return cls.of(each.resolved for each in {cell.spec.json: cell for cell in cells}.values())
 
     @cached_property
@@ -156,14 +156,14 @@ class Parts:
         Parameters
         ----------
         text
-            Such as ``"game delay p99 home→internet"``; the arrow may be typed as ``->``.
+            A name such as ``"game delay p99 home→internet"``; the arrow may be typed as ``->``.
         where
-            What the error message names as its place.
+            The beginning of the error message.
 
         Raises
         ------
         SpecError
-            When there is no such number; the message lists what there is.
+            When there is no such number; the message lists the numbers.
 
         Examples
         --------
@@ -203,7 +203,7 @@ class Parts:
                     yield each._replace(name=name, of_class=of_class, direction=place)
 
     def _listed(self) -> str:
-        """List the numbers in one line."""
+        """List all numbers in one line."""
         said = [f"there are {', '.join(NUMBERS)}"]
         for names, numbers in ((self.requests, OF_REQUESTS), (self.datagrams, OF_DATAGRAMS)):
             if names:
@@ -219,7 +219,7 @@ _OF_SEVERAL = {
     "queue_delay_ms": ("mean", "p50", "p99", "p999"),
     "response_time_ms": ("mean", "p10", "p25", "p50", "p75", "p90", "p95", "p99"),
 }
-"""The measures that have several numbers."""
+"""The measures that consist of several numbers."""
 
 _UNITS = {
     "queue_packets_mean": "packets",
@@ -235,7 +235,7 @@ _UNITS = {
     "mark_percent": "%",
     "retransmit_percent": "%",
 }
-"""The units of those that have one."""
+"""The units of the measures that are one number; times are in ms."""
 
 
 def _of_record(text: str, measure: str, steps: Sequence[str], where: str) -> Number:

@@ -1,6 +1,6 @@
-"""The columns of a summary, the same in every cell: a number that there is nothing to measure for is null.
+"""The columns of a summary, the same in every cell; a number without an observation is null.
 
-The engine declares them, each with what it means, in ``crates/sim/src/summary.rs``.
+The engine declares them with their meanings in ``crates/sim/src/summary.rs``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SCALARS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()
 
 
 def _arrow(part: Mapping[str, Any], defs: Mapping[str, Any]) -> pa.DataType:
-    """Return the type of what a JSON Schema describes."""
+    """Return the Arrow type of a JSON Schema."""
     for each in (part, *part.get("anyOf", ())):
         if "$ref" in each:
             return _arrow(defs[each["$ref"].rpartition("/")[2]], defs)
@@ -37,23 +37,23 @@ def _columns() -> pa.Schema:
 
 
 SCHEMA = _columns()
-"""Names and types, in their order."""
+"""The names and types of the columns, in their order."""
 
 
 def as_row(record: str, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
-    """Return a summary, or another JSON object, as a table of one row; a column that it does not have is null.
+    """Return a summary, or another JSON object, as a table of one row; absent columns are null.
 
-    ``RecordBatch.from_pylist`` would do, but imports pandas where that is installed: for longer than a short run takes.
+    ``RecordBatch.from_pylist`` would import pandas where it is installed, which takes longer than a short run.
 
     Raises
     ------
     pyarrow.ArrowInvalid
-        When it has one that ``schema`` does not have, or a value of another type.
+        When it has a column that ``schema`` lacks, or a value of another type.
     """
     text = record.encode()
     table = arrow_json.read_json(
         pa.BufferReader(text),
-        # A row is read from one block.
+        # One block must hold the whole row.
         read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
         parse_options=arrow_json.ParseOptions(
             explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="error"

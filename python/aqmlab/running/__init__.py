@@ -1,1 +1,1 @@
-"""From an experiment to results on disk: cells, what runs them, and the directory that keeps them."""
+"""Runs: one cell or many, with progress, monitoring, packet captures and checks."""

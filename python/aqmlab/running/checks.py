@@ -1,7 +1,7 @@
-"""Consistency of a cell's numbers: operational laws, which hold for all that is measured, and steadiness.
+"""Consistency checks of a cell's numbers: operational laws and steadiness.
 
 The laws are those of Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys
-10 (1978). They need no model: where one fails, the window is too short for what happens in it, or a number is wrong.
+10 (1978). They need no model: if one fails, the measurement window is too short, or a number is wrong.
 """
 
 from __future__ import annotations
@@ -21,19 +21,25 @@ from aqmlab.stats.warmup import mser5
 from aqmlab.store.result import Result
 
 Columns = Mapping[str, NDArray[Any]]
-"""The table of links."""
+"""The columns of the table ``link``."""
 
 _CYCLE_SHARE = 0.05
-"""Of a user's cycle: cells of minutes keep to a fifth of this, and windows that are too short are beyond four times."""
+"""The tolerance of the closed-loop law, as a share of a user's cycle.
+
+Cells of minutes are within a fifth of it; windows that are too short exceed it more than four times.
+"""
 
 _DRIFT = 0.1
-"""Of the throughput: by chance, files of heavy-tailed sizes move that of minutes of light load by nearly as much."""
+"""The tolerance of steadiness, as a share of the throughput.
+
+Under light load, heavy-tailed file sizes alone move the throughput of some minutes by nearly as much.
+"""
 
 _EXACT = 0.001
-"""Of the utilisation: both sides of its law count the same packets."""
+"""The tolerance of the utilisation law, whose two sides count the same packets."""
 
 _OBSERVATIONS = 500
-"""In which the measured window is looked at: intervals of seconds, in which many packets are sent."""
+"""The number of intervals of the measurement window for the steadiness check: each has many packets."""
 
 _LAWS = {
     "utilisation": "the utilisation is not that of the bytes and packets sent (U = X S)",
@@ -42,43 +48,43 @@ _LAWS = {
     "steady": "the beginning of the measured window moves the throughput by more than 10 % (MSER-5):"
     " the warm-up or the window is too short",
 }
-"""What is wrong where a law is not kept."""
+"""The messages about failed checks, by law."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One law in one cell."""
+    """The check of one law in one cell."""
 
     law: str
     label: str
     seed: int
     value: float
     low: float
-    """The least that fits."""
+    """The smallest value that passes."""
     high: float
-    """The most."""
+    """The largest value that passes."""
 
     @property
     def is_met(self) -> bool:
-        """Whether the cell keeps it."""
+        """True if the cell passes."""
         return self.low <= self.value <= self.high
 
     def record(self) -> dict[str, Any]:
-        """Return it as an object of ``aqmlab compare --json``."""
+        """Return the check as an object of ``aqmlab compare --json``."""
         return asdict(self) | {"met": self.is_met}
 
 
 class CompletedRequests(NamedTuple):
-    """What web users had of a network."""
+    """The completed requests of web users on a network."""
 
     completed: int
-    """Requests."""
+    """The number of requests."""
     mean_ms: float
     """Their mean response time."""
 
 
 def cell_checks(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> dict[str, bool]:
-    """Say of each law that needs no other cell whether a cell with this summary and this table of links keeps it."""
+    """Return for each law that concerns one cell alone whether the cell passes."""
     kept: dict[str, bool] = {}
     for each in _is_alone(cell, summary, link):
         kept[each.law] = kept.get(each.law, True) and each.is_met
@@ -91,17 +97,18 @@ def check(results: Sequence[Result]) -> list[Check]:
     Returns
     -------
     list
-        ``utilisation`` of each direction: what the summary says less what follows from the bytes and packets of the
-        link's table. ``closed_loop`` where there are web users and the uncongested network of the same seed: by how
-        many seconds the cycle from request to request, N / X, is longer than there, which is at most by how much
-        response times are. ``steady``: the part of the throughput by which the beginning of the window moves its mean.
+        ``utilisation`` for each direction: the value of the summary minus the value computed from the bytes and packets
+        in the table ``link``. ``closed_loop``, if there are web users and a run on the uncongested network with the
+        same seed: the seconds by which the cycle from request to request, N / X, is longer than there. It is at most
+        the increase of the response times. ``steady``: the share by which the beginning of the window moves the mean
+        throughput.
     """
     uncongested = {result.cell.seed: result for result in results if result.cell.signal == "none"}
     return [each for result in results for each in _check_cell(result, uncongested.get(result.cell.seed))]
 
 
 def failures(checks: Iterable[Check]) -> Iterator[str]:
-    """Say which cells do not keep a law, a sentence for each law."""
+    """Yield a sentence for each law that cells fail, with these cells."""
     failed = sorted((each for each in checks if not each.is_met), key=lambda each: list(_LAWS).index(each.law))
     for law, of_law in groupby(failed, key=lambda each: each.law):
         cells: dict[str, list[int]] = {}
@@ -112,7 +119,7 @@ def failures(checks: Iterable[Check]) -> Iterator[str]:
 
 
 def tally(laws: Iterable[str], *, of: int) -> list[str]:
-    """Say how many of so many cells do not keep each law, where they are too many to be named."""
+    """Return a sentence for each law that cells fail, with the number of these cells out of ``of``."""
     counted = Counter(laws)
     return [f"Check: {_LAWS[law]} ({counted[law]:,} of {of:,} cells)." for law in _LAWS if counted[law]]
 
@@ -125,14 +132,14 @@ def _check_cell(result: Result, uncongested: Result | None) -> Iterator[Check]:
 
 
 def _rate_varies(cell: Cell) -> bool:
-    """Say whether a rate is: then no one rate is a link's, and a change that was asked for is no transient."""
+    """Return true if the rate of a link changes: then utilisation and steadiness are undefined."""
     return any(each.rate_changes for each in cell.links)
 
 
 def _is_alone(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> Iterator[Check]:
     if _rate_varies(cell):
         return
-    # Each of a sweep's cells is checked: a look at columns takes a tenth of what a query does.
+    # Arrays take a tenth of the time of a query, and every cell of a sweep is checked.
     columns = {name: link[name].to_numpy() for name in link.columns}
     for measured in summary["directions"]:
         yield Check("utilisation", cell.label, cell.seed, *_utilisation(cell, columns, measured))
@@ -140,7 +147,7 @@ def _is_alone(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> Ite
 
 
 def _utilisation(cell: Cell, link: Columns, measured: Mapping[str, Any]) -> tuple[float, float, float]:
-    """Say by how much the utilisation is off: U = X S, packets a second times seconds a packet."""
+    """Return the error of the utilisation and its bounds: U = X S, packets a second times seconds a packet."""
     of = cell.links[measured["link"] - 1]
     here = link["direction"] == measured["direction"]
     if "link" in link:
@@ -151,16 +158,16 @@ def _utilisation(cell: Cell, link: Columns, measured: Mapping[str, Any]) -> tupl
 
 
 def closed_loop(cell: Cell, ours: CompletedRequests, free: CompletedRequests) -> Iterator[Check]:
-    """Yield the interactive response time law: with N = X (R + Z) and the same Z, N / X grows as R does.
+    """Yield the check of the interactive response time law: with N = X (R + Z) and the same Z, N / X grows as R does.
 
-    Connections of a user wait side by side, so that a cycle may grow by less than the response times, and not by more.
+    A user has parallel connections, so that a cycle may grow by less than the response times, but not by more.
 
     Parameters
     ----------
     cell
-        Whose numbers are checked.
+        The cell to check.
     ours, free
-        What the users had of the network, and what of the uncongested one under the same seed.
+        The completed requests of the cell, and of the uncongested network under the same seed.
     """
     users = cell.users_per_side * cell.resolved["users"].get("sides", 2)
     if not users or not ours.completed or not free.completed or _rate_varies(cell):

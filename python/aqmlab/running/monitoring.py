@@ -1,6 +1,7 @@
-"""What a run reads off itself while it runs, told to whoever watches: its queues, signals, throughput, response times.
+"""Monitoring of a run: periodic readings of its queues, signals, throughput and response times.
 
-Who watches starts the command with a pipe, whose number stands in the environment. Elsewhere nothing is read.
+The monitoring process starts the command with a pipe, whose descriptor is in the environment. Without it nothing is
+read.
 """
 
 from __future__ import annotations
@@ -22,56 +23,56 @@ from aqmlab.stats.distributions import quantiles
 from aqmlab.storage.memoize import once
 
 PIPE = "AQMLAB_WATCHED_BY"
-"""The environment's variable with the number of the pipe."""
+"""The environment variable with the descriptor of the pipe."""
 
 ReadingCallback = Callable[[Mapping[str, Any]], None]
 
 _BETWEEN_S = 0.8
-"""Of wall time between two readings, each of which takes some milliseconds; less than a live run's second. Ours."""
+"""Wall time between two readings, each of which takes some milliseconds; less than a live run's second. Ours."""
 
 _FRACTIONS = {"median": 0.5, "90 %": 0.9, "99 %": 0.99}
 
 
 class RunningSimulation(Protocol):
-    """What runs a cell: :class:`aqmlab._core.Simulation`, or what does the same elsewhere."""
+    """The interface of a running cell: :class:`aqmlab._core.Simulation` or a live run."""
 
     @property
     def now(self) -> float:
-        """Seconds since the start."""
+        """The virtual time in seconds."""
 
     @property
     def end(self) -> float:
-        """When it ends."""
+        """The end of the run in seconds."""
 
     def advance(self, seconds: float) -> None:
-        """Go on for so long, or to the end if that is nearer."""
+        """Advance by ``seconds``, but not past the end."""
 
     def take(self, table: str) -> RecordBatch | pa.RecordBatch:
-        """Return the rows of a table that are new."""
+        """Return the new rows of a table."""
 
     def gauges(self) -> RecordBatch | pa.RecordBatch:
-        """Return what can be read off the links now."""
+        """Return the present state of the links."""
 
     def response_times(self) -> RecordBatch | pa.RecordBatch:
         """Return the histogram of response times."""
 
     def summary(self) -> str:
-        """Return the run in one row, as JSON."""
+        """Return the results of the measurement window as JSON."""
 
 
 def is_monitored() -> bool:
-    """Say whether somebody watches what this process runs."""
+    """Return true if another process monitors this one."""
     return _pipe() is not None
 
 
 def with_monitoring(cell: Cell, laboratory: RunningSimulation) -> RunningSimulation:
-    """Return what runs a cell, so that it tells its readings to whoever watches, if anybody does."""
+    """Return the running cell, wrapped in :class:`Monitored` if another process monitors this one."""
     pipe = _pipe()
     return laboratory if pipe is None else Monitored(cell, laboratory, pipe.tell)
 
 
 class Monitored:
-    """A laboratory that says what it reads while it runs; what is taken from it is the same."""
+    """A running cell that reports readings; its results are unchanged."""
 
     def __init__(self, cell: Cell, laboratory: RunningSimulation, tell: ReadingCallback) -> None:
         self._cell = cell
@@ -86,23 +87,23 @@ class Monitored:
 
     @property
     def now(self) -> float:
-        """Seconds since the start."""
+        """The virtual time in seconds."""
         return self._laboratory.now
 
     @property
     def end(self) -> float:
-        """When it ends."""
+        """The end of the run in seconds."""
         return self._laboratory.end
 
     def advance(self, seconds: float) -> None:
-        """Go on for so long, or to the end if that is nearer, and say now and then what is read."""
+        """Advance by ``seconds``, but not past the end, and report a reading if one is due."""
         self._laboratory.advance(seconds)
         if time.monotonic() - self._told >= _BETWEEN_S or self.now >= self.end:
             self._tell(self._reading())
             self._told = time.monotonic()
 
     def take(self, table: str) -> pa.RecordBatch:
-        """Return the rows of a table that are new, those that have been read among them."""
+        """Return the new rows of a table, with those that a reading has already taken."""
         if table != "queue":
             return pa.record_batch(self._laboratory.take(table))
         self._look_at_queues()
@@ -110,7 +111,7 @@ class Monitored:
         return _merged(held)
 
     def gauges(self) -> RecordBatch | pa.RecordBatch:
-        """Return what can be read off the links now."""
+        """Return the present state of the links."""
         return self._laboratory.gauges()
 
     def response_times(self) -> RecordBatch | pa.RecordBatch:
@@ -118,7 +119,7 @@ class Monitored:
         return self._laboratory.response_times()
 
     def summary(self) -> str:
-        """Return the run in one row, as JSON."""
+        """Return the results of the measurement window as JSON."""
         return self._laboratory.summary()
 
     def _reading(self) -> Mapping[str, Any]:
@@ -140,7 +141,7 @@ class Monitored:
         return reading
 
     def _since(self, name: str, link: Mapping[str, int]) -> Mapping[str, int]:
-        """Return what a direction has counted since the last reading."""
+        """Return the increase of a direction's counters since the last reading."""
         before = self._counted.get(name, {})
         return {column: link[column] - before.get(column, 0) for column in ("arrived", "bytes", "drops", "marks")}
 
@@ -150,7 +151,7 @@ class Monitored:
         self._unread.append(rows)
 
     def _mean_lengths(self) -> Mapping[str, float | None]:
-        """Return the means of the queues' samples since the last reading, which there are of the measured window."""
+        """Return the mean queue lengths since the last reading; samples exist only in the measurement window."""
         self._look_at_queues()
         rows = _merged(self._unread)
         self._unread.clear()
@@ -161,7 +162,7 @@ class Monitored:
         return {_name(row): _number(row["packets_mean"]) for row in means.to_pylist()}
 
     def _quantiles(self) -> Mapping[str, float | None]:
-        """Quantiles of the response times since the last reading: the histogram counts from the window's start."""
+        """Return quantiles of the response times since the last reading."""
         times = pl.DataFrame(pl.from_arrow(pa.record_batch(self._laboratory.response_times())))
         if times.is_empty():
             return {}
@@ -174,7 +175,7 @@ class Monitored:
 
 
 def _merged(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return the rows of all; only those that have any are known to have all columns."""
+    """Concatenate batches; a batch without rows may lack columns and is skipped."""
     filled = [batch for batch in batches if batch.num_rows]
     if not filled:
         return batches[-1] if batches else pa.RecordBatch.from_pydict({})
@@ -183,7 +184,7 @@ def _merged(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    """Name a direction of a link, which in a chain has a number."""
+    """Return the name of a direction of a link; links of a chain are numbered."""
     link = f"link {row['link']} " if "link" in row else ""
     return f"{link}direction {row['direction']}"
 
@@ -193,12 +194,12 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def _number(value: float | None) -> float | None:
-    """Return what JSON has a form for."""
+    """Round a number; return ``None`` for infinity and NaN, which JSON lacks."""
     return None if value is None or not math.isfinite(value) else round(value, 4)
 
 
 class _Pipe:
-    """To whoever watches, for as long as he does; several threads write to it."""
+    """The pipe to the monitoring process. Several threads write to it."""
 
     def __init__(self, descriptor: int) -> None:
         self._file = os.fdopen(descriptor, "w", encoding="utf-8")
@@ -211,13 +212,13 @@ class _Pipe:
                 if self._is_read:
                     print(json.dumps(reading), file=self._file, flush=True)
             except BrokenPipeError:
-                # Nobody watches any more; the run goes on.
+                # The monitoring process has ended; the run continues.
                 self._is_read = False
 
 
 @once
 def _pipe() -> _Pipe | None:
-    # What this process starts is not watched: the number would mean another file there.
+    # Child processes must not inherit the variable: the descriptor means another file there.
     number = os.environ.pop(PIPE, None)
     if number is None:
         return None

@@ -1,4 +1,4 @@
-"""Packet captures: what is captured of a run, and the file it goes to."""
+"""Packet captures of a run."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from aqmlab.ui import output_files
 
 @dataclass(frozen=True, kw_only=True)
 class Pcap:
-    """A packet capture of a run: both queues' arrivals, each with what became of it, as a pcapng file.
+    """A packet capture of a run: the arrivals at both queues, each with its outcome, as a pcapng file.
 
-    It changes no result. A cell that the store has is run again for its packets.
+    It does not change the results. A stored cell is run again for its packets.
     """
 
     file: Path | str
-    """Where it goes; a file that is there is replaced when the capture is complete, a pipe is written into."""
+    """The output file. An existing file is replaced when the capture is complete; a pipe is written to."""
     from_s: float | None = None
-    """Capture what arrives from this simulated time on, in seconds since the start of the run; the default is the start
-    of the measured window."""
+    """Begin at this simulated time, in seconds since the start of the run; the default is the start of the measurement
+    window."""
     for_s: float | None = None
-    """And for so many seconds; the default is to the end of the run."""
+    """The length of the capture in seconds; the default is to the end of the run."""
     packets: int = 100_000
-    """At most so many packets: some 11 MB. What arrives later is left out, of which the logger ``aqmlab`` warns."""
+    """The largest number of packets; the default takes some 11 MB. The logger ``aqmlab`` warns of omitted packets."""
 
     def bounds(self, cell: Cell) -> tuple[float, float, int]:
-        """Return from when, until when (in seconds) and how many packets of a cell are captured.
+        """Return the start and the end of the capture of a cell in seconds, and its largest number of packets.
 
         Raises
         ------
         SpecError
-            When that would be none.
+            When the capture would be empty.
         """
         warmup_s, end_s = cell.warmup_s, cell.end_s
         from_s = warmup_s if self.from_s is None else self.from_s
@@ -54,26 +54,26 @@ class Pcap:
 
     @contextmanager
     def create(self) -> Iterator[BinaryIO]:
-        """Give a file to write to; it becomes the capture when the block ends well, or nothing is left of it.
+        """Return a file to write to, which becomes the capture when the block ends without an error.
 
         Raises
         ------
         SpecError
-            When there can be no such file.
+            When the file cannot be written.
         """
         file = Path(self.file)
         try:
             with output_files.opened(file) as out:
                 yield out
         except OSError as error:
-            # The store's own files are named in errors of the store.
+            # Errors about files of the store name those files already.
             if error.filename != str(file):
                 raise
             raise SpecError(f"pcap.file: must be a file that can be written, got {file} ({error.strerror})") from None
 
 
 def warn_truncated(pcap: Pcap, cell: Cell, last_s: float) -> None:
-    """Warn that the capture of a cell ends with a packet at ``last_s`` seconds, though more came."""
+    """Warn that the capture of a cell is truncated after a packet at ``last_s`` seconds."""
     from_s, until_s, packets = pcap.bounds(cell)
     logging.getLogger("aqmlab").warning(
         f"{pcap.file}: the capture holds the first {packets:,} packets: it ends at {last_s:.2f} s of a window from"
@@ -83,7 +83,7 @@ def warn_truncated(pcap: Pcap, cell: Cell, last_s: float) -> None:
 
 
 def capture_paths(pcap: Pcap, cells: Sequence[Cell]) -> Mapping[str, Pcap]:
-    """Return a capture for each cell by its key: ``x.pcapng`` becomes ``x-pi-q_ref=24-seed1.pcapng``."""
+    """Return a capture for each cell by its key: the file ``x.pcapng`` becomes ``x-pi-q_ref=24-seed1.pcapng``."""
     pcaps: dict[str, Pcap] = {}
     file = Path(pcap.file)
     for cell in cells:
@@ -91,7 +91,7 @@ def capture_paths(pcap: Pcap, cells: Sequence[Cell]) -> Mapping[str, Pcap]:
         name = f"{file.stem}-{label}-seed{cell.seed}"
         taken = {Path(other.file).stem for key, other in pcaps.items() if key != cell.key}
         if name in taken:
-            # Labels that differ in what a file's name cannot hold.
+            # The labels differ only in characters that file names cannot have.
             name += f"-{cell.key}"
         pcaps.setdefault(cell.key, dataclasses.replace(pcap, file=file.with_name(name + file.suffix)))
     return pcaps

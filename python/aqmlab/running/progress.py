@@ -1,4 +1,4 @@
-"""How far a command is, on standard error: bars on a terminal, else a line a minute."""
+"""Progress on standard error: bars on a terminal, otherwise one line a minute."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from aqmlab.ui.messages import logger
 from aqmlab.ui.terminal import Terminal
 
 _BETWEEN_LINES_S = 60.0
-"""At least so long between two lines that say how far a command is."""
+"""The shortest time between two lines of progress."""
 
 _MOST_DIFFERENCES = 3
-"""So many are said of cells that differ in more."""
+"""The largest number of differences in the name of a cell."""
 
 _LONGEST_VALUE = 60
-"""Characters of a value that tells cells apart."""
+"""The largest number of characters of a value in the name of a cell."""
 
 
 def is_seen() -> bool:
-    """Say whether a person sees standard error, as at a terminal and in a notebook."""
+    """Return true if standard error is a terminal or a notebook."""
     console = Terminal(stderr=True)
     return console.is_terminal or console.is_jupyter
 
 
 def is_wanted(asked: bool | None) -> bool:
-    """Say whether progress is shown: as asked, and unless anything was asked where a person sees it."""
+    """Return true if progress is shown: as requested, by default on a terminal and in a notebook."""
     return is_seen() if asked is None else asked
 
 
 class _Shown:
-    """A context in which it is shown how far a command is."""
+    """A context that shows progress."""
 
     def __init__(self) -> None:
         self._started = self._line_at = time.monotonic()
-        # A notebook shows lines, also where it asks for colours, which rich takes for a terminal.
+        # A notebook shows lines, also if it requests colours, which rich interprets as a terminal.
         console = Terminal(stderr=True, force_jupyter=False, force_terminal=False if Terminal().is_jupyter else None)
         self._progress = Progress(
             TextColumn("{task.description}", table_column=Column(no_wrap=True)),
@@ -60,7 +60,7 @@ class _Shown:
 
     def __enter__(self) -> Self:
         if not logger.handlers:
-            # From Python: whoever asked for progress hears of it.
+            # Called from Python, where no command has configured the logger.
             self._context.enter_context(messages.level_of())
         self._context.enter_context(self._progress)
         return self
@@ -76,16 +76,16 @@ class _Shown:
         return self._progress.add_task(escape(name), state="", **settings)
 
     def _log_periodically(self, line: str) -> None:
-        """Say it where no bars are shown and nothing has been said for a while."""
+        """Log a line if no bars are shown and the last line is old enough."""
         if self._progress.disable and time.monotonic() - self._line_at >= _BETWEEN_LINES_S:
             self._line_at = time.monotonic()
             logger.info(line)
 
 
 class SweepProgress(_Shown):
-    """A context, and a watch for :func:`aqmlab.running.sweep.sweep` inside it.
+    """The progress of many cells: a context and the callback of :func:`aqmlab.running.sweep.sweep`.
 
-    Cells are given by their keys that the store has, and by theirs those that are captured, which are run nevertheless.
+    ``kept`` has the keys of stored cells, and ``captured`` the keys of cells that are run again for a capture.
     """
 
     def __init__(self, cells: Sequence[Cell], kept: Container[str], *, captured: Container[str] = ()) -> None:
@@ -98,7 +98,7 @@ class SweepProgress(_Shown):
         self._bars: dict[str, TaskID] = {}
         self._begun: dict[str, float] = {}
         self._simulated_s = dict.fromkeys(to_run, 0.0)
-        # Added up as it goes: of thousands of cells each tells of each step.
+        # Running totals: each of thousands of cells reports every step.
         self._all_simulated_s = self._worked = 0.0
         self._to_work = sum(map(work, to_run.values()))
         self._done: set[str] = set()
@@ -116,7 +116,7 @@ class SweepProgress(_Shown):
         super().__exit__(*raised)
 
     def __call__(self, cell: Cell, now: float, end: float) -> None:
-        """Show how far a cell is."""
+        """Show the progress of a cell."""
         with self._lock:
             self._say_what()
             self._reach(cell, now)
@@ -133,20 +133,20 @@ class SweepProgress(_Shown):
             self._show_all()
 
     def failed(self, cell: Cell, error: str) -> None:
-        """Say that a cell failed, and why."""
+        """Report that a cell failed, and why."""
         with self._lock:
             self._say_what()
             self._reach(cell, cell.end_s)
             if cell.key in self._bars:
                 self._progress.remove_task(self._bars.pop(cell.key))
             logger.error(f"{self._names[cell.key]}: {error}")
-            # It may fail at its very end, when its results are taken and written.
+            # A cell may also fail after its last step, when its results are written.
             self._done.discard(cell.key)
             self._failed.add(cell.key)
             self._show_all()
 
     def _reach(self, cell: Cell, now: float) -> None:
-        """Note how far a cell is."""
+        """Record the progress of a cell."""
         more_s = now - self._simulated_s[cell.key]
         self._all_simulated_s += more_s
         self._worked += more_s / cell.end_s * work(cell)
@@ -158,13 +158,13 @@ class SweepProgress(_Shown):
         self._log_periodically(how_far)
 
     def _say_what(self) -> None:
-        """Say once what there is to do, not before it is known that it can be done."""
+        """Log once what there is to do, when the first cell has started or failed."""
         if self._what:
             logger.info(self._what)
             self._what = ""
 
     def _how_far(self) -> str:
-        # What is left takes as long as it has taken so far, by work: seconds of a fast link take longer.
+        # Extrapolate by work, not by simulated time: a second of a fast link takes longer.
         left_s = self._elapsed_s * (self._to_work / self._worked - 1) if self._worked else 0.0
         run = f"{len(self._done):,} of {len(self._names):,} run{self._failed_suffix}"
         speed = _speed(self._all_simulated_s, self._elapsed_s)
@@ -176,7 +176,7 @@ class SweepProgress(_Shown):
 
 
 class RunProgress(_Shown):
-    """A context, and a watch for one run inside it; what it does with its time is a word."""
+    """The progress of one run: a context and a callback; ``done`` is the verb in its last line."""
 
     def __init__(self, name: str, *, done: str = "simulated") -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class RunProgress(_Shown):
         super().__exit__(*raised)
 
     def __call__(self, now: float, end: float) -> None:
-        """Show how far the run is."""
+        """Show the progress of the run."""
         self._now = now
         state = f"{now:,.0f}/{end:,.0f} s  {_speed(now, self._elapsed_s)}"
         self._progress.update(self._bar, total=end, completed=now, state=state)
@@ -200,7 +200,7 @@ class RunProgress(_Shown):
 
 
 class ReportProgress(_Shown):
-    """A context, and inside it what is told which part of a report is being made."""
+    """The progress of a report: a context and the callback for its parts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ class ReportProgress(_Shown):
 
 
 def names(cells: Iterable[Cell]) -> Mapping[str, str]:
-    """Name cells by their keys; those that would be called the same are told apart by where their specs differ."""
+    """Return unique names of cells by their keys; the differences of their specs distinguish equal names."""
     alike: dict[str, list[Cell]] = {}
     for cell in cells:
         alike.setdefault(str(cell), []).append(cell)
@@ -228,7 +228,7 @@ def names(cells: Iterable[Cell]) -> Mapping[str, str]:
 
 
 def _differences(tables: Sequence[Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Go through the paths at which tables within tables differ; a list is an item of its own."""
+    """Yield the paths at which nested tables differ; a list counts as one value."""
     if all(isinstance(table, Mapping) for table in tables):
         for key in dict.fromkeys(key for table in tables for key in table):
             yield from _differences([table.get(key) for table in tables], (*above, key))
@@ -247,7 +247,7 @@ def _speed(simulated_s: float, elapsed_s: float) -> str:
 
 
 def duration(time_s: float) -> str:
-    """Write a time as people say it: ``6 min 2 s``."""
+    """Return a duration as text, such as ``6 min 2 s``."""
     minutes, of_minute = divmod(round(time_s), 60)
     hours, of_hour = divmod(minutes, 60)
     if hours:

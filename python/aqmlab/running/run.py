@@ -1,4 +1,4 @@
-"""One cell, run: the engine advances in steps of simulated time, and its tables stream to Parquet."""
+"""The run of one cell: the engine advances in steps of simulated time, and its tables are written to Parquet."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
 Watch = Callable[[float, float], None]
-"""Told the simulated time and its end, in seconds, after each step; what it raises ends the run."""
+"""A callback that gets the simulated time and its end, in seconds, after each step. An exception ends the run."""
 
 _STEP_S = 1.0
-"""Between two looks at the watch: milliseconds of wall time, so that an interrupt is heard at once."""
+"""The simulated time between two callbacks: milliseconds of wall time, so that an interrupt acts at once."""
 
 _LARGE = 100_000_000
-"""A cell that may take more bytes has ten steps in the place of one, in which its memory grows by less. Ours."""
+"""A cell that may take more bytes has ten times as many steps, so that its memory is checked more often. Ours."""
 
 _STEPS_A_BATCH = 60
-"""Between two writes. Counted in simulated time, so that the files' row groups are the same in every run."""
+"""The steps between two writes. Counted in simulated time, so that row groups are the same in every run."""
 
 
 def run(
@@ -57,31 +57,32 @@ def run(
     pcap: Pcap | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Run an experiment with one seed, or return the result from the store where it has been run before.
+    """Run an experiment with one seed, or return its stored result.
 
     Parameters
     ----------
     experiment
-        What to run.
+        The experiment to run.
     seed
-        It decides all random draws. Experiments with one seed have the same users, whatever the discipline.
+        The seed of all random draws. Experiments with the same seed have the same users under every discipline.
     out
-        The results directory, or its URL such as ``"s3://bucket/prefix"``.
+        The results directory, or its URL, such as ``"s3://bucket/prefix"``.
     pcap
-        A packet capture to be made; for it an experiment that has been run before is run again.
+        A packet capture to write. A stored experiment is run again for it.
     progress
-        Whether it is told on standard error how far the run is; by default at a terminal and in a notebook.
+        Show progress on standard error; by default on a terminal and in a notebook.
 
     Raises
     ------
     SpecError
-        When the spec asks for something impossible, naming the field, the value and what is allowed.
+        When the spec is invalid, naming the field, the accepted values and the value given.
     LawError
-        When a custom law raises or answers nonsense; nothing of the run is kept.
+        When a custom law raises or returns an invalid value. The store keeps no part of the run.
     StoreError
-        When a file cannot be written, as on a full disk; nothing of the run is kept, and all that was there before.
+        When a file cannot be written, for example on a full disk. The store keeps no part of the run, and loses
+        nothing.
     MemoryError
-        When the run needs more memory than there is; nothing of it is kept.
+        When the run needs more memory than is available. The store keeps no part of the run.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def run(
 
 
 def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, pcap: Pcap | None = None) -> Result:
-    """Run a cell unless the store has it and no packets are asked for."""
+    """Run a cell, or return its stored result if no capture is requested."""
     result = store.get(cell)
     if pcap is not None:
         bounds = pcap.bounds(cell)
@@ -121,14 +122,14 @@ def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, 
 
 
 class _Capture(NamedTuple):
-    """What is captured, and where it goes."""
+    """The bounds of a packet capture and its open file."""
 
     bounds: tuple[float, float, int]
     file: BinaryIO
 
 
 def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | None = None) -> float | None:
-    """Run a cell into a directory; return when its capture ends, if there was no room for all packets."""
+    """Run a cell into a directory; return the end of its capture if it is truncated."""
     wall, cpu = time.perf_counter(), time.thread_time()
     bounds = capture and capture.bounds
     simulation = Simulation(cell.spec, cell.seed, registry.makers(cell.resolved), bounds)
@@ -147,7 +148,7 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
 
 
 def write_tables(cell: Cell, directory: Path, laboratory: RunningSimulation, watch: Watch) -> None:
-    """Run a cell to its end, and write its tables."""
+    """Run a cell to its end and write its tables."""
     laboratory = with_monitoring(cell, laboratory)
     asked_for = cell.resolved["record"]
     streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
@@ -167,7 +168,7 @@ def write_tables(cell: Cell, directory: Path, laboratory: RunningSimulation, wat
 
 
 def write_metadata(cell: Cell, directory: Path, said: Mapping[str, Any]) -> None:
-    """Write the spec of a cell that has run, and its metadata with what it took: the last of its files."""
+    """Write the spec and the metadata of a completed cell; the metadata are its last file."""
     metadata = {"seed": cell.seed, **said, **_provenance()}
     with writing(directory):
         (directory / "spec.json").write_text(cell.spec.json + "\n")
@@ -175,9 +176,9 @@ def write_metadata(cell: Cell, directory: Path, said: Mapping[str, Any]) -> None
 
 
 class _Tables:
-    """The Parquet files of a cell, each opened when its first rows come: only then all columns are known.
+    """The Parquet files of a cell. Each is opened with its first rows, because only then all columns are known.
 
-    Each says in its key-value metadata which cell it is of.
+    Its key-value metadata identify the cell.
     """
 
     def __init__(self, directory: Path, cell: Cell) -> None:
@@ -196,7 +197,7 @@ class _Tables:
                 with writing(self._file(name)):
                     writer.close()
             except StoreError:
-                # What stopped the run is said, and not what follows from it.
+                # Report the error that stopped the run, not one that follows from it.
                 if failure is None:
                     raise
 
@@ -204,7 +205,7 @@ class _Tables:
         return self._directory / f"{name}.parquet"
 
     def write(self, name: str, rows: RecordBatch | pa.RecordBatch, *, even_if_empty: bool = False) -> None:
-        """Append rows as one row group; a file without rows is made only if that is wanted."""
+        """Append rows as one row group; ``even_if_empty`` creates a file without rows."""
         batch = pa.record_batch(rows)
         if self._is_custom and name == "queue":
             batch = _without_nan(batch)
@@ -217,7 +218,7 @@ class _Tables:
 
 
 def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Write null where the ``probe`` of a custom law has no value and shows NaN."""
+    """Replace NaN by null: the ``probe`` of a custom law returns NaN for a missing value."""
     arrays, fields = [], []
     for field, array in zip(batch.schema, batch.columns, strict=True):
         is_number = pa.types.is_float64(field.type)
@@ -233,7 +234,7 @@ def _side_by_side(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch
 
 @cache
 def _provenance() -> dict[str, str | int | None]:
-    """Say what made the results: versions, commit and machine."""
+    """Return the versions, the commit and the machine that make the results."""
     here = Path(__file__).parent
     git = ("git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12")
     try:

@@ -1,4 +1,4 @@
-"""Many cells side by side: threads, since a running engine holds no Python lock."""
+"""Parallel runs of many cells in threads: the engine releases Python's global lock while it runs."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
 Watch = Callable[[Cell, float, float], None]
-"""Told a cell, its simulated time and the end of that, in seconds; called from several threads."""
+"""A callback that gets a cell, its simulated time and its end, in seconds. It is called from several threads."""
 
 Failed = Callable[[Cell, BaseException], None]
-"""Told of a cell that cannot be run, and why."""
+"""A callback that gets a failed cell and the error."""
 
 Given = TypeVar("Given")
-"""What is wanted of a cell that is simulated."""
+"""The result that a caller computes from a simulated cell."""
 
 _PATIENCE_S = 0.5
-"""A call of a law that takes longer than this after its cell is to end is ended."""
+"""The time that a call of a custom law may still take after its cell must stop; then it is interrupted."""
 
 FATAL = (KeyboardInterrupt, StoreError)
-"""What is no cell's fault: a full disk ends a sweep, whoever runs its cells."""
+"""The errors that end a sweep with every executor, such as a full disk: no cell causes them."""
 
 
 class _Stopped(errors.Ended):
-    """The sweep is over before this cell is."""
+    """The sweep ended before this cell."""
 
 
 class CellTimeout(errors.Ended):
-    """A cell took longer than it may."""
+    """A cell exceeded its time limit."""
 
 
 def sweep(
@@ -58,15 +58,15 @@ def sweep(
     watch: Watch = lambda cell, now, end: None,
     pcaps: Mapping[str, Pcap] = MappingProxyType({}),
 ) -> list[Result]:
-    """Run what the store does not have yet; return the results in the order of the cells.
+    """Run the missing cells; return the results in the order of the cells.
 
-    ``kept`` is what the store has of them, where somebody has looked before. The other parameters and the errors are
-    those of :func:`run_missing`; an error in one cell ends all.
+    ``kept`` has the stored results, if the caller has read them already. The other parameters and the errors are those
+    of :func:`run_missing`; an error in one cell ends all.
     """
     found = dict(store.found(cells, missing_are_run=True) if kept is None else kept)
     missing = [cell for cell in cells if cell.key not in found or cell.key in pcaps]
     found |= run_missing(missing, store, workers=workers, watch=watch, pcaps=pcaps)
-    # The same cell may have been typed in several ways.
+    # The same cell may have several labels.
     return [replace(found[cell.key], cell=cell) for cell in cells]
 
 
@@ -80,10 +80,9 @@ def run_missing(
     failed: Failed | None = None,
     limit_s: float | None = None,
 ) -> dict[str, Result]:
-    """Run what the store does not have; return the results by the keys of their cells.
+    """Run cells, and return the results by the keys of their cells.
 
-    Parameters and errors are those of :func:`each_cell`, and ``pcaps``: packet captures to be made, by the key of their
-    cell.
+    Parameters and errors are those of :func:`map_cells`; ``pcaps`` has the packet captures to write, by cell key.
     """
 
     def run(cell: Cell, look: RunWatch) -> Result:
@@ -101,32 +100,31 @@ def map_cells(
     failed: Failed | None = None,
     limit_s: float | None = None,
 ) -> dict[str, Given]:
-    """Simulate each of some cells, for whatever is wanted of it; return that by the keys of the cells.
+    """Call a function for each cell, in parallel, and return the results by the keys of the cells.
 
     Parameters
     ----------
     cells
-        What to run. Cells that are the same experiment with the same seed are run once.
+        The cells to run. Duplicates are run once.
     run
-        Runs one, tells how far it is, and returns what is wanted of it.
+        Runs one cell, calls its second argument after each step, and returns a result.
     workers
-        How many run at a time; by default as many as this process may use processors.
+        The number of cells to run at a time; by default the number of processors that this process may use.
     watch
-        Told of the progress.
+        The callback for progress.
     failed
-        Told of a cell that fails, and the others go on; without it an error in one cell ends all.
+        The callback for a failed cell; the others continue. Without it an error in one cell ends all.
     limit_s
-        A cell that takes longer, in seconds of wall time, fails by :class:`Overdue`.
+        The time limit of a cell in seconds of wall time; a longer one fails with :class:`CellTimeout`.
 
     Raises
     ------
     KeyboardInterrupt
-        On Ctrl-C. A custom law that does not come back is ended as well, and named in a note
-        (``__notes__``).
+        On Ctrl-C. A call of a custom law that does not return is interrupted, and named in a note (``__notes__``).
     StoreError
-        When a file cannot be written, whoever is told of failures.
+        When a file cannot be written, also with ``failed``.
     OutOfMemory
-        When a cell needs more memory than there is, and ``failed`` is not given.
+        When a cell needs more memory than is available, and ``failed`` is not given.
     """
     stop = threading.Event()
     begun: dict[int, float] = {}
@@ -149,7 +147,7 @@ def map_cells(
 
                 return run(cell, look)
         except OutOfMemory as error:
-            # The frames of the error hold what the cell has taken.
+            # The frames of the error keep the memory of the cell alive.
             clear_frames(error.__traceback__)
             release()
             raise
@@ -160,7 +158,7 @@ def map_cells(
     distinct = {cell.key: cell for cell in reversed(cells)}
     with ThreadPoolExecutor(workers or available_cpus()) as pool:
         pending: dict[Future[Given], Cell] = {}
-        # Each is told of once: to wait for any of ten thousand looks at all of them, ten thousand times.
+        # A queue of completed futures: ``wait`` would scan all pending ones for each completed one.
         ended: SimpleQueue[Future[Given]] = SimpleQueue()
         try:
             for cell in reversed(distinct.values()):
@@ -168,7 +166,7 @@ def map_cells(
                 pending[future] = cell
                 future.add_done_callback(ended.put)
             while pending:
-                # A signal that comes just before an endless wait would be heard only when a cell is done.
+                # Without a timeout, a signal just before the wait would act only after the next cell.
                 with suppress(Empty):
                     future = ended.get(timeout=0.5)
                     cell, error = pending.pop(future), future.exception()
@@ -181,7 +179,7 @@ def map_cells(
                 if limit_s is not None:
                     _cancel_timed_out(begun, limit_s)
         except BaseException as error:
-            # An error in one cell or an interrupt, be it while they start, ends all: each hears of it at its next step.
+            # An error in one cell, or an interrupt, stops every other cell at its next step.
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             for call in _end_calls({run for run in pending if not run.cancelled()}, begun):
@@ -191,7 +189,7 @@ def map_cells(
 
 
 def _cancel_timed_out(begun: Mapping[int, float], limit_s: float) -> None:
-    """End the calls of laws that keep a cell from hearing that its time is over."""
+    """Interrupt calls of custom laws that keep a cell from checking its time limit."""
     for thread, started in list(begun.items()):
         call = errors.call_under_way(thread)
         if call is not None and time.monotonic() - started > limit_s + _PATIENCE_S:
@@ -199,7 +197,7 @@ def _cancel_timed_out(begun: Mapping[int, float], limit_s: float) -> None:
 
 
 def _end_calls(pending: set[Future[Given]], at_work: Collection[int]) -> list[str]:
-    """Wait for cells that are to stop; end the calls of laws that do not come back, and say which they were."""
+    """Wait for cells that must stop; interrupt calls of custom laws that do not return, and describe them."""
     ended: dict[CodeType, str] = {}
     before: dict[int, FrameType | None] = {}
     while pending:
@@ -207,7 +205,7 @@ def _end_calls(pending: set[Future[Given]], at_work: Collection[int]) -> list[st
         calls = {thread: errors.call_under_way(thread) for thread in list(at_work)}
         for thread, call in calls.items():
             if call is not None and call is before.get(thread):
-                # The engine may call again before it hears: that call is ended too, perhaps at another line.
+                # The engine may call the law again before it stops; that call is interrupted too.
                 ended.setdefault(call.f_code, errors.unfinished(call))
                 _interrupt(thread, _Stopped)
         before = calls

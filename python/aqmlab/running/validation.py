@@ -1,4 +1,4 @@
-"""Arguments of the Python API, checked: a mistake is one line that names the argument, as on the command line."""
+"""Validation of arguments of the Python API: a mistake is one line that names the argument, as on the command line."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from aqmlab.spec.experiment import Experiment
 from aqmlab.storage.location import Location, location
 
 _MOST_SHOWN = 80
-"""Characters of what was given that are repeated."""
+"""The largest number of characters of a given value in an error."""
 
 
 def check_experiment(given: object) -> None:
-    """Refuse what is no experiment."""
+    """Refuse a value that is not an experiment."""
     if not isinstance(given, Experiment):
         raise SpecError(f'experiment: must be an Experiment, such as Experiment(queue={{"pi": {{}}}}), {_got(given)}')
 
 
 def check_seed(given: object) -> int:
-    """Return a seed, or refuse it."""
+    """Return a valid seed."""
     seed = _whole_number(given)
     if seed is None or not 0 <= seed < 2**64:
         raise SpecError(f"seed: must be a whole number from 0 to 2^64 - 1, {_got(given)}")
@@ -33,7 +33,7 @@ def check_seed(given: object) -> int:
 
 
 def check_seeds(given: object) -> list[int]:
-    """Return seeds, of which there must be one at least and each once, or refuse them."""
+    """Return valid seeds: at least one, without duplicates."""
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
         raise SpecError(f"seeds: must be several, such as [1, 2, 3], {_got(given)}")
     seeds = [check_seed(seed) for seed in given]
@@ -51,7 +51,7 @@ def read_seeds(text: str, name: str = "--seeds", most: int = 1000) -> range:
     Raises
     ------
     SpecError
-        When the text is something else, or of more than ``most`` seeds; the line begins with ``name``.
+        When the text has another form, or gives more than ``most`` seeds; the message begins with ``name``.
     """
     parts = re.fullmatch(r"(?:(\d{1,20})\s*(?:-|:|to)\s*)?(\d{1,20})", text.strip(), re.ASCII)
     if parts is not None:
@@ -64,7 +64,7 @@ def read_seeds(text: str, name: str = "--seeds", most: int = 1000) -> range:
 
 
 def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:
-    """Return schemes, each once, or refuse them."""
+    """Return valid schemes without duplicates."""
     schemes: list[str | type[Law]] = []
     for scheme in given:
         if not isinstance(scheme, (str, type)):
@@ -77,26 +77,26 @@ def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:
 
 
 def check_workers(given: object) -> None:
-    """Refuse what is no number of workers; ``None`` leaves it to the machine."""
+    """Refuse an invalid number of workers; ``None`` means one for each processor."""
     number = _whole_number(given)
     if given is not None and (number is None or number < 1):
         raise SpecError(f"workers: must be a whole number of at least 1, {_got(given)}")
 
 
 def check_executor(given: object) -> None:
-    """Refuse what runs nothing; with ``None`` cells run on this machine."""
+    """Refuse a value that is not an executor; with ``None`` cells run on this machine."""
     if given is not None and not callable(getattr(given, "submit", None)):
         raise SpecError(f"executor: must have the methods of a concurrent.futures.Executor, {_got(given)}")
 
 
 def check_pcap(given: object) -> None:
-    """Refuse what says of no capture where it goes; with ``None`` nothing is captured."""
+    """Refuse a value that is not a capture; ``None`` means no capture."""
     if given is not None and not isinstance(given, Pcap):
         raise SpecError(f'pcap: must be a Pcap, such as Pcap(file="run.pcapng"), {_got(given)}')
 
 
 def check_out(given: object) -> Location:
-    """Return where results are, or refuse what is no path and no URL."""
+    """Return the location of results, from a path or a URL."""
     if not isinstance(given, (str, Path)):
         raise SpecError(f"out: must be the path of a directory or a URL, {_got(given)}")
     return location(given)

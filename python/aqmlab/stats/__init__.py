@@ -1,7 +1,4 @@
-"""Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same.
-
-``curves`` is of results: their distributions as a reader sees them.
-"""
+"""Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same."""
 
 from aqmlab.stats.aggregate import SETTINGS, over_seeds
 from aqmlab.stats.bands import band_half_width, difference_band, quantile_differences, share_intervals

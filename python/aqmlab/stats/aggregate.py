@@ -1,4 +1,4 @@
-"""What the seeds of one scheme come to together."""
+"""Aggregation over the seeds of one scheme: means, intervals and standard deviations."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SETTINGS = (
     "rate_mbps",
     "rate_back_mbps",
 )
-"""What the cells of one scheme have in common."""
+"""The columns that all cells of one scheme share."""
 
 _NAMES = ("name", "kind", "link", "direction")
-"""What says which part it is."""
+"""The keys that identify a part of a record."""
 
 
 def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -58,19 +58,19 @@ def _half_width(values: list[float]) -> float | None:
 
 
 def _ignoring_none(combine: Callable[[list[float]], float | None]) -> Callable[[list[Any]], float | None]:
-    """Combine the numbers that there are."""
+    """Return a function that combines the values that are not ``None``."""
     return lambda values: combine([value for value in values if value is not None])
 
 
 def map_numbers(combine: Callable[[list[Any]], Any], values: Sequence[Any]) -> Any:
-    """Combine numbers that stand in the same place of several records, into the same objects and lists.
+    """Combine the numbers at the same path of several records, into the same objects and lists.
 
-    Lists of different things, such as the classes of two disciplines, have nothing in common.
+    Lists of different lengths, such as the classes of two disciplines, become empty lists.
     """
     first = values[0]
     if isinstance(first, Mapping):
         return {
-            # A cell that was stored before a number was added does not have it.
+            # Cells that were stored before a number was added lack it.
             name: value if name in _NAMES else map_numbers(combine, [each.get(name) for each in values])
             for name, value in first.items()
         }

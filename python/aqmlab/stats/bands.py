@@ -1,10 +1,9 @@
-"""How two distributions differ, with a band that holds at all its times at once.
+"""Differences of two distributions, with simultaneous confidence bands.
 
-The seeds are what is repeated: under common random numbers each gives one difference of the two distributions. At each
-of k times Student's interval is taken at 1 - 0.05 / k, so that all k hold together with 95 %, whatever the differences
-at neighbouring times have to do with each other (Dunn, "Multiple comparisons among means", Journal of the American
-Statistical Association 56, 1961). Unlike a bootstrap over the seeds that is no less true of five seeds than of fifty;
-the price is a band that is somewhat wide.
+The seeds are the replications: under common random numbers each gives one difference of the two distributions. At each
+of k times Student's interval is taken at 1 - 0.05 / k, so that all k hold together with 95 %. This is true for any
+dependence between the times (Dunn, "Multiple comparisons among means", Journal of the American Statistical Association
+56, 1961) and, unlike a bootstrap over the seeds, also for five seeds; the price is a somewhat wide band.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from aqmlab.stats.distributions import quantiles, shares_within
 from aqmlab.stats.intervals import Values, half_width
 
 FRACTIONS = (*(percent / 100 for percent in range(5, 100, 5)), 0.99)
-"""The times of a band are these quantiles of all requests together, unless it is told others."""
+"""The default times of a band: these quantiles of all requests together."""
 
 _BOUNDS = ("difference", "low", "high")
 
@@ -31,7 +30,7 @@ def difference_band(
     times_ms: Sequence[float] = (),
     confidence: float = 0.95,
 ) -> pl.DataFrame:
-    """Return by how much one scheme answers more requests within a time than another, with a simultaneous band.
+    """Return the difference of two distributions of response times, with a simultaneous confidence band.
 
     Parameters
     ----------
@@ -39,18 +38,18 @@ def difference_band(
         Histograms of response times, one for each seed, such as :attr:`Result.response_times
         <aqmlab.store.result.Result.response_times>`.
     others
-        Those of the other scheme, with the same seeds in the same order.
+        The histograms of the other scheme, with the same seeds in the same order.
     times_ms
-        Where the difference is taken; the more times, the wider the band. By default at 20 quantiles of all requests
-        together, which are taken as given.
+        The times of the band; more times make a wider band. The default is 20 quantiles of all requests together,
+        which the band treats as fixed.
     confidence
-        That the band holds the true differences at all of its times.
+        The probability that the band contains the true differences at all of its times.
 
     Returns
     -------
     polars.DataFrame
-        ``time_ms``; ``difference``, the share answered within it under the other scheme less that under the first,
-        the mean over the seeds; and the band, ``low`` to ``high``. No rows where a seed of either has no requests.
+        ``time_ms``; ``difference``, the share of requests answered within that time, the other scheme minus the first,
+        the mean over the seeds; and the band, ``low`` to ``high``. No rows if a seed of either has no requests.
 
     Raises
     ------
@@ -74,22 +73,22 @@ def quantile_differences(
     fractions: Sequence[float],
     confidence: float = 0.95,
 ) -> pl.DataFrame:
-    """Return by how much quantiles of one scheme's response times differ from another's, with intervals.
+    """Return the differences of two schemes' quantiles of response times, with confidence intervals.
 
     Parameters
     ----------
     first, others
         Histograms as for :func:`difference_band`.
     fractions
-        Which quantiles, from 0 to 1 each: 0.975 is the time within which 97.5 % of the requests are answered.
+        The quantiles, from 0 to 1 each: 0.975 is the time within which 97.5 % of the requests are answered.
     confidence
-        That each interval alone holds the true difference.
+        The probability that an interval alone contains the true difference.
 
     Returns
     -------
     polars.DataFrame
-        ``fraction``; ``difference``, that quantile under the other scheme less that under the first in ms, the mean
-        over the seeds; and its Student-t interval, ``low`` to ``high``. No rows where a seed of either has no requests.
+        ``fraction``; ``difference``, that quantile in ms, the other scheme minus the first, the mean over the seeds;
+        and its Student-t interval, ``low`` to ``high``. No rows if a seed of either has no requests.
 
     Raises
     ------
@@ -113,20 +112,20 @@ def quantile_differences(
 
 
 def share_intervals(together: pl.DataFrame, histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Add to a distribution of all seeds together its interval over the seeds, each time by itself.
+    """Add the interval over the seeds to a distribution of all seeds together, for each time separately.
 
     Parameters
     ----------
     together
-        ``time_ms`` and ``fraction``, as :func:`aqmlab.stats.cdf` gives them.
+        ``time_ms`` and ``fraction``, as :func:`aqmlab.stats.cdf` returns them.
     histograms
-        Of each seed. The distribution stays as it is where there is one seed alone, or one without requests.
+        The histogram of each seed. With one seed, or a seed without requests, there is no interval.
 
     Returns
     -------
     polars.DataFrame
-        With ``low`` and ``high``: the fraction less and plus half the 95 % interval of the seeds' shares (Student's t),
-        within 0 and 1.
+        With ``low`` and ``high``: the fraction minus and plus half of the 95 % interval of the seeds' shares (Student's
+        t), limited to 0 and 1.
 
     Examples
     --------
@@ -144,7 +143,7 @@ def share_intervals(together: pl.DataFrame, histograms: Sequence[pl.DataFrame]) 
 
 
 def band_half_width(differences: Values, *, confidence: float = 0.95) -> Values:
-    """Return half the band's width at each time, from differences by seed and time, the last two axes."""
+    """Return half of the band's width at each time, from differences by seed and time, the last two axes."""
     times = differences.shape[-1]
     return np.asarray(half_width(differences, confidence=1 - (1 - confidence) / times, axis=-2))
 

@@ -23,7 +23,7 @@ def cdf(response_times: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``time_ms``, and ``fraction``: the share of requests answered within that time. Without requests it has no rows.
+        ``time_ms``, and ``fraction``: the share of requests answered within that time. No rows without requests.
     """
     return (
         response_times.group_by(time_ms="time_high_ms")
@@ -36,8 +36,8 @@ def cdf(response_times: pl.DataFrame) -> pl.DataFrame:
 def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[float]:
     """Return the response times in ms within which these fractions of the requests were answered.
 
-    Within a bin of the histogram requests are taken as spread evenly, so the error is at most the bin's width. The
-    quantiles of a summary are the same.
+    Requests are assumed to be spread evenly within a bin, so that the error is at most the bin's width. A summary has
+    the same quantiles.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[
     Returns
     -------
     list
-        A time for each fraction; not a number where there are no requests.
+        A time for each fraction; NaN without requests.
 
     Raises
     ------
@@ -70,16 +70,16 @@ def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[
 
 
 def shares_within(response_times: pl.DataFrame, times_ms: Iterable[float]) -> list[float]:
-    """Return the shares of the requests that were answered within these times in ms; inverts :func:`quantiles`.
+    """Return the shares of the requests that were answered within these times in ms: the inverse of :func:`quantiles`.
 
-    Not numbers where there are no requests.
+    They are NaN without requests.
     """
     edges, share = _walk(response_times)
     return [float(np.interp(time, edges, share)) if len(edges) else math.nan for time in times_ms]
 
 
 def _walk(response_times: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Walk along the edges of a histogram's bins: times, and the share below each; nothing is answered in a gap."""
+    """Return the edges of a histogram's bins, and the share of requests below each; gaps between bins are empty."""
     bins = response_times.group_by("time_low_ms", "time_high_ms").agg(pl.col("count").sum()).sort("time_low_ms")
     bins = bins.filter(pl.col("count") > 0)
     if bins.is_empty():

@@ -11,20 +11,20 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True, kw_only=True)
 class Ellipse:
-    """The contour of a joint normal distribution at one standard deviation: 39 % of it lies inside."""
+    """The contour of a joint normal distribution at one standard deviation, which contains 39 % of it."""
 
     x: float
     y: float
     """The means."""
     major: float
     minor: float
-    """The standard deviations along its axes: half of their lengths."""
+    """The standard deviations along the axes: half of the axes' lengths."""
     angle_deg: float
-    """From the x-axis to its major axis, above -90 and at most 90."""
+    """The angle from the x-axis to the major axis, above -90 and at most 90."""
 
     @classmethod
     def of(cls, x: ArrayLike, y: ArrayLike) -> Ellipse:
-        """Fit the ellipse to points, at least two, by their means and sample covariances.
+        """Fit the ellipse to at least two points by their means and sample covariances.
 
         Examples
         --------
@@ -32,7 +32,7 @@ class Ellipse:
         Ellipse(x=2.0, y=1.0, major=2.0, minor=0.0, angle_deg=0.0)
         """
         points = np.array([x, y], dtype=np.float64)
-        # Ascending; of a line one may come out a little below 0.
+        # In ascending order. For points on a line, rounding may make the first one slightly negative.
         variances, axes = np.linalg.eigh(np.cov(points))
         minor, major = np.sqrt(variances.clip(min=0)).tolist()
         along_x, along_y = axes[:, 1].tolist()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 
 LEVEL = 0.05
-"""The error that intervals and tests may have: intervals hold with 95 %."""
+"""The significance level: intervals have a coverage of 95 %."""
 
 
 def mean_interval(values: Values, *, confidence: float = 0.95) -> tuple[float, float, float]:
@@ -31,10 +31,10 @@ def mean_interval(values: Values, *, confidence: float = 0.95) -> tuple[float, f
 
 
 def interval(values: Iterable[float | None], *, most: float = math.inf) -> pl.DataFrame:
-    """Return the ``mean`` of the values that are known, and the bounds of its 95 % interval, ``low`` and ``high``.
+    """Return the ``mean`` of the values other than ``None``, and the bounds of its 95 % interval, ``low`` and ``high``.
 
-    The bounds are null for one value; without a value there is no row. No measure is below 0 or above the ``most`` that
-    is possible, whatever an interval from few seeds says.
+    The bounds are null for one value; without a value there is no row. The interval is limited to the possible values
+    of a measure, from 0 to ``most``.
     """
     known = np.array([value for value in values if value is not None], dtype=float)
     mean, low, high = mean_interval(known)
@@ -44,8 +44,8 @@ def interval(values: Iterable[float | None], *, most: float = math.inf) -> pl.Da
 
 
 def half_width(values: Values, *, confidence: float, axis: int = -1) -> Any:
-    """Return half the width of the Student-t interval of the mean along an axis; infinite for a single value."""
-    # It takes a while to import, and most tables do without.
+    """Return half of the width of the Student-t interval of the mean along an axis; infinite for a single value."""
+    # scipy is slow to import, and most tables need no interval.
     from scipy import special
 
     n = values.shape[axis]
@@ -55,9 +55,9 @@ def half_width(values: Values, *, confidence: float, axis: int = -1) -> Any:
 
 
 def p_value(values: Values) -> float | None:
-    """Return the two-sided p value of Student's test that the mean is nought.
+    """Return the two-sided p value of Student's test that the mean is zero.
 
-    ``None`` where the values do not vary: the test has then nothing to measure a mean by.
+    ``None`` if the values do not vary, because the test statistic is undefined.
     """
     from scipy import special
 

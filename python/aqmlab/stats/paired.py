@@ -1,9 +1,9 @@
-"""Paired comparisons: the one decision about a difference, from which its interval, its mark and its sentence follow.
+"""Paired differences: their intervals, p values and significance.
 
-Schemes are compared seed by seed, under the same users. Where several schemes are compared with one, the intervals of
+Schemes are compared seed by seed, under the same users. If several schemes are compared with one, the intervals of
 their differences hold together with 95 %: each is Student's at 1 - 0.05 / m for m comparisons (Dunn, "Multiple
-comparisons among means", Journal of the American Statistical Association 56, 1961). A difference is significant where
-its interval excludes 0, and nowhere else, so that a mark never contradicts the interval next to it.
+comparisons among means", Journal of the American Statistical Association 56, 1961). A difference is significant if and
+only if its interval excludes 0, so that a mark never contradicts the interval next to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aqmlab.stats.aggregate import map_numbers
 from aqmlab.stats.intervals import LEVEL, Values, mean_interval, p_value
 
 FEWEST = 3
-"""Fewer pairs than these tell nothing: with two, Student's interval is 13 standard errors wide on either side."""
+"""The smallest useful number of pairs: with two, Student's interval is 13 standard errors wide on either side."""
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -32,23 +32,23 @@ class Difference:
     mean: float
     low: float
     high: float
-    """The bounds of the interval, infinite where the pairs do not say how much the difference varies."""
+    """The bounds of the interval, infinite if the differences of the pairs do not vary."""
     p: float | None = None
-    """The p value of Student's test that the difference is 0, corrected for the comparisons and looks; below 0.05 where
-    the interval excludes 0."""
+    """The p value of Student's test that the difference is 0, corrected for the comparisons and looks. It is below 0.05
+    if the interval excludes 0."""
 
     @classmethod
     def of(cls, others: Values, firsts: Values, *, comparisons: int = 1, looks: int = 1) -> Difference:
-        """Return by how much ``others`` exceed ``firsts``, pair by pair.
+        """Return the mean of ``others`` minus ``firsts`` over the pairs, with its interval.
 
         Parameters
         ----------
         others, firsts
             The values of the same seeds in the same order.
         comparisons
-            How many schemes are compared with one: their intervals hold together.
+            The number of schemes that are compared with one: their intervals hold together.
         looks
-            At how many numbers of seeds the comparison could have stopped.
+            The number of looks at which the comparison could have stopped.
 
         Examples
         --------
@@ -57,7 +57,7 @@ class Difference:
         4 [1.52, 6.48] True
         """
         differences = np.subtract(others, firsts)
-        # Differences that are equal but for rounding do not vary either.
+        # Differences that are equal except for rounding do not vary either.
         rounding = 1e-12 * max(np.abs(others).max(), np.abs(firsts).max())
         alone = p_value(differences) if np.ptp(differences) > rounding else None
         if alone is None:
@@ -67,7 +67,7 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """True where the interval excludes 0."""
+        """True if the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
 
@@ -77,8 +77,8 @@ def from_best(values: Mapping[str, Values], *, looks: int = 1) -> dict[str, Diff
     Returns
     -------
     dict
-        By scheme, the smallest mean first, its difference from the best; ``None`` for the best itself. With 95 % the
-        scheme that is truly best is the first one or one whose difference is not significant.
+        The difference of each scheme from the best, ordered by mean; ``None`` for the best itself. With 95 % the truly
+        best scheme is the first one or one whose difference is not significant.
 
     Examples
     --------
@@ -100,17 +100,17 @@ def paired(first: Records, others: Sequence[Records], *, looks: int = 1) -> list
     first
         The records of the first scheme's cells.
     others
-        Those of each further scheme, with the same seeds in the same order.
+        The records of each further scheme, with the same seeds in the same order.
     looks
-        At how many numbers of seeds the comparison could have stopped: the error is split over them.
+        The number of looks at which the comparison could have stopped: the error is split over them.
 
     Returns
     -------
     list
-        For each further scheme the ``confidence`` of each interval alone, and of each measure the mean ``difference``,
+        For each further scheme the ``confidence`` of each interval alone, and for each measure the mean ``difference``,
         the bounds of its interval, ``low`` and ``high``, and the corrected p value ``p``. The intervals of one number
-        hold together for all schemes with 95 %. ``None`` where a seed of either has nothing; bounds and p value also
-        where the pairs do not vary.
+        hold together for all schemes with 95 %. A number is ``None`` if a seed of either scheme lacks it; bounds and p
+        value also if the differences do not vary.
     """
     return [_differences(first, records, comparisons=len(others), looks=looks) for records in others]
 

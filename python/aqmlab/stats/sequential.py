@@ -1,7 +1,7 @@
-"""Stopping rule: when the seeds are enough, at looks that are fixed beforehand.
+"""The sequential test: it decides at looks that are fixed in advance whether the seeds are enough.
 
-Adding seeds until an interval is narrow stops, more often than not, where it happens to be narrow in the wrong place.
-Repeated confidence intervals hold at all looks together, whichever look is the last and whatever made it so
+Adding seeds until an ordinary interval is narrow often stops at an interval that is narrow by chance and wrong.
+Repeated confidence intervals hold at all looks together, for any reason to stop at a look
 (Jennison and Turnbull, "Interim analyses: the repeated confidence interval approach", Journal of the Royal Statistical
 Society B 51, 1989). The error is split evenly over the looks, 0.05 / 4 for each (Bonferroni's inequality).
 
@@ -37,9 +37,9 @@ def repeated_interval(values: Values) -> tuple[Values, Values]:
 
 
 def relative_width(values: Values) -> Values:
-    """Return how far the bounds are from the mean along the last axis, as a fraction of it.
+    """Return the distance of the bounds from the mean along the last axis, as a fraction of the mean.
 
-    Values that are all equal say nothing about how much they vary: their width is infinite.
+    Equal values give no estimate of their variance: their width is infinite.
     """
     mean = np.abs(values.mean(axis=-1))
     low, high = repeated_interval(values)
@@ -50,15 +50,15 @@ def relative_width(values: Values) -> Values:
 
 
 def is_precise(values: Values, fraction: float) -> NDArray[np.bool_]:
-    """Return whether the mean along the last axis is known to within a fraction of itself."""
+    """Return true where the mean along the last axis is known to within this fraction of itself."""
     return np.asarray(relative_width(values) <= fraction)
 
 
 def most_affected(seeds: int) -> float:
-    """Return the largest share of seeds that may have an event that none of these seeds has, with 95 %.
+    """Return the upper 95 % bound of the share of seeds with an event that none of these seeds has.
 
     For many seeds it is 3 / n, the rule of three. It holds at all looks together without a correction: no event at a
-    look means no event at the looks before, so that the first bound that is wrong decides.
+    look implies no event at the earlier looks, so that the first wrong bound decides.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def most_affected(seeds: int) -> float:
 
 
 def _skewed_interval(values: Values, error: float) -> tuple[Values, Values]:
-    """Return the bounds of the mean of values, of which a share is 0 and the others are lognormal."""
+    """Return the bounds of the mean of values of which a share is 0 and the others are lognormal."""
     from scipy import special
 
     n = values.shape[-1]

@@ -1,4 +1,4 @@
-"""Cells below a directory of this machine: each is written as a draft, and there when that has been renamed."""
+"""Cells in a local directory: each is written as a draft, which is renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Directory:
         self._drafts = Drafts(out / "drafts")
 
     def keys(self) -> list[str]:
-        """List the cells; entries whose names are not keys are left out."""
+        """List the keys of all cells; other directory entries are ignored."""
         with reading(self.cells):
             try:
                 return sorted(filter(is_key, os.listdir(self.cells)))  # noqa: PTH208 - names are enough
@@ -36,12 +36,12 @@ class Directory:
                 return []
 
     def stamps(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return texts that are others after a file of a cell has changed, of cells that are there."""
+        """Return the stamp of each cell that exists: a text that changes when a file of the cell changes."""
         found = ((key, _stamp(f"{self.cells}/{key}")) for key in keys)
         return {key: stamp for key, stamp in found if stamp is not None}
 
     def read(self, keys: Iterable[str]) -> Iterator[tuple[str, StoredCell | Damaged]]:
-        """Look at those cells that are there."""
+        """Yield each of these cells that exists, or its damage."""
         for key in keys:
             directory = self.cells / key
             if not os.path.lexists(directory):
@@ -56,13 +56,13 @@ class Directory:
                 yield key, StoredCell(directory, metadata, files, size)
 
     def tables(self, kept: Sequence[StoredCell], name: str) -> Iterator[Path | Damaged]:
-        """Check a table of each of these cells, and say where it can be read."""
+        """Yield the checked file of a table for each of these cells, or its damage."""
         with ThreadPoolExecutor() as pool:
             yield from pool.map(partial(checked, name), kept)
 
     @contextmanager
     def create(self, key: str) -> Iterator[Path]:
-        """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
+        """Return a draft directory, which becomes the cell when the block ends without an error."""
         marker.claim(self._out)
         with ExitStack() as stack:
             try:
@@ -75,12 +75,12 @@ class Directory:
             try:
                 draft.rename(directory)
             except OSError as error:
-                # Another process has made the same cell meanwhile; its bytes are ours.
+                # Another process has made the same cell in the meantime, with the same bytes.
                 if not directory.is_dir():
                     raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
 
     def remove(self, key: str) -> None:
-        """Remove a cell: all of it at one instant."""
+        """Remove a cell atomically."""
         marker.claim(self._out)
         directory = self.cells / key
         with writing(directory):
@@ -91,7 +91,7 @@ class Directory:
                     directory.rename(draft)
 
     def set_aside(self, key: str) -> Path | None:
-        """Put a cell among those that are damaged; return where it is now, nothing where another process was first."""
+        """Move a damaged cell to ``damaged``; return its new place, ``None`` if another process has moved it."""
         marker.claim(self._out)
         directory, aside = self.cells / key, self._out / "damaged"
         names = itertools.chain([key], (f"{key}-{n}" for n in itertools.count(2)))
@@ -106,7 +106,7 @@ class Directory:
 
 
 def _stamp(directory: str) -> str | None:
-    """Return the digest of names, lengths and times of change; ``None`` where there is no directory."""
+    """Return the digest of the files' names, lengths and modification times; ``None`` without a directory."""
     try:
         with os.scandir(directory) as entries:
             files = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)

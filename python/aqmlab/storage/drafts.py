@@ -1,4 +1,4 @@
-"""Drafts: directories being written, beside the cells, removed by the next writer once their process is gone.
+"""Drafts: directories that are being written. The next writer removes those of processes that have ended.
 
 ::
 
@@ -24,14 +24,14 @@ from pathlib import Path
 from aqmlab.storage.memoize import once
 
 _PLACE = re.compile(r"[0-9a-f]{16}-[a-z0-9_]{8}")
-"""The name of a draft's place: nothing else is ever removed."""
+"""The name of a draft's directory: nothing else is ever removed."""
 
 _OF_ANOTHER_MACHINE_S = 86_400.0
-"""A draft of another machine is abandoned after this time as well as unlocked: file systems may keep locks to one."""
+"""A draft of another machine is abandoned if it is unlocked and this old: locks may not reach across machines."""
 
 
 class Drafts:
-    """The drafts below one directory, which is made for the first of them."""
+    """The drafts in one directory, which is created for the first draft."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -39,9 +39,9 @@ class Drafts:
 
     @contextmanager
     def new(self, name: str) -> Iterator[Path]:
-        """Give an empty directory. When the block ends, nothing is left of what was not moved away from there.
+        """Return an empty directory, which is removed when the block ends unless it was moved.
 
-        The first draft of each writer removes abandoned ones.
+        The first draft of each writer removes abandoned drafts.
         """
         self._directory.mkdir(exist_ok=True)
         self._sweep_once()
@@ -58,7 +58,7 @@ class Drafts:
                 os.close(alive)
 
     def sweep(self) -> None:
-        """Remove the drafts of processes that are gone: killed, or with their machine."""
+        """Remove the drafts of processes that have ended."""
         with os.scandir(self._directory) as entries:
             places = [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
         for place in places:
@@ -67,12 +67,12 @@ class Drafts:
 
 
 def _mark_alive(place: Path) -> int:
-    """Write and lock the file that says that a process is at work; it has its name only once it is locked."""
+    """Write and lock the file that shows that the process is alive; rename it to its final name once it is locked."""
     unnamed = place / "unnamed"
     alive = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         os.write(alive, platform.node().encode())
-        # A file system without locks: nothing is removed there, since nobody can tell whose a draft is.
+        # Without locks an abandoned draft cannot be recognised, so that none is removed.
         with suppress(OSError):
             fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
         unnamed.rename(place / "alive")

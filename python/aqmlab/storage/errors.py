@@ -10,8 +10,8 @@ class StoreError(Exception):
 
 
 class Damaged(StoreError):
-    """A file is not what was written."""
+    """A file differs from what was written."""
 
 
 class WriteError(SpecError, StoreError):
-    """A results directory cannot be written to: a mistake of who named it, or what became of it under way."""
+    """A results directory cannot be written to, because of its name or of a later change."""

@@ -1,6 +1,6 @@
-"""Whether a cell's files are as they were written: ``metadata.json`` has the length and the checksum of each other.
+"""Integrity of a cell's files: ``metadata.json`` has the length and the checksum of every other file.
 
-Files of a store may come from anybody: only regular files are opened, of names that lead to no other directory.
+A store may come from an untrusted source: only regular files are opened, and names lead to no other directory.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ from aqmlab.storage.location import Location
 METADATA = "metadata.json"
 
 MOST_METADATA_BYTES = 1 << 20
-"""Longer metadata are damaged: those of a cell have a few thousand bytes."""
+"""Longer metadata are damaged: a cell's metadata have a few thousand bytes."""
 
 _AT_ONCE = 1 << 20
-"""Files up to so many bytes are read to be checked before they are asked for, which takes no longer than a millisecond;
-of larger ones only the length."""
+"""The checksum of files up to this size is checked when the cell is opened, in less than a millisecond each.
+
+Of larger files only the length is checked until they are read.
+"""
 
 _CHECKSUM = "sha256"
 """The last entry of the metadata: the checksum of the entries before it."""
 
 
 class FileDigest(NamedTuple):
-    """What was written to a file."""
+    """The length and the checksum of a file as it was written."""
 
     bytes: int
     """Its length."""
@@ -46,28 +48,28 @@ class FileDigest(NamedTuple):
 
 
 _SEEN: set[tuple[int, int, int, int, FileDigest]] = set()
-"""Files that this process has found to be what was written: device, number, length and time of change."""
+"""Files that this process has verified: device, inode, length and modification time."""
 
 _TICK_NS = 2_000_000_000
 """The coarsest clock of a file system: two seconds."""
 
 Files = Mapping[str, FileDigest]
-"""What was written to the files of a cell, by name."""
+"""The digests of a cell's files, by name."""
 
 
 class StoredCell(NamedTuple):
-    """A cell that is there."""
+    """A cell that exists in the store."""
 
     directory: Location
     metadata: Mapping[str, Any]
     files: Files
-    """What was written to them, the metadata left out."""
+    """The digests of all files except the metadata."""
     bytes: int
-    """Of all of them."""
+    """The total length of all files."""
 
 
 def finalize(directory: Path, metadata: Mapping[str, Any]) -> None:
-    """Write a cell's metadata, with what was written to each other file: the last that is done to it."""
+    """Write a cell's metadata, with the digest of every other file. This completes the cell."""
     files = {file.name: _digest_of(file)._asdict() for file in sorted(directory.iterdir())}
     whole = {**metadata, "files": files}
     text = json.dumps({**whole, _CHECKSUM: _checksum(whole)}, indent=2) + "\n"
@@ -86,7 +88,7 @@ def read_metadata(directory: Location) -> dict[str, Any]:
 
 
 def parse_metadata(file: Location, content: bytes) -> dict[str, Any]:
-    """Read what a cell's metadata hold, or raise :class:`Damaged` where they are not such as :func:`seal` writes."""
+    """Parse a cell's metadata, or raise :class:`Damaged` where :func:`finalize` cannot have written them."""
     try:
         metadata = json.loads(content, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -106,7 +108,7 @@ def parse_metadata(file: Location, content: bytes) -> dict[str, Any]:
 
 
 def files_of(metadata: Mapping[str, Any]) -> Files:
-    """Return what was written to the files of a cell."""
+    """Return the digests of a cell's files."""
     return {name: FileDigest(it["bytes"], it["sha256"]) for name, it in metadata["files"].items()}
 
 
@@ -145,7 +147,7 @@ class _Live(_Part):
 
 
 class _Metadata(_Part):
-    """What readers go by; there may be more."""
+    """The metadata that readers use; other entries are allowed."""
 
     seed: Annotated[int, Field(ge=0, lt=2**64)]
     simulated_s: _Seconds
@@ -163,12 +165,12 @@ class _Metadata(_Part):
 
 
 def check_all(directory: Path, files: Files) -> int:
-    """Check the files of a cell, small ones to the byte and others by their length; return the bytes of all.
+    """Check the files of a cell, small ones by their checksum and others by their length; return the total length.
 
     Raises
     ------
     Damaged
-        When a file has another length than was written, or is small and has another checksum.
+        When a file has a wrong length, or is small and has a wrong checksum.
     """
     for name, written in files.items():
         file = directory / name
@@ -182,15 +184,15 @@ def check_all(directory: Path, files: Files) -> int:
 
 
 def check_length(file: Location, length: int, written: FileDigest) -> None:
-    """Raise :class:`Damaged` when a file has another length than was written."""
+    """Raise :class:`Damaged` when a file has a wrong length."""
     if length != written.bytes:
         raise Damaged(f"{file} is damaged: it has {length:,} bytes, and {written.bytes:,} were written")
 
 
 def check(file: Path, written: FileDigest, *, of: Location | None = None) -> None:
-    """Raise :class:`Damaged` when a file, or a copy of one, is not, to the byte, what was written.
+    """Raise :class:`Damaged` when the checksum of a file, or of its copy, is wrong.
 
-    Each process reads a file once, and again when it has changed.
+    A process checks a file once, and again after the file has changed.
     """
     with open_checked(file) as content:
         _check_content(of or file, content, written)
@@ -204,13 +206,13 @@ def _check_content(file: Location, content: BufferedReader, written: FileDigest)
     found = FileDigest(sha256=hashlib.file_digest(content, "sha256").hexdigest(), bytes=content.tell())
     if found != written:
         raise Damaged(f"{file} is damaged: its checksum is not that of what was written")
-    # Two changes within a tick of the file system's clock have one time.
+    # Two changes within a tick of the file system's clock have the same modification time.
     if time.time_ns() - about.st_mtime_ns > _TICK_NS:
         _SEEN.add(seen)
 
 
 def read_whole(file: Path, most: int) -> bytes:
-    """Read a regular file of this machine; one with more than ``most`` bytes is :class:`Damaged`."""
+    """Read a local regular file; one with more than ``most`` bytes is :class:`Damaged`."""
     with open_checked(file) as content:
         found = content.read(most + 1)
     if len(found) > most:
@@ -220,7 +222,7 @@ def read_whole(file: Path, most: int) -> bytes:
 
 @contextmanager
 def open_checked(file: Path) -> Iterator[BufferedReader]:
-    """Open a regular file of this machine: no link, and nothing that a reader would wait for.
+    """Open a local regular file; links, pipes and devices are refused.
 
     Raises
     ------
@@ -230,7 +232,7 @@ def open_checked(file: Path) -> Iterator[BufferedReader]:
         When it cannot be read.
     """
     with reading(file):
-        # Before it is opened: to open a device may have effects.
+        # Check before opening: to open a device may have effects.
         if not stat.S_ISREG(file.lstat().st_mode):
             raise Damaged(f"{file} is damaged: it is not a regular file")
         with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as content:  # noqa: PTH123
@@ -239,7 +241,7 @@ def open_checked(file: Path) -> Iterator[BufferedReader]:
 
 @contextmanager
 def writing(file: Location) -> Iterator[None]:
-    """Say in one line which file cannot be written, and why."""
+    """Turn an error of writing a file into a :class:`StoreError` of one line."""
     try:
         yield
     except StoreError:
@@ -250,7 +252,7 @@ def writing(file: Location) -> Iterator[None]:
 
 @contextmanager
 def reading(file: Location) -> Iterator[None]:
-    """Tell a file that is not there from one that cannot be read; the first is damage."""
+    """Turn an error of reading a file into one line: a missing file is :class:`Damaged`, others :class:`StoreError`."""
     try:
         yield
     except StoreError:
@@ -262,12 +264,12 @@ def reading(file: Location) -> Iterator[None]:
 
 
 def _errors(file: Location) -> type[Exception]:
-    """Return what goes wrong with a file: elsewhere every service has errors of its own."""
+    """Return the errors to expect of a file: every remote service has its own."""
     return OSError if isinstance(file, Path) else Exception
 
 
 def _reason(file: Location, error: Exception) -> str:
-    """Say it as the system does, and elsewhere as the service does: what libraries put around it is left out."""
+    """Return the message of the system or of the remote service, without the text that libraries add."""
     if isinstance(error, OSError) and error.errno and isinstance(file, Path):
         return os.strerror(error.errno)
     return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())

@@ -1,4 +1,4 @@
-"""Files of a results directory, wherever it is, read and written as a whole."""
+"""Reading and writing whole files of a results directory, local or remote."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 _MOST_BYTES = 1 << 28
-"""Of a file that is read as a whole."""
+"""The largest file that is read as a whole."""
 
 
 def read_bytes(out: Location, name: str) -> bytes | None:
-    """Return what is in a file; ``None`` where there is none.
+    """Return the content of a file; ``None`` if it does not exist.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read_bytes(out: Location, name: str) -> bytes | None:
 
 
 def write_bytes(out: Location, name: str, content: bytes) -> None:
-    """Write a file: whole, or not at all.
+    """Write a file atomically.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def write_bytes(out: Location, name: str, content: bytes) -> None:
 
 
 def _put_here(file: Path, content: bytes) -> None:
-    # Hidden: a directory with this file alone is still empty.
+    # The draft is hidden: a directory that holds nothing else still counts as empty.
     draft = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def _put_here(file: Path, content: bytes) -> None:
 
 
 def remove(out: Location, name: str) -> None:
-    """Remove a file that may be gone already.
+    """Remove a file if it exists.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def remove(out: Location, name: str) -> None:
 
 
 def names(out: Location, folder: str) -> list[str]:
-    """List the files of a folder; none where there is no folder.
+    """List the files of a folder; an absent folder is empty.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def names(out: Location, folder: str) -> list[str]:
     where = out / folder
     with reading(where):
         if not isinstance(where, Path):
-            # Others write there too.
+            # Other processes write there too.
             where.fs.invalidate_cache()
             return sorted(path.rpartition("/")[2] for path in where.fs.find(where.path))
         try:
@@ -109,9 +109,9 @@ def names(out: Location, folder: str) -> list[str]:
 
 
 def in_folders(file: UPath, out: UPath, write: Callable[[], None]) -> None:
-    """Write a file below ``out`` and make its folders where there have to be such, which object stores do without.
+    """Write a file below ``out``, and create its folders where the file system needs them.
 
-    ``out`` itself has to be there: what is missing may be a bucket, which nobody makes by mistyping it.
+    ``out`` itself must exist: it may be a bucket, and a mistyped name must not create one.
     """
     try:
         write()
@@ -125,7 +125,7 @@ def in_folders(file: UPath, out: UPath, write: Callable[[], None]) -> None:
 
 
 def fetch_all(directory: Location, files: Files) -> Path:
-    """Return a directory of this machine with all files of a cell; errors are those of :func:`fetched`."""
+    """Return a local directory with all files of a cell; errors are those of :func:`fetch`."""
     if isinstance(directory, Path):
         return directory
     here = Path(tempfile.mkdtemp(dir=_copies())) / directory.name
@@ -137,12 +137,12 @@ def fetch_all(directory: Location, files: Files) -> Path:
 
 
 def fetch(file: Location, written: FileDigest) -> Path:
-    """Return where a file can be read on this machine; what is elsewhere is fetched once by each process, and checked.
+    """Return a local, checked copy of a file; each process fetches a remote file once.
 
     Raises
     ------
     Damaged
-        When it is not, to the byte, what was written.
+        When its checksum is wrong.
     StoreError
         When it cannot be read.
     """
@@ -165,7 +165,7 @@ def fetch(file: Location, written: FileDigest) -> Path:
 
 
 def checked(name: str, cell: StoredCell) -> Path | Damaged:
-    """Return where a file of a cell can be read on this machine, or what is wrong with it."""
+    """Return a local, checked copy of a cell's file, or its damage."""
     try:
         return fetch(cell.directory / name, cell.files[name])
     except Damaged as damage:
@@ -174,7 +174,7 @@ def checked(name: str, cell: StoredCell) -> Path | Damaged:
 
 @cache
 def _copies() -> Path:
-    """Return where copies of files are kept by their checksums, until this process ends."""
+    """Return the directory for copies of remote files, which is removed when this process ends."""
     folder = tempfile.mkdtemp(prefix="aqmlab-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)

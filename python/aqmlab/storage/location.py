@@ -1,4 +1,4 @@
-"""Where results are: a directory of this machine, or whatever fsspec knows by a URL, such as ``s3://bucket/prefix``."""
+"""Locations of results: a local directory, or a URL that fsspec knows, such as ``s3://bucket/prefix``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from upath import UPath
 
 Location: TypeAlias = "Path | UPath"
-"""A directory or file of this machine, or elsewhere."""
+"""A local or remote directory or file."""
 
 
 def location(out: str | Location) -> Location:
-    """Return where results are; text with ``://`` in it is a URL.
+    """Return the location that a text names; text with ``://`` is a URL.
 
     Raises
     ------
     SpecError
-        When nobody knows the URL's protocol, or the package that speaks it is not installed.
+        When fsspec does not know the URL's protocol, or its package is not installed.
     """
     if isinstance(out, Path):
         return out
@@ -29,12 +29,12 @@ def location(out: str | Location) -> Location:
         raise SpecError("out: must be a directory or a URL, got an empty text")
     if isinstance(out, str) and "://" not in out:
         return Path(out)
-    # It takes a while to import, and most results are on this machine.
+    # upath is slow to import, and most results are local.
     from upath import UPath
 
     try:
         found = UPath(out)
-        # Made here, so that what is missing is said before anything runs.
+        # Open the file system now, so that a missing package is reported before anything runs.
         _ = found.fs
     except ImportError as error:
         package = getattr(error.__cause__, "name", None) or error.name
@@ -49,10 +49,10 @@ _KEY = re.compile(r"[0-9a-f]{16}")
 
 
 def is_key(name: str) -> bool:
-    """Tell whether a name can be that of a cell's directory."""
+    """Return true if a name can be that of a cell's directory."""
     return _KEY.fullmatch(name) is not None
 
 
 def is_local(out: Location) -> Path:
-    """Return where files for people go: beside results on this machine, else into ``results``, where people look."""
+    """Return the local directory for figures and reports: the store itself, or ``results`` for a remote store."""
     return out if isinstance(out, Path) else Path("results")

@@ -1,7 +1,7 @@
-"""The marker of a store, ``aqmlab-store.json``: only a directory that has it is written to.
+"""The marker of a store, ``aqmlab-store.json``: aqmlab writes only to directories that have it.
 
-A directory that is new or empty becomes a store when the first file is written there. One that has files and no marker
-belongs to somebody else, such as a project's own ``results``, until ``aqmlab init`` makes it a store.
+A new or empty directory becomes a store when the first file is written there. A directory with files and no marker,
+such as a project's own ``results``, is refused until ``aqmlab init`` makes it a store.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from aqmlab.storage.location import Location, is_local
 NAME = "aqmlab-store.json"
 
 FOLDERS = ("cells", "drafts", "damaged", "failed", "index", "console")
-"""The folders of a store that hold no files for people."""
+"""The internal folders of a store, without figures and reports."""
 
 _FORMAT = 1
 
 
 def claim(out: Location) -> None:
-    """Make sure that a directory is a store before something is written there; a new or empty one becomes a store.
+    """Ensure that a directory is a store before writing there; a new or empty directory becomes a store.
 
     Raises
     ------
-    Unwritable
-        When it has files and no marker, the marker of another format, or a symbolic link in place of a folder; when it
-        cannot be written to.
+    WriteError
+        When it has files and no marker, the marker of another format, or a symbolic link in place of a folder, or when
+        it cannot be written to.
     """
     if isinstance(out, Path):
         try:
@@ -41,7 +41,7 @@ def claim(out: Location) -> None:
     try:
         if is_store(out):
             return
-        # Another writer may make it a store between the two looks: then its files are no longer somebody else's.
+        # Another writer may make it a store between the two checks; then the files belong to that store.
         if _names(out) and not is_store(out):
             raise WriteError(
                 f"out: {out} has files of others and is no store (it has no {NAME}): choose another directory, or make"
@@ -55,7 +55,7 @@ def claim(out: Location) -> None:
 
 
 def create(out: Location) -> None:
-    """Make a directory a store, whatever is in it.
+    """Make a directory a store, also if it has files.
 
     Raises
     ------
@@ -67,9 +67,9 @@ def create(out: Location) -> None:
 
 
 def folder_for_users(out: Location, name: str = "") -> Path:
-    """Return a folder of a store for files that people look at, made where there is none.
+    """Return a folder for figures and reports, created if necessary.
 
-    Those of a store elsewhere are in ``results`` on this machine. Errors are those of :func:`claim`.
+    For a remote store it is in the local directory ``results``. Errors are those of :func:`claim`.
     """
     store = is_local(out)
     claim(store)
@@ -80,12 +80,12 @@ def folder_for_users(out: Location, name: str = "") -> Path:
 
 
 def is_store(out: Location) -> bool:
-    """Tell whether a directory has the marker.
+    """Return true if a directory has the marker.
 
     Raises
     ------
-    Unwritable
-        When the marker is of another format, or damaged.
+    WriteError
+        When the marker has another format, or is damaged.
     """
     content = read_bytes(out, NAME)
     if content is None:
@@ -101,14 +101,14 @@ def is_store(out: Location) -> bool:
 
 
 def _refuse_links(out: Path) -> None:
-    """Refuse folders that lead out of the store, as they may in one that comes from somebody else."""
+    """Refuse folders that are symbolic links: in a store from an untrusted source they may lead out of it."""
     for name in FOLDERS:
         if os.path.islink(out / name):  # noqa: PTH114 - Path's raises for a name that is too long
             raise WriteError(f"out: {out / name} must be a directory to be written to, and is a symbolic link")
 
 
 def _names(out: Location) -> list[str]:
-    """List what is in a directory; hidden files make it no other's."""
+    """List the entries of a directory; hidden files do not count."""
     with reading(out):
         if isinstance(out, Path):
             try:

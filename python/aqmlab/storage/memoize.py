@@ -1,4 +1,4 @@
-"""What a process does once, whichever of its threads asks first."""
+"""Memoization across threads: a process calls a function once for each choice of arguments."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _Made = TypeVar("_Made")
 
 
 def once(make: Callable[..., _Made]) -> Callable[..., _Made]:
-    """Return a function that does its work once for each choice of arguments.
+    """Return a function that is computed once for each choice of arguments, also by concurrent callers.
 
-    With :func:`functools.cache` alone, threads that ask at the same time all do the work, and the last result is kept.
+    With :func:`functools.cache` alone, concurrent threads each compute the result, and the last one is kept.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""Cells where nothing can be renamed, as in an object store: each is there when its metadata are, written last.
+"""Cells in an object store, which cannot rename: a cell exists when its metadata do, which are written last.
 
 ::
 
     s3://bucket/prefix/cells/<key>/...       as in a directory; without metadata.json it is no cell
                        drafts/<key>          empty: a cell that is being made
 
-A cell is made in a directory of this machine and its files are copied there. The metadata, which have the checksums of
-the others, are written only where there are none: of two who make the same cell the first wins. Should both be copying
-at one moment files that differ, as those of schemes typed in two ways do, the checksums tell when a table is read.
+A cell is made in a local directory and uploaded. The metadata, which have the checksums of the other files, never
+overwrite others: of two processes that make the same cell, the first one wins. Their other files may differ, if the
+scheme was typed in two ways; if uploads overlap, readers detect the mixture by the checksums.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from upath import UPath
 
 _LOGGED = ("size", "ETag", "etag", "md5Hash", "mtime", "created")
-"""What services say of a file's content."""
+"""Attributes of remote files that change with their content."""
 
 _CONCURRENCY = 16
 """Tables fetched at a time."""
 
 
 class Objects:
-    """The cells below a place that fsspec knows."""
+    """The cells below a location that fsspec knows."""
 
     def __init__(self, out: UPath) -> None:
         self.cells = out / "cells"
@@ -57,19 +57,19 @@ class Objects:
         self._claim = once(partial(marker.claim, out))
 
     def keys(self) -> list[str]:
-        """List the cells."""
+        """List the keys of all cells."""
         there = self._lengths(self.cells).items()
         return sorted(key for key, lengths in there if METADATA in lengths and is_key(key))
 
     def stamps(self, keys: Collection[str]) -> dict[str, str]:
-        """Return texts that are others after a file of a cell has changed, of cells that are there."""
+        """Return the stamp of each cell that exists: a text that changes when a file of the cell changes."""
         if not keys:
             return {}
         there = self._files(self.cells / next(iter(keys)) if len(keys) == 1 else self.cells)
         return {key: _stamp(there[key]) for key in keys if METADATA in there.get(key, ())}
 
     def read(self, keys: Collection[str]) -> Iterator[tuple[str, StoredCell | Damaged]]:
-        """Look at those cells that are there: one listing, and the metadata of each."""
+        """Yield each of these cells that exists, or its damage, by one listing and the metadata of each."""
         if not keys:
             return
         lengths = self._lengths(self.cells / next(iter(keys)) if len(keys) == 1 else self.cells)
@@ -78,7 +78,7 @@ class Objects:
         if not there:
             return
         with reading(self.cells):
-            # Those that go meanwhile are not there.
+            # A cell that is removed in the meantime counts as absent.
             contents = self._fs.cat([(self.cells / key / METADATA).path for key in small], on_error="return")
         for key in there:
             directory = self.cells / key
@@ -94,27 +94,27 @@ class Objects:
                 yield key, damage
 
     def tables(self, kept: Sequence[StoredCell], name: str) -> Iterator[Path | Damaged]:
-        """Fetch a table of each of these cells, and say where it can be read."""
+        """Yield the local copy of a table for each of these cells, or its damage."""
         with ThreadPoolExecutor(_CONCURRENCY) as pool:
             yield from pool.map(partial(checked, name), kept)
 
     @contextmanager
     def create(self, key: str) -> Iterator[Path]:
-        """Give a directory to write a cell's files into; it becomes the cell when the block ends well."""
+        """Return a local draft directory, which is uploaded when the block ends without an error."""
         self._claim()
-        # Whoever may not write hears of it before a run, not after.
+        # A missing permission to write is reported before the run, not after it.
         write_bytes(self._out, f"drafts/{key}", b"")
         try:
             with TemporaryDirectory(prefix="aqmlab-") as draft:
                 yield Path(draft)
                 self._upload(Path(draft), self.cells / key)
         finally:
-            # Nobody goes by it.
+            # The draft marker has no reader: an error of removing it does not matter.
             with suppress(Exception):
                 self._fs.rm_file((self._out / "drafts" / key).path)
 
     def remove(self, key: str) -> None:
-        """Remove a cell: with its metadata it is gone."""
+        """Remove a cell: without its metadata it does not exist."""
         directory = self.cells / key
         with writing(directory):
             self._fs.rm_file((directory / METADATA).path)
@@ -122,7 +122,7 @@ class Objects:
                 self._fs.rm_file((directory / name).path)
 
     def set_aside(self, key: str) -> UPath | None:
-        """Copy a cell to those that are damaged and remove it; nothing where another process was first."""
+        """Move a damaged cell to ``damaged``; return its new place, ``None`` if another process has moved it."""
         directory, aside = self.cells / key, self._out / "damaged"
         taken = self._lengths(aside)
         number = next(n for n in range(1, len(taken) + 2) if _numbered(key, n) not in taken)
@@ -138,19 +138,19 @@ class Objects:
         return place
 
     def _lengths(self, below: UPath) -> dict[str, dict[str, int]]:
-        """List files with their lengths, by the directory that they are in, which is ``below`` or in it."""
+        """Return the lengths of the files in ``below`` and its directories, by directory and name."""
         there = self._files(below).items()
         return {key: {name: int(about["size"]) for name, about in files.items()} for key, files in there}
 
     def _files(self, below: UPath) -> dict[str, dict[str, Mapping[str, Any]]]:
-        """List the same with all that the service says of each file."""
+        """Return the attributes of the files in ``below`` and its directories, by directory and name."""
         with reading(below):
-            # Others write there too.
+            # Other processes write there too.
             self._fs.invalidate_cache()
             try:
                 found = self._fs.find(below.path, detail=True)
             except FileNotFoundError as error:
-                # No file of it: all of it, as of a bucket that nobody has made.
+                # Not a missing file but a missing bucket.
                 raise StoreError(f"{self._out}: cannot be read: {error}") from None
         files: dict[str, dict[str, Mapping[str, Any]]] = {}
         for path, about in found.items():
@@ -186,7 +186,7 @@ def _stored(directory: UPath, content: bytes, lengths: dict[str, int]) -> Stored
 
 
 def _stamp(files: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the digest of what the service says of files: their lengths, and digests or times of change."""
+    """Return the digest of the files' attributes: their lengths, and digests or modification times."""
     said = [
         (name, sorted((key, str(it)) for key, it in files[name].items() if key in _LOGGED)) for name in sorted(files)
     ]

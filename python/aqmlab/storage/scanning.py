@@ -1,4 +1,4 @@
-"""One table of many cells as one lazy frame."""
+"""Concatenation of one table of many cells into one lazy frame."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from aqmlab.storage.integrity import StoredCell
 def scan(
     found: Iterable[tuple[StoredCell, Path]], known: Mapping[str, pl.DataType]
 ) -> tuple[pl.LazyFrame | None, list[Damaged]]:
-    """Put tables below each other, with a column ``cell``; a column that some do not have is null there.
+    """Concatenate tables, with a column ``cell``; a column is null for cells whose table does not have it.
 
     Parameters
     ----------
     found
-        Cells, and where the table of each is.
+        Cells, each with the file of its table.
     known
-        The types of columns that are declared; of others those of most tables count.
+        The types of declared columns. Any other column has the type that most tables give it.
 
     Returns
     -------
     tuple
-        The frame, ``None`` where no table can be read; and what is wrong with those that are left out.
+        The frame, ``None`` if no table can be read; and the damage of the tables that are left out.
     """
     tables, damages = [], []
     for cell, file in found:
@@ -39,7 +39,7 @@ def scan(
     usual, frames = _usual(schema for _, _, schema in tables), []
     usual |= {name: _family(kind) for name, kind in known.items()}
     for cell, file, schema in tables:
-        # One text among numbers would make all of them texts.
+        # A text column among numbers would turn all of them into text.
         if other := [name for name, kind in schema.items() if _family(kind) != usual[name]]:
             kind = schema[other[0]]
             damages.append(Damaged(f"{cell.directory / file.name} is damaged: {other[0]}: is {kind} there alone"))
@@ -58,5 +58,5 @@ def _usual(schemas: Iterable[Mapping[str, pl.DataType]]) -> dict[str, object]:
 
 
 def _family(kind: pl.DataType) -> object:
-    """Return what a type has in common with those that it can stand in one column with."""
+    """Return the family of a type: types of one family can be concatenated."""
     return "number" if kind.is_numeric() else kind.base_type()

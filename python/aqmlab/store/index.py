@@ -1,14 +1,14 @@
-"""The index of a store: a row for each cell in a few files, so that a list of thousands opens no cell.
+"""The index of a store: one row for each cell, in a few files, so that listing thousands of cells opens none.
 
 ::
 
     results/index/<rows>-<random>.parquet       a segment
 
-A writer adds a segment of one row when its cell is there, and merges segments of one size when there are many. A row
-counts only while its cell's stamp is the one that the row has: every file of the cell has the length and the time of
-change that it had. Cells without such a row are read one by one, so that an index that is lost, damaged or behind costs
-time and changes no answer. Writers and readers wait for no lock: a merged segment is written before its parts are
-removed, and a row that is there twice counts once.
+A writer adds a segment of one row when its cell is complete, and merges segments of similar size when there are many.
+A row is current only while its stamp equals that of its cell: every file of the cell has the same length and
+modification time. Cells without a current row are read one by one, so that a lost, damaged or outdated index costs
+time but changes no answer. Neither writers nor readers need a lock: a merged segment is written before its parts are
+removed, and duplicate rows count once.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from aqmlab.store import rows
 _log = logging.getLogger("aqmlab")
 
 _FORM = "index 1"
-"""Another text makes earlier segments worthless: changed with the meaning of a column."""
+"""The format of segments; change it with the meaning of a column, so that earlier segments are ignored."""
 
 FOLDER = "index"
 _SEGMENT = re.compile(r"(\d{1,9})-[0-9a-f]{16}\.parquet")
 
 _MERGED = 16
-"""Segments of one size class that become one of the next."""
+"""The number of segments of one size class that are merged to one of the next."""
 
 _ATTEMPTS = 5
-"""Listings of a reader, where a segment that is listed has been merged meanwhile."""
+"""The number of times a reader lists segments again, if one of them has been merged in the meantime."""
 
 SCHEMA = pl.Schema([*((name, kind) for name, kind in rows.SCHEMA.items() if name != "path"), ("stamp", pl.String())])
-"""The columns of a segment: those of :mod:`aqmlab.store.rows` but for the path, and the cell's stamp."""
+"""The columns of a segment: those of :mod:`aqmlab.store.rows` except the path, and the cell's stamp."""
 
 _ALWAYS = ("cell", "stamp", "created", "bytes", *rows.NEVER_NULL)
-"""Columns that are read whichever are asked for: none of them is null."""
+"""The columns that are always read; none of them is null."""
 
 Stamps = Callable[[Collection[str]], Mapping[str, str]]
-"""Returns the stamps of those of some cells that are there."""
+"""Returns the stamps of those of the given cells that exist."""
 
 
 class Index:
@@ -59,7 +59,7 @@ class Index:
     out
         The store.
     stamps
-        Returns the stamps of cells as they are now.
+        Returns the present stamps of cells.
     """
 
     def __init__(self, out: Location, stamps: Stamps) -> None:
@@ -68,7 +68,7 @@ class Index:
         self._merging = threading.Lock()
 
     def rows(self, keys: Collection[str], columns: Iterable[str] = SCHEMA) -> pl.DataFrame:
-        """Return the rows that count of cells, one for each, with these columns and a few more."""
+        """Return the current row of each cell that has one, with these columns and a few more."""
         wanted = list(dict.fromkeys((*_ALWAYS, *columns)))
         for _ in range(_ATTEMPTS):
             segments = [self._read(name, wanted) for name in self._listed()]
@@ -100,7 +100,7 @@ class Index:
             self._merging.release()
 
     def replace(self, found: pl.DataFrame) -> None:
-        """Put rows in the place of all that there are.
+        """Replace all rows.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class Index:
             remove(self._out, f"{FOLDER}/{name}")
 
     def _merge(self, segments: Sequence[str]) -> None:
-        """Put the rows that count of some segments into one; damaged segments go."""
+        """Merge the current rows of segments into one segment; damaged segments are removed."""
         parts = [part for name in segments if (part := self._read(name, list(SCHEMA))) is not None]
         every = pl.concat([_none(list(SCHEMA)), *parts])
         self._write(self._current(every, every["cell"].unique().to_list()))
@@ -127,7 +127,7 @@ class Index:
         return every.join(now, on=["cell", "stamp"], how="semi").unique("cell")
 
     def _listed(self) -> dict[str, int]:
-        """List the segments, each with the number of its rows."""
+        """Return the segments, each with the number of its rows."""
         try:
             found = names(self._out, FOLDER)
         except StoreError as error:
@@ -137,7 +137,7 @@ class Index:
         return {name: int(match[1]) for name, match in matched if match is not None}
 
     def _read(self, name: str, columns: list[str]) -> pl.DataFrame | None:
-        """Return the rows of a segment, none where it is damaged; ``None`` where it is not there any more."""
+        """Return the rows of a segment, no rows if it is damaged; ``None`` if it has been removed."""
         try:
             content = read_bytes(self._out, f"{FOLDER}/{name}")
             return None if content is None else _parsed(content, columns)
@@ -154,7 +154,7 @@ class Index:
 
 
 def _parsed(content: bytes, columns: list[str]) -> pl.DataFrame:
-    """Read a segment; one of another form has no rows. Raise ``ValueError`` for rows that are of no cell."""
+    """Parse a segment; one of another format has no rows. Raise ``ValueError`` for an incomplete row."""
     if pl.read_parquet_metadata(io.BytesIO(content)).get("aqmlab") != _FORM:
         return _none(columns)
     if pl.read_parquet_schema(io.BytesIO(content)) != SCHEMA:
@@ -170,7 +170,7 @@ def _none(columns: list[str]) -> pl.DataFrame:
 
 
 def _size_class(height: int) -> int:
-    """Return the size class of a segment: as many segments of one class as are merged make one of the next."""
+    """Return the size class of a segment: a merge of segments of one class makes a segment of the next."""
     size = 0
     while height >= _MERGED:
         height, size = height // _MERGED, size + 1

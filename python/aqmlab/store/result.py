@@ -28,17 +28,17 @@ from aqmlab.ui.counts import counted
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What one cell gave. Tables are read when asked for."""
+    """The result of one cell. Tables are read on access."""
 
     cell: Cell
     place: Location
-    """Where the store keeps it: a directory, or elsewhere one of universal-pathlib's paths."""
+    """Its directory in the store: a local path, or a path of universal-pathlib for a remote store."""
     files: Files = field(default_factory=dict, compare=False)
-    """What was written to its files, which a table is checked against when it is read; empty where nobody knows."""
+    """The digests of its files, against which tables are checked when they are read; empty if unknown."""
 
     @cached_property
     def directory(self) -> Path:
-        """A directory of this machine with its files; what is elsewhere is fetched, and goes with this process."""
+        """A local directory with its files. Files of a remote store are fetched, and removed when the process ends."""
         return fetch_all(self.place, self.files)
 
     @cached_property
@@ -48,11 +48,11 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The results of the measured window: what :mod:`aqmlab.metrics.metrics` names, and ``counters``.
+        """The results of the measurement window: the measures of :mod:`aqmlab.metrics.metrics`, and ``counters``.
 
         ``directions`` has loss, marks, throughput, utilisation, queue and queueing delay of each direction of each link
-        over the measured window; ``counters`` says what became of their packets over the whole run, warm-up included.
-        What a cell was made too early to have is ``None``.
+        over the measurement window; ``counters`` counts their packets by outcome over the whole run, with the warm-up.
+        A number is ``None`` if the cell was stored before aqmlab measured it.
         """
         return {**dict.fromkeys(SCHEMA.names), **self._table("summary").row(0, named=True)}
 
@@ -73,7 +73,7 @@ class Result:
 
     @cached_property
     def response_time_bins(self) -> pl.DataFrame:
-        """The same over all sizes: small, and kept, for what asks for it often."""
+        """The histogram of response times over all sizes. It is small, and cached for frequent use."""
         by_time = self.response_times.group_by("time_low_ms", "time_high_ms")
         return by_time.agg(pl.col("count").sum()).sort("time_low_ms")
 
@@ -84,30 +84,30 @@ class Result:
 
     @property
     def losses(self) -> pl.DataFrame:
-        """One row for each packet that a queue dropped in the measured window: when, and of which source and flow."""
+        """One row for each packet that a queue dropped in the measurement window: its time, source and flow."""
         return self._asked_for("losses")
 
     @property
     def valid(self) -> bool:
-        """Whether it is the network's doing: of a live run, whether its machine kept up with it."""
+        """False for a live run whose machine did not keep up; see ``aqmlab live``."""
         return bool(self.metadata.get("live", {}).get("valid", True))
 
     def measure(self, name: str) -> float | None:
         """Return one number, such as ``"p90"``, ``"game one-way p99"`` or ``"response_time_ms.p90"``.
 
-        ``None`` where there was nothing to measure.
+        ``None`` if there was nothing to measure.
 
         Raises
         ------
         SpecError
-            When there is none of this name; the message lists those there are.
+            When there is no such number; the message lists the numbers.
         """
         return Parts.of([self.cell.resolved]).find(name, "measure").read(self.summary)
 
     def record(self) -> dict[str, Any]:
         """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``.
 
-        A live run has ``valid`` and ``invalid_reasons`` as well.
+        A live run also has ``valid`` and ``invalid_reasons``.
         """
         summary, metadata = self.summary, self.metadata
         live = metadata.get("live", {})
@@ -130,7 +130,7 @@ class Result:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Measures, a line each with its name: the directions first."""
+        """The measures as lines with their names, beginning with the directions."""
         it = self.record()
         times = ", ".join(f"{name} {_number(value)}" for name, value in it["response_time_ms"].items())
         requests = f"{counted(it['completed_requests'], 'request')} completed, {it['aborted_requests']:,} aborted"
@@ -173,7 +173,7 @@ class Result:
         return pl.read_parquet(self.file(name))
 
     def file(self, name: str) -> Path:
-        """Return where a table can be read on this machine, its bytes checked; what is elsewhere is fetched for it.
+        """Return the local, checked file of a table; that of a remote store is fetched.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Result:
         Raises
         ------
         StoreError
-            When it is not there, or not what was written.
+            When it is missing or damaged.
         """
         file = self.place / f"{name}.parquet"
         if isinstance(file, Path) and file.name not in self.files:
@@ -195,7 +195,7 @@ class Result:
 
 
 def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
-    """Return the distribution of response times of several seeds together, as :func:`aqmlab.stats.cdf` does.
+    """Return the distribution of response times of several seeds together, in the form of :func:`aqmlab.stats.cdf`.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
 
 
 def _passage(it: Mapping[str, Any]) -> str:
-    """Say what became of the packets of a direction of a link."""
+    """Describe loss, marks and throughput of a direction of a link."""
     return (
         f"loss {_number(it['loss_percent'], 2)} %, marked {_number(it['mark_percent'], 2)} %,"
         f" {_rate(it['throughput_mbps'], 1)}, utilisation {it['utilisation']:.3f}"
@@ -250,7 +250,7 @@ def _source(it: Mapping[str, Any]) -> str:
 
 
 def _limit(shares: Mapping[str, float | None] | None) -> str:
-    """Return the limit that holds connections for most of the time, as a part of a line."""
+    """Return the limit that applies to connections for most of the time, as a part of a line."""
     shares = shares or {}
     limit = max(shares, key=lambda name: shares[name] or 0.0, default=None)
     if limit is None or shares[limit] is None:

@@ -1,4 +1,4 @@
-"""Cells as rows of one table: what each is, what it measured, and where it is."""
+"""Cells as rows of one table: identity, measures and path."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _PLACE = pl.Schema(
 )
 
 NEVER_NULL = ("label", "scheme", "signal", "users_per_side", "seed", "results", "world", "experiment")
-"""Columns without which a row is not one of a cell."""
+"""The columns that every row of a cell has."""
 
 
 def _flat(schema: pl.Schema, prefix: str = "") -> Iterator[tuple[str, pl.DataType]]:
-    """List the columns of structs as those of a table; lists, of which a cell has several, are left out."""
+    """Yield the columns of a flat table, with a column for each field of a struct; lists are left out."""
     for name, kind in schema.items():
         if isinstance(kind, pl.Struct):
             yield from _flat(pl.Schema({field.name: field.dtype for field in kind.fields}), f"{prefix}{name}_")
@@ -50,16 +50,16 @@ SCHEMA = pl.Schema([("cell", pl.String()), *_IDENTITY.items(), *_flat(_MEASURES)
 """The columns of every row, in their order."""
 
 NO_ROWS = pl.DataFrame(schema=SCHEMA)
-"""The table of no cells."""
+"""The table without rows."""
 
 
 def checked_columns(columns: Sequence[str] | None) -> list[str]:
-    """Return the names of columns that were asked for, or of all.
+    """Return the requested columns, or all.
 
     Raises
     ------
     SpecError
-        When there is no such column.
+        When a column does not exist.
     """
     for name in columns or ():
         if name not in SCHEMA:
@@ -77,12 +77,12 @@ def row(cell: StoredCell, file: Path) -> pl.DataFrame:
     cell
         The cell, whose metadata are checked.
     file
-        Its summary on this machine.
+        The local file of its summary.
 
     Raises
     ------
     Damaged
-        When the summary is not one row, lacks what a cell is, or has values of other types.
+        When the summary is not one row, lacks an identifying column, or has values of other types.
     """
     place = _place(cell)
     try:
@@ -96,7 +96,7 @@ def row(cell: StoredCell, file: Path) -> pl.DataFrame:
 
 
 def _flat_summary(file: Path) -> pl.DataFrame:
-    """Read what a summary has of the columns of a row, or raise ``ValueError`` where it cannot be one."""
+    """Read the columns of a row from a summary, or raise ``ValueError`` if it is not a summary."""
     content = io.BytesIO(file.read_bytes())
     there = pl.read_parquet_schema(content)
     wanted = [name for name in SUMMARY if name in there and not isinstance(there[name], pl.List)]

@@ -1,25 +1,25 @@
-"""The store: a directory of cells, each a directory of Parquet tables that appears complete or not at all.
+"""The store: a directory of cells. Each cell is a directory of Parquet tables, which is created atomically.
 
 ::
 
     results/cells/<key>/spec.json               the resolved spec
-                        metadata.json           seed, versions, machine, wall and CPU time, checksums of the others
-                        summary.parquet         one row: what the cell is, and what it measured
+                        metadata.json           seed, versions, machine, wall and CPU time, checksums of the files
+                        summary.parquet         one row: identity and measures
                         queue.parquet           every 10 ms: packets, bytes, the law's variables
                         link.parquet            every 100 ms: bytes, packets, drops, marks by direction
                         response_times.parquet  log histogram by response size
-                        exchanges.parquet       one row for each request, when asked for
-                        losses.parquet          one row for each packet dropped, when asked for
-            aqmlab-store.json                   what says that this directory is a store
-            index/                              rows of all cells, so that a list of thousands opens no cell
+                        exchanges.parquet       one row for each request, if recorded
+                        losses.parquet          one row for each packet dropped, if recorded
+            aqmlab-store.json                   the marker of a store
+            index/                              rows of all cells, so that listing thousands of cells opens none
             drafts/                             cells that are being written
-            damaged/<key>                       cells that were found damaged, and were run again
+            damaged/<key>                       damaged cells, which were run again
 
-Whatever reads Parquet reads it: ``SELECT * FROM read_parquet('results/cells/*/queue.parquet', filename=true)``.
-The Parquet files depend on spec, seed and results number alone, to the byte, but for how the scheme was typed; what a
-machine adds is in ``metadata.json``.
+Any reader of Parquet can query it: ``SELECT * FROM read_parquet('results/cells/*/queue.parquet', filename=true)``.
+Spec, seed and results number decide every byte of the Parquet files, except for the scheme's label, which is stored as
+typed. Facts about the machine are in ``metadata.json``.
 
-A store may be elsewhere: ``s3://bucket/prefix``, or any URL of fsspec's, has the same files, but for the drafts.
+A store may be remote: ``s3://bucket/prefix``, or any other URL that fsspec knows, has the same files except drafts.
 """
 
 from __future__ import annotations
@@ -52,27 +52,27 @@ _log = logging.getLogger("aqmlab")
 _LEFT_OUT = "%s; the cell is left out"
 
 _AT_ONCE = 2000
-"""Cells that are read at a time."""
+"""The number of cells that are read at a time."""
 
 _MOST_ADDED = 1000
-"""Rows of other cells that a process adds to the index: some four seconds."""
+"""The largest number of missing rows that a process adds to the index, in some four seconds."""
 
 _MAINTAINED: set[str] = set()
-"""The stores whose index this process has looked through for cells without a row."""
+"""The stores whose index this process has checked for missing rows."""
 
 
 class Store:
-    """The cells of a results directory, which is made for the first of them; reading writes nothing.
+    """The cells of a results directory, which is created for the first cell. Reading writes nothing.
 
     Parameters
     ----------
     out
-        The directory, or the URL of one elsewhere, such as ``"s3://bucket/prefix"``.
+        The directory, or the URL of a remote store, such as ``"s3://bucket/prefix"``.
 
     Raises
     ------
     SpecError
-        When nobody knows the URL's protocol, or the package that speaks it is not installed.
+        When fsspec does not know the URL's protocol, or its package is not installed.
     """
 
     def __init__(self, out: Location | str) -> None:
@@ -81,21 +81,21 @@ class Store:
         self._index = Index(self.out, self._place.stamps)
 
     def get(self, cell: Cell) -> Result | None:
-        """Return the result of a cell that has been run before; see :meth:`found`."""
+        """Return the stored result of a cell; see :meth:`found`."""
         return self.found([cell], missing_are_run=True).get(cell.key)
 
     def found(self, cells: Iterable[Cell], *, missing_are_run: bool = False) -> dict[str, Result]:
-        """Return the results of those cells that have been run before, by their keys.
+        """Return the stored results of these cells, by their keys.
 
-        One that is damaged has not been run before.
+        A damaged cell counts as missing.
 
         Parameters
         ----------
         cells
-            What to look for.
+            The cells to look for.
         missing_are_run
-            Whether the caller runs the others: :meth:`create` then says of a damaged one that it is set aside. Else a
-            line of the log says that it is left out.
+            The caller runs missing cells, so that :meth:`create` reports damaged ones when it sets them aside.
+            Otherwise the log names each damaged cell that is left out.
 
         Raises
         ------
@@ -113,17 +113,17 @@ class Store:
 
     @contextmanager
     def create(self, cell: Cell) -> Iterator[Path]:
-        """Give a directory to write a cell's files into; it becomes the cell when the block ends well.
+        """Return a draft directory, which becomes the cell when the block ends without an error.
 
-        When the block does not, nothing is left of it. A damaged cell in its place is set aside in ``damaged`` before.
+        After an error the draft is removed. A damaged cell with the same key is first moved to ``damaged``.
 
         Raises
         ------
-        Unwritable
-            When the directory is no store and not empty, or cannot be written to: a :class:`SpecError` and a
+        WriteError
+            When the directory is neither a store nor empty, or cannot be written to. It is a :class:`SpecError` and a
             :class:`StoreError`.
         StoreError
-            When one elsewhere cannot be written to, or a damaged cell cannot be set aside.
+            When a remote store cannot be written to, or a damaged cell cannot be set aside.
         """
         for key, kept in self._read({cell.key: cell}):
             if isinstance(kept, Damaged):
@@ -133,7 +133,7 @@ class Store:
         self._add_to_index(cell.key)
 
     def init(self) -> None:
-        """Make the directory, which may hold other files, a store that takes cells.
+        """Make the directory a store; it may have other files.
 
         Raises
         ------
@@ -143,16 +143,16 @@ class Store:
         marker.create(self.out)
 
     def count(self, keys: Iterable[str]) -> int:
-        """Return how many cells of these keys are there, at a glance: whether one is damaged shows when it is read."""
+        """Return how many of these cells exist, without checking them for damage."""
         return len({*self._place.keys()} & {*keys})
 
     def kept(self, key: str) -> Result | None:
-        """Return the result of a cell by its key, whoever has run it; one that is damaged is not there.
+        """Return the result of a cell by its key; ``None`` if it is missing or damaged.
 
         Raises
         ------
         SpecError
-            When this engine does not understand its spec, as that of a law which is no more.
+            When this engine does not understand its spec, for example because a custom law no longer exists.
         """
         for _, kept in self._place.read([key]):
             if isinstance(kept, StoredCell) and {*_OF_RESULT} <= {*kept.files}:
@@ -167,21 +167,21 @@ class Store:
         return None
 
     def check_is_one(self, name: str = "out") -> None:
-        """Refuse a directory that is no store, so that a mistyped name does not look like an empty one.
+        """Refuse a directory that is not a store, so that a mistyped name does not look like an empty store.
 
-        A directory that has cells and no marker can be read.
+        A directory with cells and no marker can be read.
 
         Raises
         ------
         SpecError
-            When it is none; the line begins with ``name``.
+            When it is not a store; the message begins with ``name``.
         """
         is_nowhere = isinstance(self.out, Path) and not os.path.isdir(self.out)  # noqa: PTH112 - too long a name
         if is_nowhere or not (marker.is_store(self.out) or self._place.keys()):
             raise SpecError(f"{name}: must be a results directory, got {self.out}")
 
     def remove(self, key: str) -> None:
-        """Remove a cell: all of it at one instant.
+        """Remove a cell atomically.
 
         Raises
         ------
@@ -196,29 +196,28 @@ class Store:
         Parameters
         ----------
         columns
-            Return these columns alone, which takes less time and memory.
+            The columns to return; fewer columns need less time and memory.
 
         Returns
         -------
         polars.DataFrame
             ``cell``, the key that joins tables from :meth:`scan`; the scheme as typed (``label``),
-            discipline, parameters as JSON, signal, load, users, round-trip times, seed and results number; what it
-            measured, the parts of a measure as ``response_time_ms_p50``; ``unmet``, the laws that its numbers do not
-            keep (:mod:`aqmlab.running.checks`), null where they have not been checked; whether a live run finds itself
-            ``valid``, null elsewhere; its ``path``, its size in ``bytes``, and when it was ``created``. What there are
-            several of in a cell, such as links, is in ``scan("summary")``.
+            discipline, parameters as JSON, signal, load, users, round-trip times, seed and results number; the
+            measures, with a column such as ``response_time_ms_p50`` for each of their numbers; ``unmet``, the checks
+            that its numbers fail (:mod:`aqmlab.running.checks`), null if they were not checked; ``valid`` of a live
+            run, otherwise null; its ``path``, its size in ``bytes``, and the time when it was ``created``. Lists, such
+            as links, are in ``scan("summary")``.
 
         Raises
         ------
         SpecError
-            When the directory is no store, or a column does not exist.
+            When the directory is not a store, or a column does not exist.
 
         Notes
         -----
-        Rows come from the index that writers keep (``results/index``) where no file of the cell has changed since, and
-        from the cell itself elsewhere. A cell that is damaged is left out, and a line of the log names it; where a bit
-        of a file has flipped and its length and time have not changed, :meth:`check` and the readers of that file
-        find it.
+        Rows come from the index (``results/index``) unless a file of the cell has changed since; then they come from
+        the cell itself. The log names each damaged cell that is left out. A flipped bit that changes neither length
+        nor modification time of a file is detected by :meth:`check` and by the readers of that file.
         """
         chosen = rows.checked_columns(columns)
         keys = self.keys()
@@ -231,16 +230,16 @@ class Store:
         return found.with_columns(path=place).select(chosen)
 
     def compact(self) -> int:
-        """Read the cells that the index does not have, and write all of it as one file; return how many cells it has.
+        """Add the missing cells to the index and write it as one file; return its number of cells.
 
-        Writers keep the index, so that this is needed after a store was copied without the times of its files.
+        Writers maintain the index: this is needed only after a store was copied without modification times.
 
         Raises
         ------
         SpecError
-            When the directory is no store.
+            When the directory is not a store.
         StoreError
-            When it cannot be written.
+            When the index cannot be written.
         """
         keys = self.keys()
         indexed = self._index.rows(keys)
@@ -252,14 +251,14 @@ class Store:
         return found.height
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Read one table of all cells, with a column ``cell``: what only some laws have is null elsewhere.
+        """Read one table of all cells, with a column ``cell``; a column that only some laws have is null for others.
 
-        The files are checked before. A line of the log names each cell that is damaged and left out.
+        The files are checked first. The log names each damaged cell that is left out.
 
         Raises
         ------
         SpecError
-            When the directory is no store, or no cell has such a table.
+            When the directory is not a store, or no cell has such a table.
         """
         known = rows.SUMMARY if table == "summary" else {}
         found, damages = self._with_table(self.keys(), table)
@@ -271,12 +270,12 @@ class Store:
         return frame
 
     def keys(self) -> list[str]:
-        """Return the keys of all cells; reading a cell shows whether it is damaged.
+        """Return the keys of all cells, without checking them for damage.
 
         Raises
         ------
         SpecError
-            When the directory is no store.
+            When the directory is not a store.
         """
         keys = self._place.keys()
         if not keys:
@@ -284,15 +283,15 @@ class Store:
         return keys
 
     def check(self) -> list[Damaged]:
-        """Read every file of every cell, and return the damage: one error for each damaged cell.
+        """Check every file of every cell, and return one error for each damaged cell.
 
-        Programs that read the Parquet files by themselves, such as DuckDB, do not notice flipped bits: check the store
-        before.
+        Other programs that read the Parquet files, such as DuckDB, do not notice flipped bits: check the store before
+        you use them.
 
         Raises
         ------
         SpecError
-            When the directory is no store.
+            When the directory is not a store.
         StoreError
             When a file cannot be read.
         """
@@ -307,22 +306,22 @@ class Store:
         return [damages[key] for key in sorted(damages)]
 
     def _add_to_index(self, key: str) -> None:
-        """Add the row of a new cell, and the first time in a process some of cells that have none."""
+        """Add the row of a new cell; the first call of a process also adds some of the missing rows."""
         keys, store = {key}, str(self.out.absolute())
         if store not in _MAINTAINED:
             _MAINTAINED.add(store)
             there = self.keys()
             without = sorted({*there} - {*self._index.rows(there, ())["cell"]})
-            # Processes that begin at the same time take different ones.
+            # A random sample, so that processes that begin at the same time add different rows.
             keys.update(random.sample(without, min(len(without), _MOST_ADDED)))
         try:
             self._index.add(self._rows(keys)[0])
         except StoreError as error:
-            # The cell is there, and is read itself where cells are listed.
+            # The cell is complete without its row: lists of cells read the cell itself.
             _log.warning("%s; lists of cells take longer", error)
 
     def _rows(self, keys: Collection[str]) -> tuple[pl.DataFrame, list[Damaged]]:
-        """Read the rows of cells, with the stamps that they had before, and what is wrong with those left out."""
+        """Read the rows of cells, each with the stamp from before it was read, and the damage of those left out."""
         every, frames, damages = sorted(keys), [rows.NO_ROWS.with_columns(stamp=pl.lit("", pl.String))], []
         for start in range(0, len(every), _AT_ONCE):
             batch = every[start : start + _AT_ONCE]
@@ -340,7 +339,7 @@ class Store:
         return pl.concat(frames), damages
 
     def _with_table(self, keys: Iterable[str], table: str) -> tuple[list[tuple[StoredCell, Path]], list[Damaged]]:
-        """Return the cells that have a table, and where it can be read; and what is wrong with those left out."""
+        """Return the cells that have a table, each with its local file, and the damage of those left out."""
         name = f"{table}.parquet"
         whole, damages = [], []
         for _, kept in self._place.read(list(keys)):
@@ -359,7 +358,7 @@ class Store:
         return found, damages
 
     def _read(self, cells: Mapping[str, Cell]) -> Iterator[tuple[str, StoredCell | Damaged]]:
-        """Look at those of these cells that are there, each by its key."""
+        """Yield each of these cells that exists by its key, or its damage."""
         for key, kept in self._place.read(list(cells)):
             if isinstance(kept, StoredCell) and not _matches(kept, cells[key]):
                 yield key, Damaged(f"{kept.directory} is damaged: it is another cell's")
@@ -377,7 +376,7 @@ class Store:
 
 
 def _matches(kept: StoredCell, cell: Cell) -> bool:
-    """Say whether what is kept in a cell's place is that cell."""
+    """Return true if a stored cell has the spec and the seed of this cell."""
     spec = hashlib.sha256(f"{cell.spec.json}\n".encode()).hexdigest()
     written = kept.files.get("spec.json")
     return written is not None and written.sha256 == spec and kept.metadata.get("seed") == cell.seed
@@ -386,4 +385,4 @@ def _matches(kept: StoredCell, cell: Cell) -> bool:
 _OF_RESULT = ("summary.parquet", "spec.json")
 
 _OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "testbed", "experiment", "variant"]
-"""What a cell is beside its spec."""
+"""The columns that make a cell from a row, besides its spec."""

@@ -25,17 +25,17 @@ COLUMNS = (
     "bytes",
     "created",
 )
-"""The columns of :meth:`aqmlab.Store.cells` that the table is made of."""
+"""The columns of :meth:`aqmlab.Store.cells` that the table uses."""
 
 _TITLES = ("cell", "scheme", "load %", "users", "rtt", "seed", "MB", "created")
 _LEFT = ("cell", "scheme", "rtt", "created")
 
 _MANY = 1_000
-"""Rows from which a table is aligned without rich, which takes 20 times as long to lay it out."""
+"""The largest number of rows that rich lays out, which takes 20 times as long as aligning text."""
 
 
 def cells(frame: pl.DataFrame) -> Table | str:
-    """List the cells of a store, one a row."""
+    """Return the cells of a store as a table, one row each."""
     rows = [
         (
             row["cell"],
@@ -53,7 +53,7 @@ def cells(frame: pl.DataFrame) -> Table | str:
 
 
 def frame(shown: pl.DataFrame) -> Table | str:
-    """List the rows of a frame as they are; numbers are at the right."""
+    """Return a frame as a table, with numbers right-aligned."""
     rows = [tuple("" if value is None else str(value) for value in row) for row in shown.iter_rows()]
     left = [name for name, dtype in shown.schema.items() if not dtype.is_numeric()]
     return _table(shown.columns, rows, left=left)
@@ -86,7 +86,7 @@ def _aligned(titles: Sequence[str], rows: Sequence[tuple[str, ...]], left: Seque
 
 
 def _world(row: Mapping[str, Any]) -> str:
-    """Say of a cell that it ran live, and whether it can be relied on."""
+    """Return a note about a live run and its validity."""
     if row["world"] != "live":
         return ""
     return f" (live, Linux {row['kernel']})" if row["valid"] else f" (live, Linux {row['kernel']}, INVALID)"

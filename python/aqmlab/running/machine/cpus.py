@@ -1,4 +1,4 @@
-"""How many processors this process may use: those of the machine, less what affinity and its control group withhold."""
+"""The number of processors that this process may use, limited by its affinity and its control group."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 
 
 def available_cpus(root: Path = Path("/")) -> int:
-    """Return the number of processors for this process, at least one; ``root`` is where ``/proc`` and ``/sys`` are."""
+    """Return the number of processors for this process, at least one; ``root`` has the directories proc and sys."""
     try:
         ours = len(os.sched_getaffinity(0))
     except AttributeError:
-        # Not on this system.
+        # The operating system has no affinity.
         ours = os.cpu_count() or 1
     return max(1, min([ours, *(math.ceil(quota) for quota in _quotas(root))]))
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """Processors that the control group and those around it allow, as quotas of time over period."""
+    """Yield the processors that the control group and its ancestors allow: quota divided by period."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -28,7 +28,7 @@ def _quotas(root: Path) -> Iterator[float]:
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
-        # Version 2 has one hierarchy without a name. In a container the path may not be seen: its root is the group's.
+        # Version 2 has one hierarchy without a name. In a container the path may be invisible: its root is the group's.
         mount = root / "sys/fs/cgroup" / controllers
         group = mount / path.strip("/")
         for each in (group, *group.parents):
@@ -40,7 +40,7 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _version_2(group: Path) -> float | None:
-    """Read ``cpu.max``: ``max 100000`` or ``150000 100000``, in microseconds."""
+    """Return the quota in ``cpu.max``: ``max 100000`` or ``150000 100000``, in microseconds."""
     try:
         quota, period = (group / "cpu.max").read_text().split()
         return None if quota == "max" else int(quota) / int(period)

@@ -1,8 +1,8 @@
-"""Memory: a cell that would exhaust it ends by an error, before the system ends the process and all its cells.
+"""Memory limits: a cell that would exhaust the memory fails before the system kills the process with all cells.
 
-An allocation of the engine that fails ends the process, and so does a system that has no memory left. Therefore the
-memory is watched: a cell that needs more than there is does not start, cells that fit one by one wait for each other,
-and the largest of those that run ends when little is left.
+A failed allocation of the engine ends the process, and so does a system without free memory. Therefore aqmlab monitors
+the memory. A cell that needs more than is available does not start, cells that do not fit together wait for each
+other, and the largest running cell ends when little memory is left.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from aqmlab.ui.counts import counted
 _MB = 1_000_000
 
 _RESERVE = 128 * _MB
-"""Memory that is left to everything else: when there is less, a cell ends. Ours."""
+"""The memory that remains free for other uses; when less is free, a cell ends. Ours."""
 
 _BETWEEN_S = 0.05
-"""Of wall time between two looks at the memory, each of which takes some 0.1 ms. Ours."""
+"""The wall time between two readings of the free memory, each of which takes some 0.1 ms. Ours."""
 
 _AT_START, _AT_MOST = 600, 10_000
-"""Bytes for a user on each side: when the run starts, and when all of them wait at an overloaded link."""
+"""Bytes for a user on each side: at the start of a run, and when all users wait at an overloaded link."""
 
 _OF_A_FLOW = 6_000
 """Bytes for an open connection of a source."""
@@ -39,24 +39,24 @@ _OF_ANY = 10 * _MB
 
 
 class OutOfMemory(MemoryError):
-    """A cell needs more memory than there is."""
+    """A cell needs more memory than is available."""
 
 
 class Need(NamedTuple):
-    """Bytes that a cell takes, as measured with users of the web and with bulk transfers."""
+    """The bytes that a cell takes, as measured with web users and with bulk transfers."""
 
     at_start: float
     at_most: float
 
 
 class Free(NamedTuple):
-    """Bytes that this process may still take."""
+    """The bytes that this process may still take."""
 
     bytes: float
     of: str
     """The limit, in words."""
     is_address_space: bool = False
-    """True where pages count before they are used: a table that grows takes all of its new size at once."""
+    """True if pages count before they are used, so that a growing table takes all of its new size at once."""
 
 
 class _Running(NamedTuple):
@@ -70,7 +70,7 @@ class Memory:
     Parameters
     ----------
     free
-        Returns what is left.
+        Returns the memory that is left.
     """
 
     def __init__(self, free: Callable[[], Free] | None = None) -> None:
@@ -84,19 +84,19 @@ class Memory:
 
     @contextmanager
     def room_for(self, cell: Cell, look: Callable[[], object] = lambda: None) -> Iterator[Callable[[float], None]]:
-        """Wait until there is room for a cell; give the check that ends it, at a simulated time, if little is left.
+        """Wait until there is room for a cell; yield a check to call during its run, which ends it if little is left.
 
         Parameters
         ----------
         cell
-            What is to run.
+            The cell to run.
         look
-            Called while other cells are waited for; what it raises ends the wait.
+            Called while the cell waits for others; an exception ends the wait.
 
         Raises
         ------
         OutOfMemory
-            When it needs more than there is when no other cell runs.
+            When the cell needs more memory than is available without other cells.
         """
         need, thread = need_of(cell), threading.get_ident()
         with self._changed:
@@ -126,8 +126,8 @@ class Memory:
         return True
 
     def _check(self, now: float) -> None:
-        """End this cell if little is left and no other takes more."""
-        # Threads may look at once, which costs no more than a look.
+        """End this cell if little memory is left and no other cell takes more."""
+        # Without a lock: if threads read at the same time, that costs only another reading.
         if time.monotonic() - self._looked_at < _BETWEEN_S:
             return
         self._looked_at = time.monotonic()
@@ -150,7 +150,7 @@ class Memory:
 
 
 def need_of(cell: Cell) -> Need:
-    """Estimate what a cell takes."""
+    """Estimate the memory that a cell needs."""
     users = cell.users_per_side
     flows = sum(_flows(source) for source in cell.resolved.get("sources", ()))
     return Need(_OF_ANY + _AT_START * users, _OF_ANY + _AT_MOST * users + _OF_A_FLOW * flows)
@@ -162,13 +162,13 @@ def _flows(source: Mapping[str, Any]) -> int:
 
 
 def release() -> None:
-    """Give freed memory back to the system, where the C library keeps it."""
+    """Return freed memory from the C library to the system."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def free_memory() -> Free:
-    """Return what is left of the tightest limit: this process's, its control group's, the machine's."""
+    """Return the memory left by the tightest limit: that of this process, its control group or the machine."""
     limits = [Free(sys.maxsize, "memory")]
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
@@ -182,7 +182,7 @@ def free_memory() -> Free:
 
 
 def _left_of_groups() -> Iterator[float]:
-    """Yield what is left to each control group that this process is in, whose files can be given back."""
+    """Yield the memory left to each control group of this process; cached files count as free."""
     with suppress(OSError, ValueError):
         group = Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip()
         place = Path("/sys/fs/cgroup", group.lstrip("/"))
@@ -197,7 +197,7 @@ def _left_of_groups() -> Iterator[float]:
 
 
 def address_space() -> float:
-    """Return the bytes of address space that this process has; 0 where the system does not tell."""
+    """Return the bytes of address space that this process has; 0 if the system does not report it."""
     with suppress(OSError):
         return int(Path("/proc/self/statm").read_text().split()[0]) * float(resource.getpagesize())
     return 0.0
@@ -212,4 +212,4 @@ def _said(size: float) -> str:
 
 
 MEMORY = Memory()
-"""That of this process."""
+"""The memory of this process."""
