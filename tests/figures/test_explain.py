@@ -170,6 +170,29 @@ def test_what_goes_wrong_has_a_line_of_its_own() -> None:
     ]
 
 
+@pytest.fixture(scope="module")
+def evicting(tmp_path_factory: pytest.TempPathFactory) -> lab.Explanation:
+    """Requests behind a queue that makes room by the eviction of the longest flow's packets."""
+    experiment = lab.Experiment(
+        link={"rate": "1 Mbit/s"},
+        queue={"fq_codel": {"limit": 12}},
+        users={"per_side": 200},
+        protocol={"warmup": "2 s", "duration": "10 s"},
+        record={"exchanges": True},
+    )
+    result = run_cell(cells_of(experiment, [1])[0], Store(tmp_path_factory.mktemp("results")))
+    return lab.explain(result.directory, slowest=20)
+
+
+def test_an_evicted_packet_has_a_line_that_says_so(evicting: lab.Explanation) -> None:
+    assert "evicted" in evicting.timelines["event"].unique().to_list()
+    for request in evicting.requests.iter_rows(named=True):
+        moments = evicting.timeline(request["request"]).to_dicts()
+        evicted = sum(moment["event"] == "evicted" for moment in moments)
+        text = lines(moments, request["request_bytes"], request["response_bytes"])
+        assert sum(line.what.endswith(": evicted") for line in text) == evicted
+
+
 def test_explain_prints_the_parts_and_draws_them(aqmlab: Command, result: Result, tmp_path: Path) -> None:
     outcome = aqmlab("explain", str(result.directory), "--figure", "parts.svg")
     assert outcome.code == 0

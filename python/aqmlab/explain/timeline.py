@@ -40,7 +40,7 @@ class _Packet:
     @property
     def is_routine(self) -> bool:
         is_plain = self.segment in ("data", "ACK") and not self.again
-        return is_plain and not self.fate.startswith(("dropped", "pushed"))
+        return is_plain and not self.fate.startswith(("dropped", "evicted"))
 
     @property
     def end(self) -> int:

@@ -102,7 +102,7 @@ impl EventKind {
             EventKind::Dropped(Cause::Forced) => "dropped, forced",
             EventKind::Dropped(Cause::Limit) => "dropped at the limit",
             EventKind::Dropped(Cause::AtDequeue) => "dropped at dequeue",
-            EventKind::Dropped(Cause::Evicted) => "pushed out",
+            EventKind::Dropped(Cause::Evicted) => "evicted",
             EventKind::SynTimeout => "SYN timeout",
             EventKind::DataTimeout => "data timeout",
             EventKind::ReorderingOver => "reordering timer",
