@@ -93,6 +93,13 @@ def test_the_version_is_told(aqmlab: Command) -> None:
     assert outcome.out.startswith(f"aqmlab {lab.__version__}")
 
 
+def test_the_help_of_console_offers_no_url(aqmlab: Command) -> None:
+    assert "URL" not in aqmlab("console", "--help").out
+    outcome = aqmlab("console", "s3://bucket/results")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "must be a results directory on this machine" in outcome.err
+
+
 def test_h_is_help(aqmlab: Command) -> None:
     for arguments in ([], ["compare"], ["design", "pi"], ["aqm", "list"]):
         assert aqmlab(*arguments, "-h").out == aqmlab(*arguments, "--help").out != ""

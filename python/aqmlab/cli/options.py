@@ -55,6 +55,7 @@ Out = Annotated[
     str, typer.Option(metavar="DIR|URL", help="Results directory, or s3://...; cells it has are not run again.")
 ]
 Directory = Annotated[str, typer.Argument(metavar="[DIR]", help="The results directory, or its URL.")]
+LocalDirectory = Annotated[str, typer.Argument(metavar="[DIR]", help="The results directory, on this machine.")]
 Spec = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")]
 Changes = Annotated[
     list[str] | None,

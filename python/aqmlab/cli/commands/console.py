@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from aqmlab.cli.app import App
-from aqmlab.cli.options import Directory
+from aqmlab.cli.options import LocalDirectory
 
 app = App()
 
 
 @app.command()
 def console(
-    out: Directory = "results",
+    out: LocalDirectory = "results",
     port: Annotated[int, typer.Option(min=0, max=65_535, metavar="N", help="0 takes one that is free.")] = 0,
 ) -> None:
     """Show results in a browser on this machine.
