@@ -116,7 +116,7 @@ def test_a_class_of_a_module_goes_by_the_modules_name(write: Write) -> None:
 
 def test_two_laws_of_one_name_cannot_be_compared(experiment: lab.Experiment, tmp_path: Path) -> None:
     registry = [_cell_of_a_notebook(MODULE), _cell_of_a_notebook(MODULE)]
-    with pytest.raises(lab.SpecError, match="__main__:Step twice"):
+    with pytest.raises(lab.SpecError, match="got __main__:Step more than once"):
         lab.compare(*registry, experiment=experiment, seeds=[1], out=tmp_path)
 
 

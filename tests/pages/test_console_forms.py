@@ -35,7 +35,7 @@ from fixtures.console import Visitor
             "seeds: must be a number of seeds from 1 to 100, or the first",
         ),
         ({"schemes": "codel", "seeds": "6-4"}, "the first and the last as in 4-6, got '6-4'"),
-        ({"schemes": "codel\npi codel"}, "schemes: must each be there once, got codel twice"),
+        ({"schemes": "codel\npi codel"}, "schemes: each must be given once, got codel more than once"),
         ({"schemes": "codel + tcp.congestoin=reno"}, "tcp.congestoin"),
         ({"schemes": "codel + queue.codel.target=5 ms"}, "schemes: codel + queue.codel.target=5 ms: queue is the"),
         ({"schemes": "codel", "protocol.duration": "1 fortnight"}, "protocol.duration"),

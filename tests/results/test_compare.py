@@ -121,9 +121,14 @@ def test_it_shows_as_a_table(comparison: lab.Comparison) -> None:
     assert "\x1b" not in table
 
 
-def test_a_scheme_typed_twice_is_there_once(small: lab.Experiment, tmp_path: Path) -> None:
-    comparison = lab.compare("droptail", "droptail", experiment=small, seeds=[1], out=tmp_path)
-    assert [cell["label"] for cell in comparison.cells] == [BASELINE, "droptail"]
+def test_a_scheme_given_twice_is_refused(small: lab.Experiment, aqmlab: Command, tmp_path: Path) -> None:
+    message = "schemes: each must be given once, got droptail more than once"
+    with pytest.raises(lab.SpecError, match=message):
+        lab.compare("droptail", "pie", "droptail", experiment=small, seeds=[1], out=tmp_path)
+    outcome = aqmlab("compare", "droptail", "droptail", "--users", "9", "--seeds", "1")
+    assert (outcome.code, outcome.err) == (2, f"aqmlab: {message}\n")
+    with pytest.raises(lab.SpecError, match=message):
+        lab.Grid(schemes=["droptail", "droptail"]).points()
 
 
 def test_every_discipline_runs_as_a_scheme_at_full_load(tmp_path: Path) -> None:
@@ -136,7 +141,7 @@ def test_every_discipline_runs_as_a_scheme_at_full_load(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("seeds", "reason"),
-    [([], "must be one at least, got none"), ([3, 1, 3], "must each be there once, got 3 more often")],
+    [([], "must be one at least, got none"), ([3, 1, 3], "each must be given once, got 3 more than once")],
 )
 def test_seeds_that_are_none_or_repeated_are_refused(small: lab.Experiment, seeds: list[int], reason: str) -> None:
     with pytest.raises(lab.SpecError, match=f"^seeds: {reason}"):
@@ -188,7 +193,7 @@ def test_pairs_are_differences_from_the_first_scheme(small: lab.Experiment, tmp_
     assert all((band["low"] <= band["difference"]).all() for band in bands.values())
 
 
-@pytest.mark.parametrize(("schemes", "seeds"), [(["pi", "rem"], [1]), (["pi", "pi"], [1, 2])])
+@pytest.mark.parametrize(("schemes", "seeds"), [(["pi", "rem"], [1]), (["pi"], [1, 2])])
 def test_pairs_of_one_seed_or_one_scheme_are_refused(
     small: lab.Experiment, schemes: list[str], seeds: list[int]
 ) -> None:

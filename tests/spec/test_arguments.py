@@ -29,7 +29,7 @@ api: Any = lab
         (lambda: api.compare("pi", {"rem": {}}), "schemes: must each be text"),
         (lambda: api.compare(), "schemes: must be one at least, got none"),
         (lambda: api.compare("pi", seeds=[]), "seeds: must be one at least, got none"),
-        (lambda: api.compare("pi", seeds=[1, 2, 1]), "seeds: must each be there once, got 1 more often"),
+        (lambda: api.compare("pi", seeds=[1, 2, 1]), "seeds: each must be given once, got 1 more than once"),
         (lambda: api.compare("pi", seeds=3), "seeds: must be several, such as [1, 2, 3], got 3"),
         (lambda: api.compare("pi", seeds="123"), "seeds: must be several"),
         (lambda: api.compare("pi", seeds=[1, -2]), "seed: must be a whole number from 0 to 2^64 - 1, got -2"),

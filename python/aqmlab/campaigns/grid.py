@@ -14,6 +14,7 @@ from pydantic import Field, PlainValidator, ValidationError, field_validator
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.axes import Axis, Samples, Strict, Value, as_text, one_line, values
+from aqmlab.running.validation import check_each_once
 from aqmlab.spec import bounded_input, schemes
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.overrides import UnknownPath, assignment
@@ -176,6 +177,7 @@ class Grid(Strict):
         if (number := self.combinations) > _MOST_POINTS:
             raise SpecError(f"axes: must have at most {_MOST_POINTS:,} points together, got {number:,}")
         parsed: Sequence[Scheme | None] = [schemes.parse(text) for text in self.schemes or ()] or [None]
+        check_each_once("schemes", self.schemes or ())
         self._check_used(parsed)
         parts: list[Sequence[Mapping[str, Value]]] = [
             *([{path: value} for value in values(axis)] for path, axis in self.axes.items()),

@@ -24,7 +24,7 @@ from aqmlab.console.auth import Refused
 from aqmlab.live.doctor import examine
 from aqmlab.live.errors import LiveError
 from aqmlab.results.cells import comparison_cells
-from aqmlab.running.validation import check_seeds, read_seeds
+from aqmlab.running.validation import check_each_once, check_seeds, read_seeds
 from aqmlab.spec import schemes, testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.overrides import apply
@@ -262,11 +262,12 @@ def _spec_from_fields(given: Mapping[str, str]) -> str:
 
 def _check_schemes(texts: Iterable[str], field: str = "schemes", experiment: Experiment | None = None) -> None:
     """Refuse what is no scheme, or stands twice; with an experiment, its variants and changes of it are schemes too."""
-    there: set[str] = set()
+    texts = list(texts)
+    try:
+        check_each_once(field, texts)
+    except SpecError as error:
+        raise Refused(400, str(error)) from None
     for text in texts:
-        if text in there:
-            raise Refused(400, f"{field}: must each be there once, got {text} twice")
-        there.add(text)
         try:
             if experiment is None:
                 schemes.parse(text)

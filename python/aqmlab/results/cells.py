@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from aqmlab._core import SpecError
 from aqmlab.cells.calibration_model import Calibrations
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.disciplines.custom.law import Law
-from aqmlab.running.validation import check_seeds
+from aqmlab.running.validation import check_each_once, check_seeds
 from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.variants import parsing
@@ -35,10 +34,8 @@ def comparison_cells(
     """
     seeds = check_seeds(seeds)
     parsing.check(experiment)
-    parsed = [parsing.parse(text, experiment) for text in dict.fromkeys(scheme_texts)]
-    twice = [label for label, times in Counter(variant.label for variant in parsed).items() if times > 1]
-    if twice:
-        raise SpecError(f"schemes: must each have a name of their own, got {twice[0]} twice")
+    parsed = [parsing.parse(text, experiment) for text in scheme_texts]
+    check_each_once("schemes", (variant.label for variant in parsed))
     if paired and (len(seeds) < 2 or len(parsed) < 2):
         raise SpecError(
             "paired: needs two seeds and two schemes at least,"

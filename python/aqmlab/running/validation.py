@@ -39,10 +39,15 @@ def check_seeds(given: object) -> list[int]:
     seeds = [check_seed(seed) for seed in given]
     if not seeds:
         raise SpecError("seeds: must be one at least, got none")
-    repeated = [seed for seed, times in Counter(seeds).items() if times > 1]
-    if repeated:
-        raise SpecError(f"seeds: must each be there once, got {', '.join(map(str, repeated))} more often")
+    check_each_once("seeds", seeds)
     return seeds
+
+
+def check_each_once(field: str, given: Iterable[object]) -> None:
+    """Refuse seeds or scheme names that contain duplicates, which would be run and shown once."""
+    again = [each for each, times in Counter(given).items() if times > 1]
+    if again:
+        raise SpecError(f"{field}: each must be given once, got {', '.join(map(str, again))} more than once")
 
 
 def read_seeds(text: str, name: str = "--seeds", most: int = 1000) -> range:
@@ -64,7 +69,7 @@ def read_seeds(text: str, name: str = "--seeds", most: int = 1000) -> range:
 
 
 def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:
-    """Return valid schemes without duplicates."""
+    """Return valid schemes, of which there must be one at least."""
     schemes: list[str | type[Law]] = []
     for scheme in given:
         if not isinstance(scheme, (str, type)):
@@ -73,7 +78,7 @@ def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:
         schemes.append(scheme)
     if not schemes:
         raise SpecError("schemes: must be one at least, got none")
-    return list(dict.fromkeys(schemes))
+    return schemes
 
 
 def check_workers(given: object) -> None:
