@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 import aqmlab as lab
 from aqmlab.cli.tables import SUFFIXES, write_table
 from conftest import Command
+from reference.commands import leaves
 
 FAST = ("--users", "20", "--warmup", "1 s", "--duration", "2 s", "--no-figures")
 ROWS = pl.DataFrame(
@@ -74,23 +76,64 @@ def test_texts_are_escaped_for_their_form(tmp_path: Path) -> None:
             ("sensitivity", "codel", "--over", "target=1 ms..9 ms", "--of", "delay", "--points", "2", "--seeds", "1"),
             {"measure", "parameter", "mu_star"},
         ),
+        (("aqm", "list"), {"name", "family", "decides_at", "summary"}),
+        (("aqm", "show", "red"), {"name", "unit", "default", "meaning", "source"}),
+        (
+            ("design", "pi", "--rate", "10 Mbit/s", "--flows", "40", "--rtt-max", "200 ms"),
+            {"name", "value", "unit", "meaning", "rule", "source"},
+        ),
+        (
+            ("calibrate", "--users", "400", "--warmup", "5 s", "--duration", "20 s"),
+            {"workload", "rtt", "sides", "load_percent", "users_per_side", "published_users_per_side"},
+        ),
+        (("run", "spec.toml"), {"measure", "unit", "value"}),
+        (("show", "spec.toml"), {"path", "value", "origin"}),
+        (("explain", "CELL"), {"band", "requests", "response_time_ms"}),
+        (("explain", "CELL", "--slowest", "1"), {"request", "response_time_ns", "losses"}),
         (
             ("advise", "--down", "4 Mbit/s", "--up", "2 Mbit/s", "--rtt", "20 ms", "--seeds", "2"),
             {"where", "scheme", "measure", "mean", "behind_percent", "behind_percent_high"},
         ),
     ],
-    ids=["ls", "tune", "sensitivity", "advise"],
+    ids=lambda given: " ".join(given[:2]) if isinstance(given, tuple) else "",
 )
 def test_commands_write_their_tables(
     command: tuple[str, ...], columns: set[str], aqmlab: Command, tmp_path: Path
 ) -> None:
-    aqmlab("compare", "codel", *FAST, "--seeds", "1")
+    stored = aqmlab("compare", "codel", *FAST, "--seeds", "1", "--no-baseline", "--json").out
     spec = tmp_path / "spec.toml"
     spec.write_text('users.per_side = 30\nlink.rate = "2 Mbit/s"\nprotocol = { warmup = "1 s", duration = "5 s" }\n')
     extra = ("--spec", str(spec)) if command[0] in ("tune", "sensitivity") else ()
-    outcome = aqmlab(*command, *extra, "--table", "table.parquet")
+    (cell,) = json.loads(stored)["cells"]
+    given = (cell["cell"] if word == "CELL" else word for word in command)
+    outcome = aqmlab(*given, *extra, "--table", "table.parquet")
     assert outcome.code == 0, outcome.err
-    assert columns <= set(pl.read_parquet("table.parquet").columns)
+    table = pl.read_parquet("table.parquet")
+    assert columns <= set(table.columns)
+    assert not table.is_empty()
+
+
+def test_a_command_with_json_has_a_table_or_prints_none() -> None:
+    options = {command: {option.name for option in leaf.params} for command, leaf in leaves()}
+    without = {command for command, names in options.items() if "as_json" in names and not names & {"table", "file"}}
+    assert without == {"aqmlab check", "aqmlab doctor"}
+
+
+def test_the_table_of_a_run_has_the_numbers_of_its_json(aqmlab: Command, tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text('users.per_side = 30\nlink.rate = "2 Mbit/s"\nprotocol = { warmup = "1 s", duration = "5 s" }\n')
+    record = json.loads(aqmlab("run", str(spec), "--json", "--table", "run.csv").out)
+    values = {row["measure"]: row["value"] for row in pl.read_csv("run.csv").to_dicts()}
+    assert values["p95"] == pytest.approx(record["response_time_ms"]["p95"])
+    assert values["throughput reverse"] == pytest.approx(record["directions"][1]["throughput_mbps"])
+
+
+def test_the_table_of_a_design_has_the_margins_of_its_loop(aqmlab: Command) -> None:
+    command = ("design", "pi", "--rate", "10 Mbit/s", "--flows", "40", "--rtt-max", "200 ms", "--table", "pi.csv")
+    record = json.loads(aqmlab(*command, "--json").out)
+    values = {row["name"]: row["value"] for row in pl.read_csv("pi.csv").to_dicts()}
+    assert values["phase margin"] == pytest.approx(record["margins"]["phase_margin_deg"])
+    assert values["a"] == pytest.approx(next(each["value"] for each in record["parameters"] if each["name"] == "a"))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import aqmlab as lab
@@ -50,7 +51,18 @@ def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path
     )
     late = ("--late-p99", "1e6", "--late-p999", "1e6", "--late-users", "1e6", "--cpu-left", "0")
     outcome = aqmlab(
-        "parity", str(spec), "droptail:limit=100", "pi", "--seeds", "2", "--plot", "both.svg", "--json", *late
+        "parity",
+        str(spec),
+        "droptail:limit=100",
+        "pi",
+        "--seeds",
+        "2",
+        "--plot",
+        "both.svg",
+        "--json",
+        *late,
+        "--table",
+        "both.csv",
     )
     assert outcome.code == 0
     schemes = json.loads(outcome.out)["schemes"]
@@ -62,6 +74,10 @@ def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path
             # The same users ask for as much.
             completed = [item["completed_requests"] for item in worlds]
             assert completed[0] == pytest.approx(completed[1], rel=0.2)
+    rows = pl.read_csv("both.csv").to_dicts()
+    assert [(row["scheme"], row["live"], row["low"]) for row in rows] == [
+        (scheme["label"], row.get("live"), row.get("low")) for scheme in schemes for row in scheme["measures"]
+    ]
     assert "droptail:limit=100, live" in Path("both.svg").read_text()
     assert sorted(lab.Store("results").cells()["world"].to_list()) == ["live"] * 4 + ["simulated"] * 4
     # All of it is in the store by now.

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import aqmlab as lab
@@ -42,6 +43,13 @@ def test_a_study_prints_one_json_object_with_tables_and_decided_claims(aqmlab: C
     assert gets_through["numbers"]["pairs"] == 2
     assert gets_through["numbers"]["low"] > 0.1
     assert (more_than_itself["first"], more_than_itself["numbers"]["estimate"]) == ("fails", 0.0)
+
+
+def test_the_table_of_a_study_has_the_numbers_of_its_json(aqmlab: Command) -> None:
+    (table,) = json.loads(aqmlab("study", "tiny", "--json", "--quick", "--table", "tiny.parquet").out)["tables"]
+    rows = pl.read_parquet("tiny.parquet")
+    assert rows.columns == ["table", "row", "what", "column", "value"]
+    assert [(row["what"], row["value"]) for row in rows.to_dicts()] == [(row[0], row[1]) for row in table["rows"]]
 
 
 def test_both_readings_of_a_claim_stand_side_by_side_in_the_json(aqmlab: Command) -> None:

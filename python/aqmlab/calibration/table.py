@@ -5,9 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
 from rich.table import Table
 
 from aqmlab.ui import console
+
+
+def frame(report: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the users a calibration gives, a row for each load of 100 Mbit/s, with the published number."""
+    return pl.DataFrame(
+        [
+            {
+                **{name: report[name] for name in ("workload", "rtt", "sides")},
+                "load_percent": float(load),
+                "users_per_side": users,
+                "published_users_per_side": report["published"] if load == "100" else None,
+            }
+            for load, users in report["users"].items()
+        ],
+        schema_overrides={"published_users_per_side": pl.Int64},
+    )
 
 
 def users(report: Mapping[str, Any]) -> Table:

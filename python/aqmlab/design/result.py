@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import polars as pl
+
 from aqmlab.design.control import Loop, Margins
 
 
@@ -48,6 +50,40 @@ class Design:
     def margins(self) -> Margins | None:
         """How far the loop is from oscillating."""
         return None if self.loop is None else self.loop.margins()
+
+    def frame(self) -> pl.DataFrame:
+        """Return a row for each number: the parameters, what they follow from, and the margins of their loop.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``name``, ``value``, ``unit``, ``meaning``, ``rule`` and ``source``.
+        """
+        values = (*self.parameters, *self.follows_from, *self.margin_values)
+        rows = [{**asdict(value), "value": float(value.value)} for value in values]
+        return pl.DataFrame(rows, schema={name: pl.Float64 if name == "value" else pl.String for name in rows[0]})
+
+    @property
+    def margin_values(self) -> tuple[Value, ...]:
+        """The margins as numbers with their meanings; none where the rule is not one of control theory."""
+        if (margins := self.margins) is None:
+            return ()
+        loop, source = "the linear loop with TCP", self.parameters[0].source
+        return tuple(
+            Value(
+                name=name,
+                value=value,
+                unit=unit,
+                meaning=f"{lag} it bears before it oscillates",
+                rule=loop,
+                source=source,
+            )
+            for name, value, unit, lag in (
+                ("phase margin", margins.phase_margin_deg, "degrees", "phase lag"),
+                ("gain margin", margins.gain_margin_db, "dB", "gain"),
+                ("delay margin", 1000 * margins.delay_margin_s, "ms", "delay"),
+            )
+        )
 
     def record(self) -> dict[str, Any]:
         """Return everything as plain data."""

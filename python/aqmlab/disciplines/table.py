@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import polars as pl
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +12,23 @@ from rich.text import Text
 from aqmlab.disciplines.catalogue import Discipline
 from aqmlab.ui import console
 from aqmlab.ui.terminal import Terminal
+
+
+def disciplines_frame(entries: Iterable[Discipline]) -> pl.DataFrame:
+    """Return the queue disciplines, a row for each."""
+    return pl.DataFrame(
+        [
+            {"name": entry.name, "family": entry.family, "decides_at": entry.decides_at, "summary": entry.summary}
+            for entry in entries
+        ]
+    )
+
+
+def parameters_frame(entry: Discipline) -> pl.DataFrame:
+    """Return the parameters of a discipline, a row for each; without any there is no row."""
+    columns = ("name", "unit", "default", "meaning", "source")
+    rows = [{column: getattr(parameter, column) for column in columns} for parameter in entry.keys]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
 
 
 def disciplines(entries: Iterable[Discipline]) -> Table:

@@ -17,7 +17,7 @@ from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.metrics.metrics import lookup
 from aqmlab.results import curves
 from aqmlab.running.run import run
-from aqmlab.running.validation import check_experiment, check_out, check_seeds
+from aqmlab.running.validation import check_each_once, check_experiment, check_out, check_seeds
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result, pooled_cdf
@@ -114,6 +114,21 @@ class Parity:
 
     schemes: tuple[SchemeParity, ...]
 
+    def frame(self) -> pl.DataFrame:
+        """Return a row for each scheme and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``scheme`` and ``measure``; the means over the valid seeds, ``live`` and ``simulated``; their paired
+            ``difference``, live less simulated, and its 95 % interval from ``low`` to ``high``, null for one seed.
+        """
+        columns = ("live", "simulated", "difference", "low", "high")
+        rows = [{"scheme": scheme.label, **row} for scheme in self.schemes for row in scheme.rows()]
+        return pl.DataFrame(
+            rows, schema={"scheme": pl.String, "measure": pl.String} | dict.fromkeys(columns, pl.Float64)
+        )
+
     @cached_property
     def records(self) -> list[dict[str, Any]]:
         """One object for each scheme."""
@@ -159,7 +174,8 @@ def parity(
     """
     check_experiment(experiment)
     check_out(out)
-    parsed = [schemes.parse(text) for text in dict.fromkeys(scheme_texts)]
+    parsed = [schemes.parse(text) for text in scheme_texts]
+    check_each_once("schemes", (scheme.label for scheme in parsed))
     cases = {scheme.label_in(experiment): scheme.applied_to(experiment) for scheme in parsed} or {
         schemes.label_of(experiment): experiment
     }

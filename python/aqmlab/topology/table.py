@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import polars as pl
 from rich.table import Table
 
 from aqmlab.topology.origins import Unwritten
 from aqmlab.ui import console
+
+
+def defaults_frame(values: Sequence[Unwritten]) -> pl.DataFrame:
+    """Return values that a spec does not write, as text, and where each is from."""
+    rows = [{"path": each.path, "value": _text(each.value), "origin": each.origin} for each in values]
+    return pl.DataFrame(rows, schema=dict.fromkeys(("path", "value", "origin"), pl.String))
 
 
 def defaults_table(values: Sequence[Unwritten]) -> Table:

@@ -11,17 +11,20 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Json
 from aqmlab.cli.output import print_json
+from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App(name="aqm", help="The queue disciplines there are.")
 
 
 @app.command("list")
-def list_disciplines(as_json: Json = False) -> None:
+def list_disciplines(file: TableFile = None, as_json: Json = False) -> None:
     """Name the queue disciplines."""
     from aqmlab.disciplines import catalogue, table
     from aqmlab.ui import console
 
+    check_table(file)
     entries = catalogue.disciplines().values()
+    write_table(table.disciplines_frame(entries), file)
     if as_json:
         print_json([_without_page(asdict(entry)) for entry in entries])
     else:
@@ -31,16 +34,19 @@ def list_disciplines(as_json: Json = False) -> None:
 @app.command("show")
 def show_discipline(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A discipline's, or module:Class of a law of yours.")],
+    file: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Show a discipline's page and its parameters with their units, defaults, meanings and sources."""
     from aqmlab.disciplines import table
     from aqmlab.disciplines.custom import registry
 
+    check_table(file)
     try:
         entry = registry.discipline(name)
     except ValueError as error:
         raise SpecError(str(error)) from None
+    write_table(table.parameters_frame(entry), file)
     if as_json:
         print_json(asdict(entry))
     else:

@@ -10,6 +10,7 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Duration, Json, Out, Rtt, Seeds, Warmup, Workers, Workload, read_seeds
 from aqmlab.cli.output import print_json, report_testbed
+from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.spec import schema, testbeds
 
 app = App()
@@ -30,13 +31,15 @@ def calibrate(
     seeds: Seeds = "1",
     workers: Workers = None,
     out: Out = "results",
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Measure how many users make which load.
 
     Their hosts are those of the testbed unc-2003. Later runs with the same results directory go by it.
     """
-    from aqmlab.calibration import plot, table
+    from aqmlab.calibration import plot
+    from aqmlab.calibration import table as tables
     from aqmlab.calibration.measure import calibration_cells, fit_calibration, numbers_of_users
     from aqmlab.cells import calibration_model
     from aqmlab.spec.experiment import Experiment
@@ -44,6 +47,7 @@ def calibrate(
     from aqmlab.storage.marker import folder_for_users
     from aqmlab.ui import canvas, console
 
+    check_table(table)
     # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
     calibration_model.known(out)
     experiment = Experiment(
@@ -63,10 +67,12 @@ def calibrate(
         lambda axis: plot.line(axis, line),
         title=title,
     )
+    report = calibration_model.report(line)
+    write_table(tables.frame(report), table)
     if as_json:
-        print_json(calibration_model.report(line))
+        print_json(report)
     else:
         report_testbed(experiment.testbed)
         print(title)
-        console.show(table.users(calibration_model.report(line)))
+        console.show(tables.users(report))
         print(file, *figures, sep="\n")

@@ -11,6 +11,7 @@ from aqmlab._core import bits_per_second, size_in_bytes
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Json, read
 from aqmlab.cli.output import one_line_refusals, print_json, report_written
+from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.spec import schema
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def ared(
     target_delay: Annotated[str, typer.Option(metavar="TIME", help="The queueing delay to aim at.")] = "5 ms",
     mean_packet: MeanPacket = "500 B",
     overhead: Overhead = schema.default("link.overhead"),
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Adaptive RED's thresholds and weight, after Floyd, Gummadi and Shenker (2001); they suit RED as well."""
@@ -38,7 +40,7 @@ def ared(
         made = rules.ared(
             packets_per_sec=_capacity(rate, mean_packet, overhead), target_delay_s=read(target_delay, "--target-delay")
         )
-    _show_design(made, as_json=as_json)
+    _show_design(made, table, as_json=as_json)
 
 
 @app.command("pi")
@@ -60,6 +62,7 @@ def pi(
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the loop's Bode plot and step response.")
     ] = None,
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """PI's gains and their stability margins, after Hollot, Misra, Towsley and Gong (2001).
@@ -82,7 +85,7 @@ def pi(
             title = f"PI for {rate}, at least {flows:g} flows and round trips of at most {rtt_max}"
             canvas.write(figure, lambda drawn: plot.pi_loop(drawn, loop, title=title))
             report_written(figure)
-    _show_design(made, as_json=as_json)
+    _show_design(made, table, as_json=as_json)
 
 
 @app.command("dualpi2")
@@ -91,6 +94,7 @@ def dualpi2(
     target: Annotated[
         str, typer.Option(metavar="TIME", help="The queueing delay to aim at in the Classic queue.")
     ] = "15 ms",
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """DualPI2's gains, which are PI2's, after RFC 9332, Appendix A."""
@@ -98,7 +102,7 @@ def dualpi2(
 
     with one_line_refusals():
         made = rules.dualpi2(rtt_max_s=read(rtt_max, "--rtt-max"), target_s=read(target, "--target"))
-    _show_design(made, as_json=as_json)
+    _show_design(made, table, as_json=as_json)
 
 
 @app.command("codel")
@@ -107,6 +111,7 @@ def codel(
     rtt_max: Annotated[str, typer.Option(metavar="TIME", help="The longest round-trip time.")] = "100 ms",
     mtu: Annotated[str, typer.Option(metavar="SIZE", help=schema.meaning("link.mtu"))] = schema.default("link.mtu"),
     overhead: Overhead = schema.default("link.overhead"),
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """CoDel's interval and target, which are FQ-CoDel's, after RFC 8290, section 5.2."""
@@ -119,7 +124,7 @@ def codel(
             mtu=read(mtu, "--mtu", size_in_bytes),
             overhead=read(overhead, "--overhead", size_in_bytes),
         )
-    _show_design(made, as_json=as_json)
+    _show_design(made, table, as_json=as_json)
 
 
 @app.command("droptail")
@@ -129,6 +134,7 @@ def droptail(
     flows: Annotated[float, typer.Option(metavar="N", help="Long-lived flows that are not in step.")] = 1.0,
     mean_packet: MeanPacket = "500 B",
     overhead: Overhead = schema.default("link.overhead"),
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """How long a drop-tail queue must be, after Villamizar and Song (1994) and Appenzeller et al. (2004)."""
@@ -138,13 +144,15 @@ def droptail(
         made = rules.droptail(
             packets_per_sec=_capacity(rate, mean_packet, overhead), rtt_s=read(rtt, "--rtt"), flows=flows
         )
-    _show_design(made, as_json=as_json)
+    _show_design(made, table, as_json=as_json)
 
 
-def _show_design(made: Design, *, as_json: bool) -> None:
+def _show_design(made: Design, file: Path | None, *, as_json: bool) -> None:
     from aqmlab.design import table
     from aqmlab.ui import console
 
+    check_table(file)
+    write_table(made.frame(), file)
     if as_json:
         print_json(made.record())
     else:

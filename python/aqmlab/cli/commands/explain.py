@@ -11,6 +11,7 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Figure, Json
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_written
+from aqmlab.cli.tables import TableFile, check_table, write_table
 
 if TYPE_CHECKING:
     from aqmlab.explain import Explanation
@@ -31,11 +32,12 @@ def explain(
     ] = None,
     slowest: Annotated[int | None, typer.Option(metavar="K", help="The timelines of so many slowest requests.")] = None,
     figure: Figure = None,
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Say where the time of a cell's requests went.
 
-    The cell is run again for it.
+    The cell is run again for it. --table writes the parts of the requests; with --request or --slowest those of each.
 
     Example: aqmlab explain results/cells/0123456789abcdef --slowest 3
     """
@@ -45,17 +47,20 @@ def explain(
     if sum(each is not None for each in (request, slowest, figure)) > 1:
         raise SpecError("explain: write one of --request, --slowest and --figure")
     check_figure(figure)
+    check_table(table)
     with RunProgress(cell.name) as watch:
         explanation = explained(cell, request=request, slowest=slowest, watch=watch)
     if request is None and slowest is None:
-        _show_parts(explanation, figure, as_json=as_json)
-    elif as_json:
+        _show_parts(explanation, figure, table, as_json=as_json)
+        return
+    write_table(explanation.requests, table)
+    if as_json:
         print_json(explanation.record())
     else:
         _show_timelines(explanation)
 
 
-def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool) -> None:
+def _show_parts(explanation: Explanation, figure: Path | None, file: Path | None, *, as_json: bool) -> None:
     from aqmlab.explain import by_band, plot, table
     from aqmlab.ui import canvas, console
 
@@ -64,6 +69,7 @@ def _show_parts(explanation: Explanation, figure: Path | None, *, as_json: bool)
         with one_line_refusals():
             canvas.write(figure, lambda figure: plot.bands(figure, bands, title=explanation.title))
         report_written(figure)
+    write_table(bands, file)
     if as_json:
         print_json({"cell": str(explanation.directory), "bands": bands.to_dicts()})
     else:

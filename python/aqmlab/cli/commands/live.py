@@ -25,6 +25,7 @@ from aqmlab.cli.options import (
     read_seeds,
 )
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
+from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watch import run_watched
 from aqmlab.live.settings import DEFAULT, Settings
 
@@ -89,6 +90,7 @@ def live(
     pcap_for: PcapFor = None,
     pcap_packets: PcapPackets = None,
     watch: Watch = False,
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Run an experiment, or any program, over this machine's TCP.
@@ -100,8 +102,10 @@ def live(
     from aqmlab._core import SpecError
     from aqmlab.live.process import STDERR, STDOUT
     from aqmlab.live.run import run_command, run_live
+    from aqmlab.results.numbers import frame
     from aqmlab.spec.experiment import Experiment
 
+    check_table(table)
     experiment = Experiment.from_toml(spec, changes=changes or ())
     settings = Settings(
         device=device,
@@ -131,6 +135,7 @@ def live(
         raise SpecError("--server: is for a command, which stands after --")
     else:
         result = run_live(experiment, seed=seed, out=out, settings=settings, pcap=capture)
+    write_table(frame.result_frame(result), table)
     if as_json:
         print_json(result.record())
     else:
@@ -159,6 +164,7 @@ def parity(
     socket_errors: SocketErrors = DEFAULT.socket_errors_percent,
     cpu_left: CpuLeft = DEFAULT.cpu_left_percent,
     plot: Figure = None,
+    file: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Run an experiment in both worlds and set them side by side.
@@ -173,6 +179,7 @@ def parity(
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
     check_figure(plot)
+    check_table(file)
     settings = Settings(
         late_p99_ms=late_p99,
         late_p999_ms=late_p999,
@@ -188,6 +195,7 @@ def parity(
         with one_line_refusals():
             canvas.write(plot, lambda figure: table.overlay(figure, report))
         report_written(plot)
+    write_table(report.frame(), file)
     if as_json:
         print_json({"schemes": report.records})
     else:

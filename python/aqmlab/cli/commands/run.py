@@ -10,6 +10,7 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, Watch, pcap_of
 from aqmlab.cli.output import print_json, report_testbed
+from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watch import run_watched
 from aqmlab.ui.messages import logger
 
@@ -27,15 +28,18 @@ def run(
     pcap_for: PcapFor = None,
     pcap_packets: PcapPackets = None,
     watch: Watch = False,
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Run one experiment with one seed."""
     from aqmlab.cells import calibration_model
     from aqmlab.cells.cell import cells_of
     from aqmlab.results.notes import notes
+    from aqmlab.results.numbers import frame
     from aqmlab.running.validation import check_seed
     from aqmlab.spec.experiment import Experiment
 
+    check_table(table)
     experiment = Experiment.from_toml(spec, changes=changes or ())
     if experiment.variants:
         logger.info("variants of the spec are left out; to run them: aqmlab compare %s", spec)
@@ -44,6 +48,7 @@ def run(
     if watch:
         run_watched(str(cell), out, [cell])
     (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
+    write_table(frame.result_frame(result), table)
     if as_json:
         print_json({**result.record(), "notes": notes([result])})
     else:

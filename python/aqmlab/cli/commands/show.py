@@ -10,6 +10,7 @@ import typer
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Changes, Figure, Spec
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
+from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App()
 
@@ -19,6 +20,7 @@ def show(
     spec: Spec,
     changes: Changes = None,
     figure: Figure = None,
+    file: TableFile = None,
     out: Annotated[
         str, typer.Option(metavar="DIR|URL", help="Results directory, where calibrations are looked for.")
     ] = "results",
@@ -42,10 +44,12 @@ def show(
     from aqmlab.ui import console
 
     check_figure(figure)
+    check_table(file)
     experiment = Experiment.from_toml(spec, changes=changes or ())
     (cell,) = cells_of(experiment, [1], calibration_model.known(out))
     network = topology(experiment, cell.spec)
     left_open = unwritten(experiment, cell.resolved)
+    write_table(table.defaults_frame(left_open), file)
     if figure is not None:
         with one_line_refusals():
             plot.save(figure, network, title=spec.stem)

@@ -12,6 +12,7 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
 from aqmlab.cli.options import Json, Out, Workers, read_seeds
 from aqmlab.cli.output import check_directory, print_json, report_testbed
+from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.studies import STUDIES, find
 
 if TYPE_CHECKING:
@@ -39,11 +40,13 @@ def study(
         Path | None,
         typer.Option(metavar="DIR", help="Directory of the page and its figures.", show_default="OUT/studies"),
     ] = None,
+    file: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Repeat a published study and decide its claims.
 
-    The page has its tables beside ours, its figures, and what became of each claim.
+    The page has its tables beside ours, its figures, and what became of each claim. --table writes the numbers of all
+    tables, one a row.
 
     What has been run before with these results is not run again, so that an interrupted study goes on.
     """
@@ -58,6 +61,7 @@ def study(
     from aqmlab.studies.kit.study import study_cells
     from aqmlab.ui import console
 
+    check_table(file)
     chosen = find(name)
     if aqm:
         chosen = chosen.with_schemes([schemes.parse(text) for text in aqm])
@@ -70,6 +74,7 @@ def study(
     with ReportProgress() as tell:
         report = Report.of(chosen, length, by_run, tell)
         page = write_page(report, pages or folder_for_users(location(out), "studies"), tell)
+    write_table(table.numbers_frame(report.tables), file)
     if as_json:
         print_json({**report.record(), "page": str(page)})
         return

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from aqmlab import stats
-from aqmlab.metrics.numbers import Number
+from aqmlab.metrics.numbers import Number, Parts
 from aqmlab.store.result import Result
 
 _COLUMNS = {
@@ -44,6 +44,20 @@ def means_frame(schemes: Mapping[str, Sequence[Result]], numbers: Iterable[Numbe
     """
     rows = [{"scheme": label, **_rows_of(each, _values(of, each))} for each in numbers for label, of in schemes.items()]
     return _frame(rows)
+
+
+def result_frame(result: Result) -> pl.DataFrame:
+    """Return every number of one run by its name.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``measure``, ``unit`` and ``value``; a number that the run does not have is left out.
+    """
+    numbers = Parts.of_cells([result.cell]).numbers.values()
+    rows = [{"measure": each.name, "unit": each.unit, "value": each.read(result.summary)} for each in numbers]
+    schema = {"measure": pl.String, "unit": pl.String, "value": pl.Float64}
+    return pl.DataFrame(rows, schema=schema).drop_nulls("value")
 
 
 def differences_frame(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import polars as pl
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +19,32 @@ _OUTCOME_STYLES = {
     Outcome.UNDECIDED: "yellow",
     Outcome.INCONSISTENT: "magenta",
 }
+
+
+def numbers_frame(study_tables: Iterable[study.Table]) -> pl.DataFrame:
+    """Return the numbers of a study's tables, one a row.
+
+    Returns
+    -------
+    polars.DataFrame
+        The name of the ``table``; the number of the ``row``, from 1, and ``what`` its words say; the heading of the
+        ``column``; the ``value``.
+    """
+    schema = {"table": pl.String, "row": pl.Int64, "what": pl.String, "column": pl.String, "value": pl.Float64}
+    rows = [
+        {
+            "table": each.name,
+            "row": number,
+            "what": ", ".join(value for value in row if isinstance(value, str)),
+            "column": heading,
+            "value": value,
+        }
+        for each in study_tables
+        for number, row in enumerate(each.rows, start=1)
+        for heading, value in zip(each.columns, row, strict=True)
+        if isinstance(value, (int, float))
+    ]
+    return pl.DataFrame(rows, schema=schema)
 
 
 def numbers(study_table: study.Table) -> Table:
