@@ -18,7 +18,7 @@ import numpy as np
 from aqmlab import stats
 from aqmlab.cli.options import read_seeds
 from aqmlab.live.parity import Pair, SchemeParity, parity
-from aqmlab.metrics.metrics import lookup
+from aqmlab.metrics.numbers import NUMBERS, Number
 from aqmlab.running.run import run
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
@@ -53,15 +53,8 @@ _RATE, _WARMUP, _DURATION = "10 Mbit/s", "5 s", "30 s"
 _APART = 0.2
 """Two schemes are told apart where the simulator's values differ by more than this share of the larger. Ours."""
 
-_MEASURES: Mapping[str, tuple[str, ...]] = {
-    "loss, %": ("loss_percent",),
-    "sent again, %": ("retransmit_percent",),
-    "queue delay mean, ms": ("queue_delay_ms", "mean"),
-    "response p50, ms": ("response_time_ms", "p50"),
-    "response p95, ms": ("response_time_ms", "p95"),
-    "Mbit/s": ("throughput_mbps",),
-}
-"""What the tables have, and where it stands in a summary."""
+_NUMBERS = [NUMBERS[name] for name in ("loss", "retransmitted", "delay", "p50", "p95", "throughput")]
+"""What the tables have."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +89,9 @@ def _apart(live: Iterable[Result], simulated: Iterable[Result]) -> list[float]:
     return [Pair(one, other).distance_percent for one, other in zip(live, simulated, strict=True)]
 
 
-def _measured(measure: str, results: Iterable[Result]) -> list[float]:
-    """Return a measure of the results that have it."""
-    values = (lookup(result.summary, _MEASURES[measure]) for result in results)
+def _measured(number: Number, results: Iterable[Result]) -> list[float]:
+    """Return a number of the results that have it."""
+    values = (number.read(result.summary) for result in results)
     return [value for value in values if value is not None]
 
 
@@ -135,7 +128,7 @@ def _rows(load: int, seeds: Sequence[int], out: Path) -> Iterator[ParityRow]:
 
 def page(rows: Sequence[ParityRow]) -> str:
     """Write the page of some rows."""
-    orders = [_order(load, measure, rows) for load, measure in itertools.product(LOADS, _MEASURES)]
+    orders = [_order(load, number, rows) for load, number in itertools.product(LOADS, _NUMBERS)]
     pairs = [(row, pair) for row in rows for pair in row.both.pairs]
     live = [pair.live.metadata["live"] for _, pair in pairs]
     invalid = [f"{row.scheme} at {row.load} %, seed {pair.live.cell.seed}" for row, pair in pairs if not pair.valid]
@@ -174,7 +167,7 @@ _SEVERAL = """\
 
 
 def _table(load: int, rows: Iterable[ParityRow]) -> str:
-    head = ("scheme", *_MEASURES, "distance, %", "valid")
+    head = ("scheme", *(number.heading for number in _NUMBERS), "distance, %", "valid")
     lines = [(f"`{row.scheme}`", *_values(row), _beside(row.distances()), _word(row)) for row in rows]
     return f"### {load} % load\n\n{table(head, lines)}"
 
@@ -185,7 +178,7 @@ def _word(row: ParityRow) -> str:
 
 
 def _values(row: ParityRow) -> Iterator[str]:
-    return (_beside(_measured(measure, world) for world in row.worlds()) for measure in _MEASURES)
+    return (_beside(_measured(number, world) for world in row.worlds()) for number in _NUMBERS)
 
 
 def _beside(worlds: Iterable[Sequence[float]]) -> str:
@@ -226,9 +219,9 @@ class Order:
     """Those of them that are the other way round live."""
 
 
-def _order(load: int, measure: str, rows: Iterable[ParityRow]) -> Order:
+def _order(load: int, number: Number, rows: Iterable[ParityRow]) -> Order:
     told, turned = 0, []
-    here = {row.scheme: [_measured(measure, world) for world in row.worlds()[:2]] for row in rows if row.load == load}
+    here = {row.scheme: [_measured(number, world) for world in row.worlds()[:2]] for row in rows if row.load == load}
     means = {scheme: [float(np.mean(world)) for world in worlds] for scheme, worlds in here.items() if all(worlds)}
     for pair in itertools.combinations(means, 2):
         live, simulated = zip(*(means[scheme] for scheme in pair), strict=True)
@@ -237,7 +230,7 @@ def _order(load: int, measure: str, rows: Iterable[ParityRow]) -> Order:
         told += 1
         if (simulated[0] < simulated[1]) != (live[0] < live[1]):
             turned.append(" and ".join(f"`{scheme}`" for scheme in pair))
-    return Order(load, measure, told, tuple(turned))
+    return Order(load, number.heading, told, tuple(turned))
 
 
 def _line(order: Order) -> tuple[str, ...]:

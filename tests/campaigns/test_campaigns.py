@@ -164,10 +164,10 @@ def test_a_campaign_has_a_row_for_each_cell_and_resumes(grid: lab.Grid, tmp_path
     assert two_seeds.means["seeds"].to_list() == [2] * 8
     row = two_seeds.means.row(0, named=True)
     mine = two_seeds.cells.filter(scheme=row["scheme"]).filter(pl.col("link.delay") == row["link.delay"])
-    assert row["throughput_mbps"] == pytest.approx(mine["throughput_mbps"].mean())
+    assert row["throughput"] == pytest.approx(mine["throughput_mbps"].mean())
     # Student's t for two values: 12.706 times half their distance.
     low, high = sorted(mine["throughput_mbps"])
-    assert row["throughput_mbps_half"] == pytest.approx(12.7062 * (high - low) / 2, rel=1e-4)
+    assert row["throughput_half"] == pytest.approx(12.7062 * (high - low) / 2, rel=1e-4)
 
 
 def test_a_failed_cell_is_recorded_and_the_others_run(

@@ -312,7 +312,7 @@ def test_a_mistake_is_one_line(aqmlab: Command, arguments: list[str], message: s
     [
         (["--method", "sobel"], "method: must be morris or sobol, got 'sobel'"),
         (["--method", "sobol", "--points", "12"], "points: must be a power of two, got 12"),
-        (["--of", "speed"], "of: no number is called 'speed'; there are mean"),
+        (["--of", "speed"], "of: no number is called 'speed'; there are loss"),
     ],
 )
 def test_a_mistake_in_a_sensitivity_is_one_line(aqmlab: Command, arguments: list[str], message: str) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.live import table
-from aqmlab.live.parity import MEASURES, Parity, SchemeParity, parity
+from aqmlab.live.parity import Parity, SchemeParity, parity
+from aqmlab.metrics.numbers import NUMBERS
 from conftest import Command
 from fixtures.parity import pair
 
@@ -19,7 +20,7 @@ from fixtures.parity import pair
 def test_differences_are_paired_and_invalid_runs_are_left_out() -> None:
     scheme = SchemeParity("pi", (pair(1, 12.0, 10.0), pair(2, 16.0, 10.0), pair(3, 1e9, 10.0, "it was late")))
     *rows, distance = scheme.rows()
-    assert [row["measure"] for row in rows] == list(MEASURES)
+    assert [row["measure"] for row in rows] == [number.heading for number in NUMBERS.values()]
     for row in rows:
         assert (row["live"], row["simulated"], row["difference"]) == (14.0, 10.0, 4.0)
         # Student's t of two values, 2 and 6: 12.706 times 2.
@@ -36,9 +37,9 @@ def test_one_pair_has_no_interval_and_no_measurement_no_value() -> None:
     (row, *_) = SchemeParity("pi", (pair(1, 12.0, 10.0),)).rows()
     assert (row["difference"], row["low"], row["high"]) == (2.0, None, None)
     (row, *_) = SchemeParity("pi", (pair(1, 12.0, None),)).rows()
-    assert set(row.values()) == {"requests completed", None}
+    assert set(row.values()) == {"loss, %", None}
     none = SchemeParity("pi", (pair(1, 12.0, 10.0, "it was late"),))
-    assert [row["difference"] for row in none.rows()] == [None] * (len(MEASURES) + 1)
+    assert [row["difference"] for row in none.rows()] == [None] * (len(NUMBERS) + 1)
     assert none.curves() == {}
 
 

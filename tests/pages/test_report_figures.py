@@ -17,7 +17,7 @@ import vl_convert
 import aqmlab as lab
 from aqmlab.explain import by_band
 from aqmlab.report import said, series
-from aqmlab.report.charts import MEASURES, charts
+from aqmlab.report.charts import BARS, charts
 from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.vega import VegaBuilder
 from aqmlab.results import timeseries
@@ -52,7 +52,7 @@ def test_each_figure_has_data_and_draws_no_field_that_it_lacks(selection: Gather
     chart_list = charts(selection, VegaBuilder(list(selection.by_label)))
     names = [chart.name for chart in chart_list]
     assert names[:5] == ["response-times", "difference", "sizes", "delay", "probability"]
-    assert set(names[5:]) == {"density", *(measure.replace("_", "-") for measure in MEASURES)}
+    assert set(names[5:]) == {"density", *(number.name for number in BARS)}
     for chart in chart_list:
         rows = chart.record()["rows"]
         assert rows
@@ -84,7 +84,8 @@ def test_distributions_are_points_of_those_of_compare(selection: Gathered) -> No
 
 def test_bars_are_the_means_of_compare_with_their_intervals(selection: Gathered) -> None:
     for scheme in selection.comparison.schemes:
-        for measure in MEASURES:
+        for number in BARS:
+            (measure,) = map(str, number.path)
             row = selection.comparison.intervals(measure)[scheme["label"]].row(0, named=True)
             assert row["mean"] == pytest.approx(scheme[measure])
             half = 4.302653 * scheme["sd"][measure] / 3**0.5
@@ -180,7 +181,7 @@ def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
     one = gather(out, Choice(seeds=[1]))
     charts_by_name = {chart.name: chart for chart in charts(one, VegaBuilder(list(one.by_label)))}
     assert "no band" in charts_by_name["difference"].said
-    for name in ("difference", "loss-percent"):
+    for name in ("difference", "loss"):
         assert not {"low", "high"} & {field for view in charts_by_name[name].views.values() for field in fields(view)}
     sentences = said.answer(one, {label: label for label in one.by_label})
     assert sentences[-1].startswith("One seed is too few")

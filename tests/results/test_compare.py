@@ -8,6 +8,7 @@ import pytest
 import aqmlab as lab
 from aqmlab.cells import columns
 from aqmlab.disciplines import catalogue
+from aqmlab.metrics.metrics import COSTS, MEASURES, PARTS
 from aqmlab.results.cells import BASELINE
 from conftest import Command
 
@@ -22,30 +23,7 @@ SETTINGS = {
     "rate_mbps",
     "rate_back_mbps",
 }
-MEASURES = {
-    "loss_percent",
-    "mark_percent",
-    "retransmit_percent",
-    "completed_requests",
-    "aborted_requests",
-    "throughput_mbps",
-    "utilisation",
-    "queue_packets_mean",
-    "queue_packets_p99",
-    "queue_delay_ms",
-    "packet_bytes_mean",
-    "response_time_ms",
-    "fraction_within_500ms",
-    "bottleneck_packets",
-    "wall_s",
-    "cpu_s",
-    "x_real_time",
-    "classes",
-    "directions",
-    "users",
-    "users_limited_by_percent",
-    "sources",
-}
+MEASURED = {*MEASURES, *PARTS, *COSTS}
 TIMES = ["p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean"]
 
 
@@ -80,7 +58,7 @@ def test_each_scheme_and_seed_has_a_cell_baseline_first(comparison: lab.Comparis
 
 def test_a_cell_has_its_settings_measures_and_costs(comparison: lab.Comparison) -> None:
     for cell in comparison.cells:
-        assert cell.keys() == {*columns.SCHEMA.names} - {"spec"} | MEASURES | {"cell"}
+        assert cell.keys() == {*columns.SCHEMA.names} - {"spec"} | MEASURED | {"cell"}
         assert list(cell["response_time_ms"]) == TIMES
         assert Path(cell["cell"], "queue.parquet").is_file()
     droptail = comparison.cells[2]
@@ -90,8 +68,8 @@ def test_a_cell_has_its_settings_measures_and_costs(comparison: lab.Comparison) 
 
 def test_a_scheme_has_means_and_deviations_over_its_seeds(comparison: lab.Comparison) -> None:
     for scheme in comparison.schemes:
-        assert scheme.keys() == SETTINGS | MEASURES | {"seeds", "half_width", "sd", "n", "cells"}
-        assert scheme["sd"].keys() == scheme["half_width"].keys() == MEASURES
+        assert scheme.keys() == SETTINGS | MEASURED | {"seeds", "half_width", "sd", "n", "cells"}
+        assert scheme["sd"].keys() == scheme["half_width"].keys() == MEASURED
         assert scheme["seeds"] == [1, 2]
         assert list(scheme["response_time_ms"]) == list(scheme["sd"]["response_time_ms"]) == TIMES
 

@@ -214,7 +214,7 @@ def test_the_command_keeps_what_it_needs_and_shows_it(aqmlab: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--measures", "speed"), "measures: no number is called 'speed'; there are mean, p50, "),
+        (("--measures", "speed"), "measures: no number is called 'speed'; there are loss, marks, "),
         (("--measures", "slowdown", "--no-baseline"), "measures: slowdown needs the uncongested network"),
         (("--measures", "step"), "measures: step needs a change of a rate, or a source that starts or stops"),
     ],

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-from aqmlab.metrics.numbers import NUMBERS, OF_DATAGRAMS, OF_REQUESTS, Parts
+from aqmlab.metrics.numbers import NUMBERS, OF_DATAGRAMS, OF_REQUESTS
+from aqmlab.metrics.parts import Parts
 from conftest import Command
 
 SPEC: dict[str, Any] = {
@@ -97,9 +98,9 @@ def test_numbers_of_one_direction_have_its_name() -> None:
         ("game p99", "after game: goodput, loss, delay, delay p50, delay p99, delay p99.9, one-way, one-way p50"),
         ("gam one-way p99", "did you mean 'game one-way p99'?"),
         ("upload jitter", "after web users or upload: goodput"),
-        ("delay p99 sideways", "before forward or reverse: delay"),
-        ("response_time_ms", "response_time_ms has several numbers, response_time_ms.mean, "),
-        ("response_time_ms.p91", "response_time_ms has several numbers, response_time_ms.mean, "),
+        ("delay p99 sideways", "before forward or reverse: loss"),
+        ("response_time_ms", "response_time_ms has several numbers, response_time_ms.p10, "),
+        ("response_time_ms.p91", "response_time_ms has several numbers, response_time_ms.p10, "),
         ("loss_percent.mean", "loss_percent is one number, got 'loss_percent.mean'"),
         ("", "no number is called ''"),
     ],
@@ -235,4 +236,4 @@ def test_advice_goes_by_the_number_of_a_source(tmp_path: Path) -> None:
 
 
 def test_the_numbers_of_a_run_have_units() -> None:
-    assert {number.unit for number in NUMBERS.values()} == {"ms", "%", "Mbit/s", "of 1", "requests"}
+    assert {number.unit for number in NUMBERS.values()} == {"ms", "%", "Mbit/s", "of 1", "requests", "packets", "B"}

@@ -11,7 +11,8 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.cells.cell import Cell
-from aqmlab.metrics.numbers import NUMBERS, Parts
+from aqmlab.metrics.numbers import NUMBERS
+from aqmlab.metrics.parts import Parts
 from aqmlab.results.sequential import StoppingRule, StopReason, Target, Width
 from aqmlab.stats import LOOKS
 from aqmlab.store.result import Result
@@ -139,7 +140,10 @@ def test_each_measure_can_be_asked_for_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--until", "p96 within 5 %"), "until: no number is called 'p96' (did you mean 'p99'?); there are mean, p50"),
+        (
+            ("--until", "p96 within 5 %"),
+            "until: no number is called 'p96' (did you mean 'p99'?); there are loss, marks",
+        ),
         (("--until", "p95"), "until: must be as"),
         (("--until", "p95 within 0 %"), "until: must be as"),
         (("--until", "p95 within 5 ms"), "until: must be as"),

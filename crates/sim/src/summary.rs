@@ -25,37 +25,55 @@ pub(crate) use self::window::{LinkWindow, Window, per};
 /// In a chain of links loss, marks and packets are of all its queues together, so that a packet counts at each queue that
 /// it comes to; throughput and utilisation are means of its links; the queue's length is that of any of its queues, and the
 /// queueing delay that at any of them.
+// A number with a `label` is shown: in the tables of comparisons, in frames, and by its name wherever people ask for a
+// number. Its `unit` stands beside it. It has `digits` after the point, or `significant` ones, 3 unless declared. Of one
+// that says so, `lower` or `higher` values are `better`. A `brief` one is also in the tables of sweeps and has a chart in
+// reports. A part declares for all its numbers, whose names begin with its label unless that is `implied`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Packets dropped, in per cent of those that arrived at the queues.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "loss", "unit" = "%", "digits" = 2, "better" = "lower", "brief" = true)))]
     pub loss_percent: Option<f64>,
     /// Packets marked, in per cent of those that arrived.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "marks", "unit" = "%", "digits" = 2, "brief" = true)))]
     pub mark_percent: Option<f64>,
     /// Segments that hosts sent again, in per cent of the packets that arrived: data, SYNs and FINs, lost or not.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "retransmitted", "unit" = "%", "digits" = 2, "better" = "lower")))]
     pub retransmit_percent: Option<f64>,
     /// Exchanges completed by web users of both sides; in an experiment without users, by its sources.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "completed", "unit" = "requests", "digits" = 0, "better" = "higher", "brief" = true)))]
     pub completed_requests: u64,
     /// Exchanges given up.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "aborted", "unit" = "requests", "digits" = 0, "better" = "lower")))]
     pub aborted_requests: u64,
     /// IP Mbit/s sent, mean of the two directions.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "throughput", "unit" = "Mbit/s", "significant" = 4, "better" = "higher", "brief" = true)))]
     pub throughput_mbps: f64,
     /// What was sent, frames' overhead included, in parts of what the link can send at its rate of the time; mean of the
     /// two directions.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "utilisation", "unit" = "of 1", "digits" = 3, "better" = "higher")))]
     pub utilisation: f64,
     /// Mean of the sampled queue lengths in packets.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "queue", "unit" = "packets", "better" = "lower")))]
     pub queue_packets_mean: Option<f64>,
     /// Their 99th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "queue p99", "unit" = "packets", "digits" = 0, "better" = "lower")))]
     pub queue_packets_p99: Option<u64>,
     /// How long the packets sent waited.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "delay", "unit" = "ms", "better" = "lower")))]
     pub queue_delay_ms: QueueDelayMs,
     /// Mean IP packet in bytes among those sent.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "packet", "unit" = "B", "digits" = 0)))]
     pub packet_bytes_mean: Option<f64>,
     /// How long the exchanges took.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "response", "implied" = true, "unit" = "ms", "better" = "lower")))]
     pub response_time_ms: ResponseTimeMs,
     /// Share of the exchanges completed within half a second.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "within 500 ms", "unit" = "of 1", "digits" = 3, "better" = "higher")))]
     pub fraction_within_500ms: Option<f64>,
     /// Packets that arrived at the queues in the whole run, warm-up included.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "arrivals", "unit" = "packets", "digits" = 0)))]
     pub bottleneck_packets: u64,
     /// The classes that the queues treat apart, where they do.
     pub classes: Vec<ClassSummary>,
@@ -80,12 +98,16 @@ pub struct SourceSummary {
     /// Its kind.
     pub kind: &'static str,
     /// Mbit/s of data delivered in order, both directions together; of datagrams, Mbit/s of IP packets delivered.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "goodput", "unit" = "Mbit/s", "significant" = 4, "better" = "higher", "brief" = true)))]
     pub goodput_mbps: f64,
     /// Exchanges completed.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "completed", "unit" = "requests", "digits" = 0, "better" = "higher", "brief" = true)))]
     pub completed: u64,
     /// Exchanges given up.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "aborted", "unit" = "requests", "digits" = 0, "better" = "lower")))]
     pub aborted: u64,
     /// How long they took.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "response", "implied" = true, "unit" = "ms", "better" = "lower")))]
     pub response_time_ms: ResponseTimeMs,
     /// How long the longest took, in milliseconds.
     pub response_time_ms_max: Option<f64>,
@@ -93,6 +115,7 @@ pub struct SourceSummary {
     #[serde(flatten)]
     pub packets: PacketSummary,
     /// Datagrams, if it sends them.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "", "better" = "lower")))]
     pub datagrams: Option<DatagramSummary>,
     /// What limited its connections.
     pub limited_by_percent: LimitedByPercent,
@@ -107,8 +130,10 @@ pub struct PacketSummary {
     /// Packets that a queue has dropped.
     pub packets_lost: u64,
     /// Packets lost, in per cent of those sent.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "loss", "unit" = "%", "digits" = 2, "better" = "lower", "brief" = true)))]
     pub loss_percent: Option<f64>,
     /// How long they waited; in a chain, at any of its queues.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "delay", "unit" = "ms", "better" = "lower")))]
     pub queue_delay_ms: QueueDelayMs,
     /// How long those of direction 0 and those of direction 1 did.
     pub queue_delay_ms_each_way: [QueueDelayMs; 2],
@@ -138,16 +163,22 @@ pub struct DatagramSummary {
     /// Packets lost, in per cent of those sent.
     pub loss_percent: Option<f64>,
     /// Mean one-way delay in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "one-way", "unit" = "ms", "brief" = true)))]
     pub delay_ms_mean: Option<f64>,
     /// Its 50th percentile, the median.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "one-way p50", "unit" = "ms")))]
     pub delay_ms_p50: Option<f64>,
     /// Its 99th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "one-way p99", "unit" = "ms", "brief" = true)))]
     pub delay_ms_p99: Option<f64>,
     /// Its 99.9th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "one-way p99.9", "unit" = "ms", "brief" = true)))]
     pub delay_ms_p999: Option<f64>,
     /// The longest.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "one-way max", "unit" = "ms")))]
     pub delay_ms_max: Option<f64>,
     /// Its standard deviation, the jitter.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "jitter", "unit" = "ms", "brief" = true)))]
     pub delay_ms_sd: Option<f64>,
 }
 

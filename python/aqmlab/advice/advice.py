@@ -19,7 +19,8 @@ from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.ranking import Ranking, rank
 from aqmlab.advice.survey import MEASURES, NEAR, Map, measured, shipped
 from aqmlab.cells.cell import cells_of
-from aqmlab.metrics.numbers import Number, Parts
+from aqmlab.metrics.numbers import Number
+from aqmlab.metrics.parts import Parts
 from aqmlab.results.compare import compare
 from aqmlab.running import checks
 from aqmlab.running.validation import check_out, check_seeds, check_workers

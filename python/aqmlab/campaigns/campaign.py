@@ -19,10 +19,10 @@ from aqmlab.campaigns.axes import Value, as_text
 from aqmlab.campaigns.failures import Failure, Failures
 from aqmlab.campaigns.grid import Grid, Point
 from aqmlab.campaigns.shards import Shard
-from aqmlab.campaigns.table import Heading
 from aqmlab.cells.calibration_model import Calibrations, known
 from aqmlab.cells.cell import Cell, cells_of, work
-from aqmlab.metrics.numbers import Number, Parts
+from aqmlab.metrics.numbers import NUMBERS, OF_LINK, Number
+from aqmlab.metrics.parts import Parts
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.notes import notes
 from aqmlab.running.progress import SweepProgress, is_wanted
@@ -54,8 +54,8 @@ class Campaign:
 
     planned: tuple[Planned, ...]
     out: Location
-    numbers: tuple[Number, ...] = ()
-    """Numbers whose means are shown; without them those of :data:`aqmlab.campaigns.table.MEASURES`."""
+    numbers: tuple[Number, ...]
+    """Numbers whose means are shown."""
 
     @cached_property
     def failures(self) -> list[Failure]:
@@ -119,12 +119,12 @@ class Campaign:
         A column for each axis, ``seeds``, how many are done, and for each measure its mean and, as ``<measure>_half``,
         half the width of its 95 % interval (Student's t), null for a single seed.
         """
-        measures = [name for name in self.measures if name in self.cells.columns]
+        names = [number.name for number in self.numbers]
         rows = []
         for key, some in self.cells.group_by(self.axes or ["label"], maintain_order=True):
             done = some.filter(pl.col("state") == "done")
             row: dict[str, Any] = dict(zip(self.axes or ["label"], key, strict=True)) | {"seeds": done.height}
-            for name in measures:
+            for name in names:
                 values = done[name].drop_nulls().cast(pl.Float64).to_numpy()
                 mean, low, _ = mean_interval(values)
                 row[name] = mean if len(values) else None
@@ -134,14 +134,7 @@ class Campaign:
             rows, schema=None if rows else {"label": pl.String, "seeds": pl.Int64}, infer_schema_length=None
         )
 
-    @property
-    def measures(self) -> dict[str, Heading]:
-        """The measures whose means are shown, each with its heading."""
-        return {each.name: Heading.of(each) for each in self.numbers} or table.MEASURES
-
     def _with_numbers(self, measured: pl.DataFrame) -> pl.DataFrame:
-        if not self.numbers:
-            return measured
         rows = [
             {"cell": key, **{number.name: number.read(result.summary) for number in self.numbers}}
             for key, result in {result.cell.key: result for result in self._by_point}.items()
@@ -161,7 +154,7 @@ class Campaign:
         )
 
     def __repr__(self) -> str:
-        return "\n".join([console.plain(table.means_table(self.means, self.axes, self.measures)), *self.notes])
+        return "\n".join([console.plain(table.means_table(self.means, self.axes, self.numbers)), *self.notes])
 
 
 def _as_text(values: Mapping[str, Value | None], mixed: frozenset[str]) -> dict[str, Value | None]:
@@ -203,8 +196,8 @@ def sweep(
     retry
         Whether cells that have failed before are run again.
     measures
-        Names of numbers whose means are shown, as for :meth:`aqmlab.Comparison.frame`; by default some of the whole
-        link's.
+        Names of numbers whose means are shown, as for :meth:`aqmlab.Comparison.frame`; by default a few, of each
+        direction of the link unless both are alike.
     progress
         Whether it is told on standard error how far the cells are; by default at a terminal and in a notebook.
 
@@ -231,7 +224,7 @@ def sweep(
 
 
 def chosen(measures: Sequence[str], planned: Sequence[Planned]) -> tuple[Number, ...]:
-    """Return the numbers of these names; without names those of each direction, unless all links are alike both ways.
+    """Return the numbers of these names; without names the brief ones, of each direction unless both are alike.
 
     Raises
     ------
@@ -239,11 +232,19 @@ def chosen(measures: Sequence[str], planned: Sequence[Planned]) -> tuple[Number,
         When there is none of a name; the message lists those there are.
     """
     cells = [each.cell for each in planned]
-    if not measures and all(_is_symmetric(cell.resolved) for cell in cells):
-        return ()
     parts = Parts.of_cells(cells)
-    measures = measures or _by_direction(cells, parts)
-    return tuple(parts.find(name, "measures") for name in dict.fromkeys(measures))
+    return tuple(parts.find(name, "measures") for name in dict.fromkeys(measures or _brief(cells, parts)))
+
+
+def _brief(cells: Sequence[Cell], parts: Parts) -> list[str]:
+    """Return the names of the brief numbers that these cells can have."""
+    can_mark = any(cell.signal not in ("none", "drop") for cell in cells)
+    brief = [number.name for number in NUMBERS.values() if number.is_brief and (can_mark or number.name != "marks")]
+    if all(_is_symmetric(cell.resolved) for cell in cells):
+        return brief
+    of_link = [f"{name} {direction}" for name in brief if name in OF_LINK for direction in parts.directions]
+    of_users = [name for name in brief if name not in OF_LINK]
+    return [*of_link, *of_users] if any(cell.users_per_side for cell in cells) else of_link
 
 
 def _is_symmetric(resolved: Mapping[str, Any]) -> bool:
@@ -251,14 +252,6 @@ def _is_symmetric(resolved: Mapping[str, Any]) -> bool:
     links = [resolved["link"], *resolved.get("chain", ())]
     one_way = any("rate_back" in link or "queue_back" in link for link in links) or "queue_back" in resolved
     return not (one_way or resolved.get("sources") or resolved["users"].get("sides", 2) == 1)
-
-
-def _by_direction(cells: Sequence[Cell], parts: Parts) -> list[str]:
-    of_link = ["loss", "throughput", "delay"]
-    if any(cell.signal not in ("none", "drop") for cell in cells):
-        of_link.insert(1, "marks")
-    of_users = ["mean", "p50", "p95", "completed"] if any(cell.users_per_side for cell in cells) else []
-    return [*(f"{name} {direction}" for name in of_link for direction in parts.directions), *of_users]
 
 
 def plan(

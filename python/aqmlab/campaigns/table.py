@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import polars as pl
 from rich.text import Text
@@ -20,41 +18,9 @@ _LONGEST = 40
 """Characters of an axis' value that are shown in full."""
 
 
-class Heading(NamedTuple):
-    """The heading of a measure's column, and how its numbers are written."""
-
-    text: str
-    digits: int | None
-    """After the point; ``None`` for three significant digits."""
-
-    @classmethod
-    def of(cls, number: Number) -> Heading:
-        """Return that of a number by its name."""
-        return cls(f"{number.name}, {number.unit}" if number.unit else number.name, None)
-
-    def places(self, mean: float) -> int:
-        """Return the digits after the point of a mean."""
-        if self.digits is not None:
-            return self.digits
-        return min(4, max(0, 2 - math.floor(math.log10(abs(mean))))) if mean else 0
-
-
-MEASURES = {
-    "loss_percent": Heading("loss %", 2),
-    "mark_percent": Heading("marked %", 2),
-    "throughput_mbps": Heading("Mbit/s", 2),
-    "queue_delay_ms_mean": Heading("queue ms", 2),
-    "response_time_ms_mean": Heading("response ms", 0),
-    "response_time_ms_p50": Heading("p50 ms", 0),
-    "response_time_ms_p95": Heading("p95 ms", 0),
-    "completed_requests": Heading("requests", 0),
-}
-"""The measures whose means are shown by default."""
-
-
-def means_table(means: pl.DataFrame, axes: Sequence[str], measures: Mapping[str, Heading]) -> Fitted:
+def means_table(means: pl.DataFrame, axes: Sequence[str], numbers: Sequence[Number]) -> Fitted:
     """Show a row for each point: means over the seeds, with half the width of their intervals."""
-    headings, rows = texts(means, axes, measures)
+    headings, rows = texts(means, axes, numbers)
     names = len(axes) or 1
     table = console.sheet(collapse_padding=True)
     for heading in headings[:names]:
@@ -67,26 +33,19 @@ def means_table(means: pl.DataFrame, axes: Sequence[str], measures: Mapping[str,
     return Fitted(table, names=names + 1)
 
 
-def texts(
-    means: pl.DataFrame, axes: Sequence[str], measures: Mapping[str, Heading]
-) -> tuple[list[str], list[list[str]]]:
+def texts(means: pl.DataFrame, axes: Sequence[str], numbers: Sequence[Number]) -> tuple[list[str], list[list[str]]]:
     """Write its headings and its rows: a point's values, how many seeds, and what they measured."""
     names = list(axes) or ["label"]
-    # A measure without a value, such as marks without ECN, has no column unless it was asked for.
-    shown = [
-        name
-        for name in measures
-        if name in means.columns and (measures[name].digits is None or (means[name].fill_null(0) != 0).any())
-    ]
+    shown = [number for number in numbers if number.name in means.columns]
     rows = [
         [
             *("" if row[name] is None else _abridged(str(row[name])) for name in names),
             str(row["seeds"]),
-            *(_with_half(row[name], row[f"{name}_half"], measures[name]) for name in shown),
+            *(_with_half(row[number.name], row[f"{number.name}_half"], number) for number in shown),
         ]
         for row in means.iter_rows(named=True)
     ]
-    return [*names, "seeds", *(measures[name].text for name in shown)], rows
+    return [*names, "seeds", *(number.heading for number in shown)], rows
 
 
 def _abridged(text: str) -> str:
@@ -103,7 +62,7 @@ def said(point: Mapping[str, Value]) -> str:
     return ", ".join(f"{path}={_abridged(as_text(value))}" for path, value in point.items())
 
 
-def _with_half(mean: float | None, half: float | None, heading: Heading) -> str:
-    digits = heading.places(max(abs(mean or 0.0), half or 0.0))
+def _with_half(mean: float | None, half: float | None, number: Number) -> str:
+    digits = number.places(max(abs(mean or 0.0), half or 0.0))
     text = console.number(mean, digits)
     return text if half is None else f"{text} ±{console.number(half, digits)}"

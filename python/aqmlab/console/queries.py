@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from aqmlab import plot
 from aqmlab.campaigns import table
-from aqmlab.campaigns.campaign import Campaign, plan
+from aqmlab.campaigns.campaign import Campaign, chosen, plan
 from aqmlab.campaigns.failures import Failure
 from aqmlab.campaigns.grid import Grid
 from aqmlab.cells.calibration_model import known
@@ -136,6 +136,6 @@ def job_output(store: Store, asked: JobRequest, keys: Sequence[str]) -> JobOutpu
     if asked.grid is None:
         return JobOutput(cells=[key for key in keys if store.kept(key) is not None])
     planned = plan(Grid.from_toml(asked.grid), asked.seeds, known(store.out))
-    campaign = Campaign(planned, store.out)
-    headings, points = table.texts(campaign.means, campaign.axes, campaign.measures)
+    campaign = Campaign(planned, store.out, chosen((), planned))
+    headings, points = table.texts(campaign.means, campaign.axes, campaign.numbers)
     return JobOutput(headings=headings, points=points, axes=len(campaign.axes) or 1, failures=campaign.failures)

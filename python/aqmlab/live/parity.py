@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,29 +14,13 @@ import polars as pl
 from aqmlab import stats
 from aqmlab.live.run import run_live
 from aqmlab.live.settings import DEFAULT, Settings
-from aqmlab.metrics.metrics import lookup
+from aqmlab.metrics.numbers import NUMBERS
 from aqmlab.results import curves
 from aqmlab.running.run import run
 from aqmlab.running.validation import check_each_once, check_experiment, check_out, check_seeds
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result, pooled_cdf
-
-MEASURES: Mapping[str, tuple[str, ...]] = {
-    "requests completed": ("completed_requests",),
-    "loss, %": ("loss_percent",),
-    "marked, %": ("mark_percent",),
-    "sent again, %": ("retransmit_percent",),
-    "throughput, Mbit/s": ("throughput_mbps",),
-    "queue delay mean, ms": ("queue_delay_ms", "mean"),
-    "queue delay p99, ms": ("queue_delay_ms", "p99"),
-    "response p10, ms": ("response_time_ms", "p10"),
-    "response p50, ms": ("response_time_ms", "p50"),
-    "response p90, ms": ("response_time_ms", "p90"),
-    "response p99, ms": ("response_time_ms", "p99"),
-    "response mean, ms": ("response_time_ms", "mean"),
-}
-"""What is compared, and where it stands in a summary."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +55,13 @@ class SchemeParity:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each measure: its means in both worlds, and the mean difference of the pairs with a 95 % interval."""
-        for measure, path in MEASURES.items():
+        for number in NUMBERS.values():
             live, simulated = (
-                [lookup(result.summary, path) for result in world]
+                [number.read(result.summary) for result in world]
                 for world in ([pair.live for pair in self.valid], [pair.simulated for pair in self.valid])
             )
             known = [(one, other) for one, other in zip(live, simulated, strict=True) if None not in (one, other)]
-            yield {"measure": measure, **_compared(np.array(known, dtype=float).reshape(-1, 2))}
+            yield {"measure": number.heading, **_compared(np.array(known, dtype=float).reshape(-1, 2))}
         distances = [pair.distance_percent for pair in self.valid]
         yield {
             "measure": "distance of response times, %",

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-MEASURES = (
-    "loss_percent",
-    "mark_percent",
-    "retransmit_percent",
-    "completed_requests",
-    "aborted_requests",
-    "throughput_mbps",
-    "utilisation",
-    "queue_packets_mean",
-    "queue_packets_p99",
-    "queue_delay_ms",
-    "packet_bytes_mean",
-    "response_time_ms",
-    "fraction_within_500ms",
-    "bottleneck_packets",
-)
-"""The measures of a run, in the order of reports. A measure without a packet or request is ``None``."""
+from aqmlab._core import schemas
 
 PARTS = ("classes", "directions", "users", "users_limited_by_percent", "sources")
 """The parts of a record: each class of packets that the queue treats separately, each direction of each link, the web
 users besides other sources, the limits of their connections, each source."""
+
+MEASURES = tuple(name for name in json.loads(schemas())["summary"]["properties"] if name not in (*PARTS, "counters"))
+"""The measures of a run, in the order of reports. A measure without a packet or request is ``None``."""
 
 LIMITS = {
     "application": "the application",

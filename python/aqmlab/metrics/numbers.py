@@ -1,27 +1,18 @@
-"""The parser of the names of a run's numbers.
+"""The numbers of a run that have a name, as the engine declares them.
 
-A name consists of the owner, if any, the number, and the direction, if any: ``loss``, ``delay p99 forward``, ``game
-one-way p99``, ``upload goodput``, ``L4S delay p99 home→internet``.
+Each is declared once, beside its column in ``crates/sim/src/summary.rs``: label, unit, digits, and which way is better.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-from aqmlab._core import SpecError
-from aqmlab.disciplines.catalogue import disciplines, nearest
-from aqmlab.metrics.flows import USERS_NAME, by_class, labels
-from aqmlab.metrics.metrics import MEASURES, lookup
-from aqmlab.spec import directions
-
-if TYPE_CHECKING:
-    # Commands list the names in their help, which must not wait for the import of the code that reads specs.
-    from aqmlab.cells.cell import Cell
+from aqmlab._core import schemas
+from aqmlab.metrics.flows import by_class
+from aqmlab.metrics.metrics import lookup
 
 
 class Number(NamedTuple):
@@ -32,6 +23,16 @@ class Number(NamedTuple):
     unit: str
     path: tuple[str | int, ...]
     """The path in a record or a summary, or in their part about a direction, a source or a class."""
+    noun: str = ""
+    """The noun that its name implies and its heading has: ``p95`` is of response times."""
+    digits: int | None = None
+    """Digits after the point; ``None`` for significant ones."""
+    significant: int = 3
+    """Significant digits, where those after the point are not fixed."""
+    better: Literal["lower", "higher"] | None = None
+    """Which values are better, if that can be said of it alone."""
+    is_brief: bool = False
+    """Whether it is shown where only a few numbers are."""
     source: str | None = None
     """The source or the web users that own it."""
     of_class: str | None = None
@@ -56,215 +57,99 @@ class Number(NamedTuple):
         """The largest possible value."""
         return {"%": 100.0, "of 1": 1.0}.get(self.unit, math.inf)
 
+    @property
+    def heading(self) -> str:
+        """The heading of its column or the title of its axis: ``loss, %``, ``response p95, ms``."""
+        whose = self.source or self.of_class
+        name = f"{self.noun} {self.name}" if self.noun and whose is None else self.name
+        return f"{name}, {self.unit}" if self.unit else name
 
-def _delays(path: Sequence[str | int]) -> dict[str, Number]:
-    names = {"delay": "mean", "delay p50": "p50", "delay p99": "p99", "delay p99.9": "p999"}
-    return {name: Number(name, "ms", (*path, of)) for name, of in names.items()}
-
-
-_TIMES = {name: Number(name, "ms", ("response_time_ms", name)) for name in ("mean", "p50", "p90", "p95", "p99")}
-
-_OF_LINK = {
-    **_delays(["queue_delay_ms"]),
-    "loss": Number("loss", "%", ("loss_percent",)),
-    "marks": Number("marks", "%", ("mark_percent",)),
-    "throughput": Number("throughput", "Mbit/s", ("throughput_mbps",)),
-    "utilisation": Number("utilisation", "of 1", ("utilisation",)),
-}
-
-NUMBERS: Mapping[str, Number] = {
-    **_TIMES,
-    **_OF_LINK,
-    "completed": Number("completed", "requests", ("completed_requests",)),
-    "within 500 ms": Number("within 500 ms", "of 1", ("fraction_within_500ms",)),
-}
-"""The numbers of a whole run. ``mean`` and ``p50`` to ``p99`` describe response times, ``delay`` the queues."""
-
-_OF_PACKETS = {
-    "goodput": Number("goodput", "Mbit/s", ("goodput_mbps",)),
-    "loss": Number("loss", "%", ("loss_percent",)),
-    **_delays(["queue_delay_ms"]),
-}
-
-OF_REQUESTS: Mapping[str, Number] = {
-    **_OF_PACKETS,
-    "completed": Number("completed", "requests", ("completed",)),
-    **_TIMES,
-}
-"""The numbers of a source of connections or of the web users; ``delay`` is the queueing delay of its packets."""
-
-OF_DATAGRAMS: Mapping[str, Number] = {
-    **_OF_PACKETS,
-    **{
-        name: Number(name, "ms", ("datagrams", f"delay_ms_{of}"))
-        for name, of in {
-            "one-way": "mean",
-            "one-way p50": "p50",
-            "one-way p99": "p99",
-            "one-way p99.9": "p999",
-            "one-way max": "max",
-            "jitter": "sd",
-        }.items()
-    },
-}
-"""The numbers of a source of datagrams: ``one-way`` is the delay from end to end, ``jitter`` its standard deviation."""
-
-_DATAGRAMS = "datagrams"
-"""The kind of source that sends datagrams."""
-
-_MOST_LISTED = 12
-"""The largest number of sources that an error message lists."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The names of the traffic's parts that have numbers of their own."""
-
-    requests: tuple[str, ...]
-    """The web users and the sources of connections."""
-    datagrams: tuple[str, ...]
-    """The sources of datagrams."""
-    classes: tuple[str, ...]
-    """The classes of packets that a queue treats separately."""
-    ways: tuple[str, ...]
-    """The two directions."""
-    directions: tuple[str, ...]
-    """The directions of each link, in the order of a summary."""
-
-    @classmethod
-    def of(cls, specs: Iterable[Mapping[str, Any]]) -> Parts:
-        """Return the parts of runs with these resolved specs."""
-        each = [_parts(spec) for spec in specs]
-        return cls(*(tuple(dict.fromkeys(chain(*of))) for of in zip(*each, strict=True)))
-
-    @classmethod
-    def of_cells(cls, cells: Iterable[Cell]) -> Parts:
-        """Return the parts of these cells."""
-        return cls.of(each.resolved for each in {cell.spec.json: cell for cell in cells}.values())
-
-    @cached_property
-    def numbers(self) -> dict[str, Number]:
-        """All numbers, by name."""
-        found = dict(NUMBERS)
-        for number in chain(self._of_directions(), self._of_sources(), self._of_classes()):
-            found.setdefault(number.name, number)
-        return found
-
-    def find(self, text: str, where: str) -> Number:
-        """Return the number of this name, or of a path in a record such as ``response_time_ms.p90``.
-
-        Parameters
-        ----------
-        text
-            A name such as ``"game delay p99 home→internet"``; the arrow may be typed as ``->``.
-        where
-            The beginning of the error message.
-
-        Raises
-        ------
-        SpecError
-            When there is no such number; the message lists the numbers.
+    def places(self, size: float) -> int:
+        """Return the digits after the point of a number of this size.
 
         Examples
         --------
-        >>> parts = Parts((), ("game",), (), ("forward", "reverse"), ("forward", "reverse"))
-        >>> parts.find("game delay p99 forward", "until").path
-        ('queue_delay_ms_each_way', 0, 'p99')
+        >>> NUMBERS["p95"].places(264.0), NUMBERS["p95"].places(0.52), NUMBERS["loss"].places(264.0)
+        (0, 3, 2)
         """
-        name = _normal(text)
-        by_name = {_normal(each): number for each, number in self.numbers.items()}
-        if name in by_name:
-            return by_name[name]
-        measure, *steps = name.split(".")
-        if measure in MEASURES:
-            return _of_record(text, measure, steps, where)
-        raise SpecError(f"{where}: no number is called {text!r}{nearest(name, by_name)}; {self._listed()}")
-
-    def _of_directions(self) -> Iterator[Number]:
-        for place, direction in enumerate(self.directions):
-            for each in _OF_LINK.values():
-                yield each._replace(name=f"{each.name} {direction}", direction=place)
-
-    def _of_sources(self) -> Iterator[Number]:
-        for names, numbers in ((self.requests, OF_REQUESTS), (self.datagrams, OF_DATAGRAMS)):
-            for source in names:
-                for each in numbers.values():
-                    yield each._replace(name=f"{source} {each.name}", source=source)
-                for way, direction in enumerate(self.ways):
-                    for each in _delays(["queue_delay_ms_each_way", way]).values():
-                        yield each._replace(name=f"{source} {each.name} {direction}", source=source)
-
-    def _of_classes(self) -> Iterator[Number]:
-        for of_class in self.classes:
-            for each in _delays(["queue_delay_ms"]).values():
-                yield each._replace(name=f"{of_class} {each.name}", of_class=of_class)
-                for place, direction in enumerate(self.directions):
-                    name = f"{of_class} {each.name} {direction}"
-                    yield each._replace(name=name, of_class=of_class, direction=place)
-
-    def _listed(self) -> str:
-        """List all numbers in one line."""
-        said = [f"there are {', '.join(NUMBERS)}"]
-        for names, numbers in ((self.requests, OF_REQUESTS), (self.datagrams, OF_DATAGRAMS)):
-            if names:
-                more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-                said.append(f"after {' or '.join(names[:_MOST_LISTED])}{more}: {', '.join(numbers)}")
-        if self.classes:
-            said.append(f"after {' or '.join(self.classes)}: {', '.join(_delays([]))}")
-        said.append(f"before {' or '.join(self.directions)}: {', '.join(_OF_LINK)}")
-        return "; ".join(said)
+        if self.digits is not None:
+            return self.digits
+        return min(4, max(0, self.significant - 1 - math.floor(math.log10(abs(size))))) if size else 0
 
 
-_OF_SEVERAL = {
-    "queue_delay_ms": ("mean", "p50", "p99", "p999"),
-    "response_time_ms": ("mean", "p10", "p25", "p50", "p75", "p90", "p95", "p99"),
+_SUMMARY = json.loads(schemas())["summary"]
+"""The JSON Schema of a summary, with the labels of its numbers."""
+
+
+def declared(
+    properties: Mapping[str, Any], path: Sequence[str] = (), part: Mapping[str, Any] | None = None
+) -> Iterator[Number]:
+    """Yield the labelled numbers of an object by its JSON Schema.
+
+    Parameters
+    ----------
+    properties
+        The columns of the object.
+    path
+        Its place in the record that numbers are read from.
+    part
+        The column whose value the object is: what it declares holds for all its numbers.
+    """
+    part = part or {}
+    for name, column in properties.items():
+        if "label" not in column:
+            continue
+        if (inner := _properties(column)) is not None:
+            yield from declared(inner, [*path, name], column)
+            continue
+        said = {**part, **column}
+        is_implied = part.get("implied", False)
+        words = [column["label"]] if is_implied else [part.get("label", ""), column["label"]]
+        yield Number(
+            " ".join(filter(None, words)),
+            said["unit"],
+            (*path, name),
+            noun=part["label"] if is_implied else "",
+            digits=said.get("digits"),
+            significant=said.get("significant", 3),
+            better=said.get("better"),
+            is_brief=column.get("brief", False),
+        )
+
+
+def _properties(column: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the columns of the object that a column has, if it has one."""
+    for each in (column, *column.get("anyOf", ())):
+        if "$ref" in each:
+            properties: Mapping[str, Any] = _SUMMARY["$defs"][each["$ref"].rpartition("/")[2]]["properties"]
+            return properties
+    return None
+
+
+def _by_name(properties: Mapping[str, Any]) -> dict[str, Number]:
+    return {number.name: number for number in declared(properties)}
+
+
+_IN_DIRECTION = _SUMMARY["$defs"]["DirectionSummary"]["properties"]
+
+_IN_SOURCE = _SUMMARY["$defs"]["SourceSummary"]["properties"]
+
+NUMBERS: Mapping[str, Number] = _by_name(_SUMMARY["properties"])
+"""The numbers of a whole run. ``mean`` and those from ``p10`` to ``p99`` are of response times, delays of queues."""
+
+OF_LINK: Mapping[str, Number] = {name: each for name, each in NUMBERS.items() if each.path[0] in _IN_DIRECTION}
+"""Those that each direction of a link has too."""
+
+DELAYS: Mapping[str, Number] = {name: each for name, each in NUMBERS.items() if each.path[0] == "queue_delay_ms"}
+"""Those of delays in queues."""
+
+OF_REQUESTS: Mapping[str, Number] = _by_name({name: each for name, each in _IN_SOURCE.items() if name != "datagrams"})
+"""The numbers of a source of connections or of the web users; ``delay`` is that of its packets in the queues."""
+
+_OF_PACKETS = ("goodput", "loss", *DELAYS)
+
+OF_DATAGRAMS: Mapping[str, Number] = {
+    **{name: OF_REQUESTS[name] for name in _OF_PACKETS},
+    **_by_name({"datagrams": _IN_SOURCE["datagrams"]}),
 }
-"""The measures that consist of several numbers."""
-
-_UNITS = {
-    "queue_packets_mean": "packets",
-    "queue_packets_p99": "packets",
-    "packet_bytes_mean": "B",
-    "bottleneck_packets": "packets",
-    "completed_requests": "requests",
-    "aborted_requests": "requests",
-    "throughput_mbps": "Mbit/s",
-    "utilisation": "of 1",
-    "fraction_within_500ms": "of 1",
-    "loss_percent": "%",
-    "mark_percent": "%",
-    "retransmit_percent": "%",
-}
-"""The units of the measures that are one number; times are in ms."""
-
-
-def _of_record(text: str, measure: str, steps: Sequence[str], where: str) -> Number:
-    several = _OF_SEVERAL.get(measure)
-    if several is None and steps:
-        raise SpecError(f"{where}: {measure} is one number, got {text!r}")
-    if several is not None and (len(steps) != 1 or steps[0] not in several):
-        accepted = ", ".join(f"{measure}.{each}" for each in several)
-        raise SpecError(f"{where}: {measure} has several numbers, {accepted}; got {text!r}")
-    return Number(".".join((measure, *steps)), _UNITS.get(measure, "ms"), (measure, *steps))
-
-
-def _normal(text: str) -> str:
-    return directions.canonical(" ".join(text.split()))
-
-
-def _parts(spec: Mapping[str, Any]) -> tuple[list[str], list[str], list[str], Sequence[str], list[str]]:
-    ways = directions.names(spec.get("sides"))
-    links = spec.get("chain") or [spec]
-    queues = [queue for each in (spec, *links) for queue in (each.get("queue"), each.get("queue_back")) if queue]
-    of_sources = [(kind, parameters) for each in spec.get("sources", ()) for kind, parameters in each.items()]
-    users: list[tuple[str, Any]] = [(USERS_NAME, {})] if spec["users"].get("per_side") else []
-    names = labels(parameters.get("name", kind) for kind, parameters in (*users, *of_sources))
-    kinds = [kind for kind, _ in (*users, *of_sources)]
-    known = disciplines()
-    return (
-        [name for name, kind in zip(names, kinds, strict=True) if kind != _DATAGRAMS],
-        [name for name, kind in zip(names, kinds, strict=True) if kind == _DATAGRAMS],
-        [name for queue in queues for discipline in queue if discipline in known for name in known[discipline].classes],
-        ways,
-        [directions.place(link, way, in_chain=len(links) > 1) for link in range(1, len(links) + 1) for way in ways],
-    )
+"""The numbers of a source of datagrams: ``one-way`` is the delay from end to end, ``jitter`` its standard deviation."""

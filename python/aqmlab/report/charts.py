@@ -12,6 +12,7 @@ import polars as pl
 
 from aqmlab.explain import PARTS
 from aqmlab.explain.plot import COLOURS
+from aqmlab.metrics.numbers import NUMBERS, Number
 from aqmlab.report import explained, series
 from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Gathered
@@ -20,13 +21,8 @@ from aqmlab.results import timeseries
 from aqmlab.results.cells import BASELINE
 from aqmlab.spec.directions import label, place
 
-MEASURES = {
-    "loss_percent": "loss, %",
-    "mark_percent": "marks, %",
-    "utilisation": "utilisation",
-    "completed_requests": "requests completed",
-}
-"""What is drawn as bars, and what its axis is called."""
+BARS = [number for number in NUMBERS.values() if number.is_brief and len(number.path) == 1]
+"""What is drawn as bars."""
 
 _INTERVALS = "The thin lines are 95 % intervals of the mean over the seeds (Student's t)."
 
@@ -68,7 +64,7 @@ def charts(gathered: Gathered, vega: VegaBuilder, times: Explained = MappingProx
         _over_time(gathered, vega, "probability", "The law's probability over time", "probability", _PROBABILITY),
         _parts(vega, times),
         _densities(gathered, vega),
-        *(_bars(gathered, vega, measure, title) for measure, title in MEASURES.items()),
+        *(_bars(gathered, vega, number) for number in BARS),
     ]
     return [chart for chart in made if chart is not None]
 
@@ -212,11 +208,11 @@ def _over_time(gathered: Gathered, vega: VegaBuilder, field: str, title: str, ax
     return Chart(field.replace("_ms", "").replace("_", "-"), title, said, rows, views)
 
 
-def _bars(gathered: Gathered, vega: VegaBuilder, measure: str, title: str) -> Chart | None:
-    """Draw a bar for each scheme; a view for each direction of each link, where the measure is one of links."""
+def _bars(gathered: Gathered, vega: VegaBuilder, number: Number) -> Chart | None:
+    """Draw a bar for each scheme; a view for each direction of each link, where the number is one of links."""
     found = {
         where: vega.rows({label: frame.with_columns(place=pl.lit(where)) for label, frame in intervals.items()})
-        for where, intervals in series.intervals(gathered, measure).items()
+        for where, intervals in series.intervals(gathered, number).items()
     }
     drawn = {where: rows for where, rows in found.items() if rows["mean"].abs().sum()}
     if not drawn:
@@ -228,14 +224,21 @@ def _bars(gathered: Gathered, vega: VegaBuilder, measure: str, title: str) -> Ch
         end = max(longest, min(2 * longest, highest))
         longer |= highest > end
         has_intervals = rows["low"].is_not_null().any()
-        axis = Axis("mean", title, domain=(0, end))
+        axis = Axis("mean", number.heading, domain=(0, end))
         condition = f"datum.place === {json.dumps(where)}"
         views[where] = vega.bars(axis, whiskers=has_intervals, where=condition)
     every = pl.concat(drawn.values())
     said = _INTERVALS if every["low"].is_not_null().any() else "One seed: there are no intervals."
     if longer:
         said += " Those that leave the figure are longer."
-    return Chart(measure.replace("_", "-"), title[0].upper() + title[1:], said, every, views, has_lines=False)
+    return Chart(
+        number.name.replace(" ", "-"),
+        number.heading[0].upper() + number.heading[1:],
+        said,
+        every,
+        views,
+        has_lines=False,
+    )
 
 
 _PLACES = {part: place for place, part in enumerate(PARTS)}

@@ -8,6 +8,7 @@ import polars as pl
 
 from aqmlab.cells.cell import Cell
 from aqmlab.explain import PARTS, by_band, explain
+from aqmlab.metrics.numbers import Number
 from aqmlab.report.gathered import Gathered
 from aqmlab.results.table import Column, ComparisonTable, Row
 from aqmlab.running.progress import SweepProgress, is_seen
@@ -65,7 +66,7 @@ def table(times: Explained) -> ComparisonTable:
     named = {"response_time_ms": "response time", **PARTS}
     return ComparisonTable(
         "Where the time of web users' requests went, ms",
-        [Column("", named[part], (part,)) for part in parts],
+        [Column("", named[part], Number(named[part], "ms", (part,))) for part in parts],
         [_row(label, bands.filter(band=band), what) for label, bands in times.items() for band, what in BANDS.items()],
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from aqmlab import stats
 from aqmlab.cells.cell import Cell
+from aqmlab.metrics.numbers import NUMBERS
 from aqmlab.report import series
 from aqmlab.report.gathered import Gathered
 from aqmlab.results import grouping
@@ -148,7 +149,7 @@ def _brackets(low: float, high: float, unit: str = "") -> str:
 def _losses(gathered: Gathered, names: Mapping[str, str]) -> str:
     """Say which share of the packets of each direction is lost."""
     of_places = []
-    for place, intervals in series.intervals(gathered, "loss_percent").items():
+    for place, intervals in series.intervals(gathered, NUMBERS["loss"]).items():
         known = {
             label: frame["mean"].item() for label, frame in intervals.items() if frame.height and label != BASELINE
         }

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from aqmlab import stats
+from aqmlab.metrics.numbers import OF_LINK, Number
 from aqmlab.report.gathered import Gathered
 from aqmlab.spec import directions
 from aqmlab.store.result import Result, pooled_cdf
@@ -91,20 +92,18 @@ def density(results: Sequence[Result]) -> pl.DataFrame:
     )
 
 
-def intervals(gathered: Gathered, measure: str) -> dict[str, dict[str, pl.DataFrame]]:
-    """Return each scheme's mean of a measure over its seeds with its 95 % interval, as ``Comparison.intervals`` does.
+def intervals(gathered: Gathered, number: Number) -> dict[str, dict[str, pl.DataFrame]]:
+    """Return each scheme's mean of a number over its seeds with its 95 % interval, as ``Comparison.intervals`` does.
 
-    They stand under the name of each direction of each link, where the measure is one of links, else under ``""``.
+    They stand under the name of each direction of each link, where the number is one of links, else under ``""``.
     """
-    first = gathered.valid[0]
-    parts = first.record()["directions"]
-    if measure not in parts[0]:
-        return {"": gathered.comparison.intervals(measure)}
-    most = {"utilisation": 1.0}.get(measure, 100.0)
+    if number.name not in OF_LINK:
+        return {"": gathered.comparison.intervals(number.name)}
+    places = directions.by_place(gathered.valid[0].record()["directions"])
     return {
         place: {
-            label: stats.interval((each.summary["directions"][number][measure] for each in results), most=most)
+            label: stats.interval((each.read(result.summary) for result in results), most=number.most)
             for label, results in gathered.by_label.items()
         }
-        for number, place in enumerate(directions.by_place(parts))
+        for place, each in ((place, number._replace(direction=at)) for at, place in enumerate(places))
     }

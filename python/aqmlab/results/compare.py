@@ -17,7 +17,7 @@ from aqmlab.cells.calibration_model import known
 from aqmlab.cells.cell import Cell
 from aqmlab.cells.differences import check_one_experiment
 from aqmlab.disciplines.custom.law import Law
-from aqmlab.metrics.numbers import Parts
+from aqmlab.metrics.parts import Parts
 from aqmlab.results import notebook, timeseries
 from aqmlab.results.cells import BASELINE, comparison_cells
 from aqmlab.results.measures import MeasuredRow, check_cells, measured, read_measures, slowdown

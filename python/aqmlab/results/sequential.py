@@ -14,7 +14,8 @@ import numpy as np
 
 from aqmlab._core import SpecError, seconds
 from aqmlab.cells.cell import Cell
-from aqmlab.metrics.numbers import Number, Parts
+from aqmlab.metrics.numbers import Number
+from aqmlab.metrics.parts import Parts
 from aqmlab.running.progress import duration
 from aqmlab.stats.sequential import LOOKS, most_affected, relative_width
 from aqmlab.store.result import Result

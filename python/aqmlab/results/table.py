@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from aqmlab.metrics.flows import USERS_NAME, all_traffic
 from aqmlab.metrics.metrics import LIMITS, is_held_by_device, lookup
+from aqmlab.metrics.numbers import DELAYS, NUMBERS, OF_DATAGRAMS, OF_LINK, OF_REQUESTS, Number
 from aqmlab.spec import directions
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
 from aqmlab.stats import LEVEL
@@ -29,20 +29,17 @@ class Column:
     group: str
     """What it has in common with its neighbours; ``""`` where it stands alone."""
     name: str
-    path: tuple[str | int, ...]
-    """Where its number stands in a row's record."""
-    digits: int | None = None
-    """After the point; ``None`` gives each number as many as are significant, so that 0.52 can stand below 264."""
-    significant: int = 3
+    number: Number
+    """The number that it shows; its path is that in a row's record."""
 
-    def places(self, number: float, largest: float) -> int:
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """Where its number stands in a row's record."""
+        return self.number.path
+
+    def places(self, size: float, largest: float) -> int:
         """Return the digits after the point of a number, at most two more than the column's largest one has."""
-        if self.digits is not None:
-            return self.digits
-        return min(self._significant(number), self._significant(largest) + _MORE_PLACES) if number else 0
-
-    def _significant(self, number: float) -> int:
-        return min(4, max(0, self.significant - 1 - math.floor(math.log10(number)))) if number else 0
+        return min(self.number.places(size), self.number.places(largest) + _MORE_PLACES)
 
 
 @dataclass(frozen=True)
@@ -101,10 +98,6 @@ _WRITTEN = 0.005
 """What is too small to be seen in two digits after the point."""
 
 _MORE_PLACES = 2
-
-_ONE_WAY = {"mean": "mean", "p99": "p99", "p99.9": "p999", "jitter": "sd"}
-
-_TIMES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean")
 
 
 def parts(schemes: Sequence[Measurements]) -> list[ComparisonTable]:
@@ -189,45 +182,56 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_spli
         yield from part("Link, with packets queued", _LINK, _links)
         yield from part("Delay in the queue, ms", delays, _delays_by_direction)
     else:
-        yield from part("Link, with packets queued, both directions", [*_LINK, _PACKET], _alone)
+        yield from part("Link, with packets queued, both directions", _LINK, _alone)
         yield from part("Delay in the queue, ms, both directions", delays, _delays)
+    yield from part("All packets and requests", _WHOLE, _alone)
     whose = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
     yield from part(whose, _RESPONSES, _alone)
     yield from part("Traffic", _TRAFFIC, all_traffic)
     yield from part("Connections limited by, % of the time", _LIMITS, _with_connections)
 
 
-_LINK = [
-    Column("loss", "%", ("loss_percent",), 2),
-    Column("marks", "%", ("mark_percent",), 2),
-    Column("throughput", "Mbit/s", ("throughput_mbps",), significant=4),
-    Column("utili-", "sation", ("utilisation",), 3),
-    Column("queued", "mean", ("queue_packets_mean",)),
-    Column("queued", "p99", ("queue_packets_p99",), 0),
-]
+def _columns(numbers: Iterable[Number]) -> list[Column]:
+    """Return a column for each number, headed by its name and its unit."""
+    return [Column(each.name, each.unit, each) for each in numbers]
 
-_PACKET = Column("packet", "B", ("packet_bytes_mean",), 0)
 
-_DELAYS = [Column("", name, (name.replace(".", ""),)) for name in ("mean", "p50", "p99", "p99.9")]
+def _of_part(numbers: Iterable[Number], group: str = "") -> list[Column]:
+    """Return a column for each number of a part whose label is in the title."""
+    return [Column(group, each.name.removeprefix("delay").strip() or "mean", each) for each in numbers]
 
-_DEVICE_FIFO = Column("", "in FIFO", ("device_fifo_mean",))
+
+_LINK = _columns(each for each in OF_LINK.values() if each not in DELAYS.values())
+
+_DELAYS = _of_part(each._replace(path=each.path[1:]) for each in DELAYS.values())
+
+_DEVICE_FIFO = Column("", "in FIFO", DELAYS["delay"]._replace(path=("device_fifo_mean",)))
 """The part of the mean that the device FIFO below the discipline holds."""
 
-_RESPONSES = [
-    Column("requests", "completed", ("completed_requests",), 0),
-    Column("requests", "aborted", ("aborted_requests",), 0),
-    *(Column("", name, ("response_time_ms", name)) for name in _TIMES),
-]
+_TIMES = _of_part(each for each in NUMBERS.values() if each.noun)
+
+_REQUESTS = [each for each in NUMBERS.values() if each.unit == "requests"]
+
+_RESPONSES = [*(Column("requests", each.name, each) for each in _REQUESTS), *_TIMES]
+
+_WHOLE = _columns(each for each in NUMBERS.values() if each not in (*OF_LINK.values(), *_REQUESTS) and not each.noun)
+"""Numbers that are of both directions and all traffic together."""
+
+_BRIEF = sorted(
+    (each for each in {**OF_REQUESTS, **OF_DATAGRAMS}.values() if each.is_brief and each.name not in DELAYS),
+    key=lambda each: (each.path[0] == "datagrams", bool(each.noun)),
+)
 
 _TRAFFIC = [
-    Column("goodput", "Mbit/s", ("goodput_mbps",)),
-    Column("loss", "%", ("loss_percent",), 2),
-    Column("requests", "completed", ("completed",), 0),
-    *(Column("response ms", name, ("response_time_ms", name)) for name in ("mean", "p50", "p99")),
-    *(Column("one-way ms", name, ("datagrams", f"delay_ms_{of}")) for name, of in _ONE_WAY.items()),
+    Column("response ms", each.name, each)
+    if each.noun
+    else Column("one-way ms", each.name.removeprefix("one-way").strip() or "mean", each)
+    if each.path[0] == "datagrams"
+    else Column(each.name, each.unit, each)
+    for each in _BRIEF
 ]
 
-_LIMITS = [Column("", name.replace("_", " "), ("limited_by_percent", name)) for name in LIMITS]
+_LIMITS = [Column("", name.replace("_", " "), Number(name, "%", ("limited_by_percent", name))) for name in LIMITS]
 
 
 def _with_connections(record: Measurements) -> Mapping[str, Any]:
@@ -370,6 +374,16 @@ def _table(part: ComparisonTable) -> Table:
     for row, cells in zip(part.rows, part.cells(), strict=True):
         name = "" if row.scheme == scheme else row.scheme
         scheme = row.scheme
-        texts = (Text(f"{number} {spread}".rstrip()) for number, spread in cells)
+        texts = (
+            Text(f"{number} {spread}".rstrip(), style=_colour(column, number, spread))
+            for column, (number, spread) in zip(part.columns, cells, strict=True)
+        )
         table.add_row(Text(name), *([Text(row.what)] if has_parts else []), *texts)
     return table
+
+
+def _colour(column: Column, difference: str, spread: str) -> str:
+    """Return the colour of a significant difference: green for better, red for worse."""
+    if not spread.endswith("*") or column.number.better is None:
+        return ""
+    return "green" if difference.startswith("-") == (column.number.better == "lower") else "red"

@@ -14,7 +14,7 @@ from aqmlab._core import SpecError
 from aqmlab.cells.cell import Cell
 from aqmlab.cells.differences import check_one_spec
 from aqmlab.metrics.metrics import LIMITS, MEASURES, PARTS, is_held_by_device
-from aqmlab.metrics.numbers import Parts
+from aqmlab.metrics.parts import Parts
 from aqmlab.metrics.summary import SCHEMA
 from aqmlab.spec import directions
 from aqmlab.stats.distributions import cdf

@@ -12,20 +12,28 @@ use crate::record::ResponseTimes;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResponseTimeMs {
     /// The 10th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p10")))]
     pub p10: Option<f64>,
     /// The 25th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p25")))]
     pub p25: Option<f64>,
     /// The 50th percentile, the median.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p50", "brief" = true)))]
     pub p50: Option<f64>,
     /// The 75th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p75")))]
     pub p75: Option<f64>,
     /// The 90th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p90")))]
     pub p90: Option<f64>,
     /// The 95th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p95", "brief" = true)))]
     pub p95: Option<f64>,
     /// The 99th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p99", "brief" = true)))]
     pub p99: Option<f64>,
     /// The mean.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "mean", "brief" = true)))]
     pub mean: Option<f64>,
 }
 
@@ -53,16 +61,20 @@ impl ResponseTimeMs {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueDelayMs {
     /// The mean.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "", "brief" = true)))]
     pub mean: Option<f64>,
     /// Of the mean, the sojourn time: in the queue discipline, from enqueue to dequeue.
     pub sojourn_mean: Option<f64>,
     /// Of the mean, what the device FIFO below the discipline adds, which no discipline controls.
     pub device_fifo_mean: Option<f64>,
     /// The 50th percentile, the median.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p50")))]
     pub p50: Option<f64>,
     /// The 99th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p99")))]
     pub p99: Option<f64>,
     /// The 99.9th percentile.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "p99.9")))]
     pub p999: Option<f64>,
 }
 

@@ -20,7 +20,7 @@ from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
 from aqmlab.cells.calibration_model import Calibrations, known
 from aqmlab.cells.cell import Cell, cells_of
-from aqmlab.metrics.numbers import Parts
+from aqmlab.metrics.parts import Parts
 from aqmlab.running import checks
 from aqmlab.running.sweep import Failed
 from aqmlab.running.validation import check_executor, check_experiment, check_out, check_workers

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aqmlab._core import SpecError
-from aqmlab.metrics.numbers import Number, Parts
+from aqmlab.metrics.numbers import Number
+from aqmlab.metrics.parts import Parts
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from aqmlab.campaigns.search import table
 from aqmlab.campaigns.search.evaluate import Trial
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
-from aqmlab.metrics.numbers import Parts
+from aqmlab.metrics.parts import Parts
 from aqmlab.running.validation import check_seeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.ui import console

@@ -23,7 +23,7 @@ from aqmlab.campaigns.search import space, table
 from aqmlab.campaigns.search.evaluate import Trial, Values
 from aqmlab.campaigns.search.objectives import Objective, objectives
 from aqmlab.campaigns.search.space import Space
-from aqmlab.metrics.numbers import Parts
+from aqmlab.metrics.parts import Parts
 from aqmlab.running.validation import check_seeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.stats import Difference, mean_interval

@@ -131,7 +131,7 @@ def compare(
     Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
     """
     from aqmlab.cells import calibration_model
-    from aqmlab.metrics.numbers import Parts
+    from aqmlab.metrics.parts import Parts
     from aqmlab.results.cells import comparison_cells
     from aqmlab.results.compare import USUAL_SEEDS, Comparison
     from aqmlab.results.measures import check_cells, extra_cells, numbers, on_request

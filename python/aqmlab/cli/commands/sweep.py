@@ -85,7 +85,7 @@ def sweep(
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
         report_testbed(asked.experiment().testbed)
-        console.show(tables.means_table(campaign.means, campaign.axes, campaign.measures))
+        console.show(tables.means_table(campaign.means, campaign.axes, campaign.numbers))
         for note in campaign.notes:
             print(note)
     if campaign.failures:

@@ -7,7 +7,8 @@ from itertools import groupby
 
 from aqmlab._core import SpecError
 from aqmlab.cells.cell import Cell
-from aqmlab.metrics.numbers import Number, Parts
+from aqmlab.metrics.numbers import Number
+from aqmlab.metrics.parts import Parts
 from aqmlab.results.measures.harm import HARM
 from aqmlab.results.measures.jain import JAIN
 from aqmlab.results.measures.measure import Measure, MeasuredRow

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from aqmlab.cells.differences import differences, value_text
-from aqmlab.metrics.numbers import Parts
+from aqmlab.metrics.parts import Parts
 from aqmlab.results.numbers import frame
 from aqmlab.store.result import Result
 

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from aqmlab import stats
-from aqmlab.metrics.numbers import Number, Parts
+from aqmlab.metrics.numbers import Number
+from aqmlab.metrics.parts import Parts
 from aqmlab.store.result import Result
 
 _COLUMNS = {

@@ -45,7 +45,8 @@ class Chosen:
 def _column(number: Number) -> Column:
     whose = number.source or number.of_class or ""
     name = number.name.removeprefix(whose).strip()
-    return Column(whose, f"{name}, {number.unit}" if number.unit else name, (number.name,))
+    heading = number._replace(name=name).heading
+    return Column(whose, heading, number._replace(path=(number.name,)))
 
 
 def _row(scheme: str, of: Sequence[Mapping[str, Any]], *, is_difference: bool) -> Row:
