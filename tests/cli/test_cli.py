@@ -50,7 +50,7 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
         for line in outcome.out.splitlines()
         if line.startswith(tuple(f"{scheme}  " for scheme in schemes))
     ]
-    tables = 5  # the link, delays, response times, and what limited the connections in two parts
+    tables = 6  # the link, delays, all packets, response times, and the limits of the connections in two parts
     assert rows == schemes * tables
     assert "±" in outcome.out
     figures = outcome.out.split()[-4:]
@@ -226,7 +226,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["compare", "--out", "file/results", "pi"], "file/results", id="unwritable directory"),
         pytest.param(["compare", "--out", "file", "pi"], "file", id="directory that is a file"),
         pytest.param(["compare"], "SCHEME", id="no scheme"),
-        pytest.param(["compare", "some.toml"], "SCHEME", id="a spec and no scheme"),
+        pytest.param(["compare", "some.toml"], "schemes: must be one at least", id="a spec and no scheme"),
         pytest.param(["compare", "missing.toml", "pi"], "missing.toml: cannot be read", id="a spec that is not there"),
         pytest.param(["compare", "some.toml", "a.toml", "pi"], "SPEC.toml: write at most one", id="two specs"),
         pytest.param(["compare", "pi", "--seeds", "6-4"], "--seeds", id="seeds that run backwards"),
