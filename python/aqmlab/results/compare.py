@@ -17,7 +17,7 @@ from aqmlab.results.sequential import StoppingRule
 from aqmlab.running.pcap import Pcap, capture_paths
 from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.sweep import sweep
-from aqmlab.running.validation import check_experiment, check_out, check_pcap, check_schemes, check_workers
+from aqmlab.running.validation import check_experiment, check_out, check_pcap, check_schemes, check_seeds, check_workers
 from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
@@ -97,7 +97,7 @@ def plan(
         checked,
         experiment,
         known(check_out(out)),
-        USUAL_SEEDS if seeds is None else tuple(seeds),
+        USUAL_SEEDS if seeds is None else tuple(check_seeds(seeds)),
         baseline,
         paired,
         None,
