@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +27,7 @@ from aqmlab.cli.options import (
     Workers,
     pcap_of,
     read_seeds,
+    spec_and_schemes,
     spec_or_papers,
 )
 from aqmlab.cli.output import check_directory, one_line_refusals, print_json, report_testbed
@@ -133,6 +132,7 @@ def compare(
     from aqmlab.results.measures import check_cells, extra_cells, numbers, on_request
     from aqmlab.results.measures.table import Measured
     from aqmlab.results.numbers.table import Chosen
+    from aqmlab.spec import overrides, round_trips
     from aqmlab.spec.experiment import Experiment
     from aqmlab.storage.location import location
     from aqmlab.storage.marker import folder_for_users
@@ -152,13 +152,13 @@ def compare(
     options = {
         "users.load": load,
         "users.per_side": users,
-        "users.rtt": rtt,
+        "users.rtt": None if rtt is None else round_trips.users_rtt(rtt),
         "protocol.warmup": warmup,
         "protocol.duration": duration,
         "record.exchanges": (record is not None or any(each.needs_exchanges for each in asked.values())) or None,
     }
-    named = [f"{path}={json.dumps(value)}" for path, value in options.items() if value is not None]
-    file, schemes = _spec_and_schemes(given)
+    named = [overrides.assignment(path, value) for path, value in options.items() if value is not None]
+    file, schemes = spec_and_schemes(given)
     experiment = Experiment.from_toml(file, changes=[*named, *(changes or ())])
     planned = plan(
         schemes,
@@ -207,15 +207,6 @@ def compare(
             console.show(Measured(comparison.measured(*asked)))
         for each in (*files, *(pcap.file for pcap in planned.pcaps.values())):
             print(each)
-
-
-def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
-    """Tell the experiment's file, if one is named, from the schemes."""
-    specs = [text for text in given if text.endswith(".toml") and (not re.search("[:+]", text) or Path(text).is_file())]
-    schemes = [text for text in given if text not in specs]
-    if len(specs) > 1:
-        raise SpecError(f"SPEC.toml: write at most one, got {', '.join(specs)}")
-    return (specs[0] if specs else None), schemes
 
 
 def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
