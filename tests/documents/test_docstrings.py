@@ -31,7 +31,9 @@ def offered() -> Iterator[str]:
         yield f"{member.__module__}.{member.__qualname__}"
         if inspect.isclass(member):
             for method, value in vars(member).items():
-                if not method.startswith("_") and isinstance(value, classmethod | staticmethod | type(offered)):
+                is_method = isinstance(value, classmethod | staticmethod | type(offered))
+                # pydantic adds methods of its own.
+                if not method.startswith("_") and is_method and value.__module__ == member.__module__:
                     yield f"{member.__module__}.{member.__qualname__}.{method}"
     yield from (f"aqmlab.plot.{name}" for name in plot.__all__)
 

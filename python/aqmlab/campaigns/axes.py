@@ -1,4 +1,4 @@
-"""The values along an axis of a grid: those that are listed, a range, or samples of several ranges together."""
+"""Values along an axis of a grid: a list, named values, a range, or samples of several ranges together."""
 
 from __future__ import annotations
 
@@ -136,7 +136,13 @@ class Range(Span):
         return list(dict.fromkeys(self.at(n / (self.steps - 1)) for n in range(self.steps)))
 
 
+_LONGEST_NAME = 100
+"""Characters of the name of a value."""
+
+
 def _axis(given: Any) -> Any:
+    if isinstance(given, Mapping) and given and not given.keys() & _RANGE_KEYS:
+        return _named(given)
     if isinstance(given, Mapping):
         try:
             return Range(**given)
@@ -146,16 +152,29 @@ def _axis(given: Any) -> Any:
         return [_value(each) for each in given]
     if isinstance(given, Range):
         return given
-    raise ValueError("must be a list of values, or a table of from, to and steps")
+    raise ValueError("must be a list of values, a table of names and values, or a table of from, to and steps")
 
 
-Axis = Annotated[list[Any] | Range, PlainValidator(_axis)]
-"""What is tried at one path."""
+_RANGE_KEYS = {field.alias or name for name, field in Range.model_fields.items()}
 
 
-def values(axis: list[Any] | Range) -> list[Any]:
-    """Return the values along an axis."""
-    return axis.values() if isinstance(axis, Range) else axis
+def _named(given: Mapping[Any, Any]) -> dict[str, Any]:
+    for name in given:
+        if not (
+            isinstance(name, str) and name.strip() == name and name.isprintable() and 0 < len(name) <= _LONGEST_NAME
+        ):
+            must = f"a name must be a text in one line of 1 to {_LONGEST_NAME} characters without spaces around it"
+            raise ValueError(f"{must}, got {name!r}")
+    return {name: _value(each) for name, each in given.items()}
+
+
+Axis = Annotated[list[Any] | dict[str, Any] | Range, PlainValidator(_axis)]
+"""The values at one path: a list, values by their names, or a range."""
+
+
+def values(axis: list[Any] | dict[str, Any] | Range) -> list[Any]:
+    """Return the values along an axis as they are shown: those with names by their names."""
+    return axis.values() if isinstance(axis, Range) else list(axis)
 
 
 class Samples(Strict):

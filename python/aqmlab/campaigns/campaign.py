@@ -281,10 +281,17 @@ def _planned(whole: Grid, seeds: Sequence[int], calibrations: Calibrations) -> I
     for point in points:
         is_baseline = whole.baseline and point.get(grid.SCHEME) == BASELINE
         try:
-            chosen, label = grid.at(experiment, grid.without_queue(point) if is_baseline else point)
+            case = grid.case_at(whole, experiment, grid.without_queue(point) if is_baseline else point)
             try:
-                label = BASELINE if is_baseline else label
-                cells = cells_of(chosen, seeds, calibrations, label=label, uncongested=is_baseline)
+                cells = cells_of(
+                    case.experiment,
+                    seeds,
+                    calibrations,
+                    label=BASELINE if is_baseline else case.label,
+                    uncongested=is_baseline,
+                    compared_in=case.compared_in,
+                    variant=case.variant,
+                )
             except SpecError as error:
                 raise SpecError(f"{grid.point_label(point)}: {error}") from None
         except SpecError as error:

@@ -7,24 +7,26 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PlainValidator, ValidationError, field_validator
+from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, field_validator
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.axes import Axis, Samples, Strict, Value, as_text, one_line, values
 from aqmlab.running.validation import check_each_once
-from aqmlab.spec import bounded_input, schemes
+from aqmlab.spec import bounded_input, schemes, testbeds
 from aqmlab.spec.experiment import Experiment
-from aqmlab.spec.overrides import UnknownPath, assignment
-from aqmlab.spec.schemes import Scheme
+from aqmlab.spec.overrides import Step, UnknownPath, assignment, steps
+from aqmlab.spec.variants import parsing
+from aqmlab.spec.variants.variant import JOINED, Variant
 
 SCHEME = "scheme"
-"""What the axis of schemes is called."""
+"""The name of the axis of schemes."""
 
 Point = Mapping[str, Value]
-"""A value for each axis that is about its scheme."""
+"""A value for each axis that is about its scheme; of a named value the name."""
 
 
 def _path(given: object) -> object:
@@ -70,9 +72,9 @@ class Grid(Strict):
     changes: list[str] = Field([], alias="set")
     """Changes that all points have, as on the command line: ``protocol.duration=60 s``."""
     schemes: Annotated[list[str], Field(min_length=1)] | None = None
-    """The disciplines with their parameters, as on the command line; the spec's without them."""
+    """Schemes and variants, as on the command line. By default the spec's variants, or else its own scheme."""
     axes: dict[_Path, Axis] = Field({})
-    """What is tried at each path of the spec: a list, or a range."""
+    """The values at each path of the spec: a list, a table of names and values, or a range."""
     zipped: list[dict[_Path, Axis]] = Field([])
     """Axes of equal length whose values go together."""
     samples: Samples | None = None
@@ -83,6 +85,8 @@ class Grid(Strict):
     """Whether the uncongested network is run beside the points, which more can be said of then."""
     skip_impossible: bool = False
     """Whether points that no experiment can have are left out, and not refused."""
+    _directory: Path = PrivateAttr(Path())
+    """The directory of the grid's file, to which the names of files are relative."""
 
     def __init__(self, **given: Any) -> None:
         try:
@@ -114,7 +118,10 @@ class Grid(Strict):
             grid = cls(**tables)
         except SpecError as error:
             raise SpecError(f"{file}: {error}") from None
-        return grid.model_copy(update={"spec": file.parent / grid.spec}) if isinstance(grid.spec, Path) else grid
+        if isinstance(grid.spec, Path):
+            grid = grid.model_copy(update={"spec": file.parent / grid.spec})
+        grid._directory = file.parent
+        return grid
 
     @field_validator("zipped")
     @classmethod
@@ -135,11 +142,15 @@ class Grid(Strict):
             When its file cannot be read, or asks for something impossible.
         """
         try:
-            if isinstance(self.spec, Experiment):
-                return self.spec.changed(self.changes)
-            return Experiment.from_toml(self.spec, changes=self.changes)
+            if isinstance(self.spec, Path):
+                experiment = Experiment.from_toml(self.spec, changes=self.changes)
+            else:
+                base = self.spec or Experiment(testbed=testbeds.PAPERS)
+                experiment = base.changed(self.changes, directory=self._directory)
         except UnknownPath as error:
             raise SpecError(f"set: {error.what}") from None
+        parsing.check(experiment)
+        return experiment
 
     def points(self) -> list[Point]:
         """Return all points, each once.
@@ -149,7 +160,7 @@ class Grid(Strict):
         SpecError
             When a scheme is none, there are too many points, or none is left.
         """
-        points = {json.dumps(point): point for point in self._all()}
+        points = {json.dumps(point): point for point in self._all(self.experiment())}
         if not points:
             raise SpecError("exclude: leaves no point")
         return list(points.values())
@@ -162,6 +173,26 @@ class Grid(Strict):
         if self.samples is not None:
             yield from self.samples.over
 
+    def changed(self, experiment: Experiment, point: Point) -> Experiment:
+        """Return an experiment with the values of a point, but for its scheme.
+
+        Raises
+        ------
+        SpecError
+            When it is impossible, naming the point.
+        """
+        changes = [assignment(path, self._value(path, shown)) for path, shown in point.items() if path != SCHEME]
+        try:
+            return experiment.changed(changes, directory=self._directory)
+        except SpecError as error:
+            what = error.what if isinstance(error, UnknownPath) else error
+            raise SpecError(f"{point_label(point)}: {what}") from None
+
+    def _value(self, path: str, shown: Value) -> Value:
+        """Return the value at a path that is shown so: that of a name, or itself."""
+        axis = next((axes[path] for axes in (self.axes, *self.zipped) if path in axes), None)
+        return axis[str(shown)] if isinstance(axis, dict) else shown
+
     @property
     def combinations(self) -> int:
         """Upper bound of the number of points: excluded and repeated points count."""
@@ -173,12 +204,14 @@ class Grid(Strict):
         ]
         return math.prod(lengths)
 
-    def _all(self) -> Iterator[dict[str, Value]]:
+    def _all(self, experiment: Experiment) -> Iterator[dict[str, Value]]:
         if (number := self.combinations) > _MOST_POINTS:
             raise SpecError(f"axes: must have at most {_MOST_POINTS:,} points together, got {number:,}")
-        parsed: Sequence[Scheme | None] = [schemes.parse(text) for text in self.schemes or ()] or [None]
-        check_each_once("schemes", self.schemes or ())
-        self._check_used(parsed)
+        texts = self.schemes or list(experiment.variants)
+        variants: Sequence[Variant | None] = [parsing.parse(text, experiment) for text in texts] or [None]
+        check_each_once("schemes", (variant.label for variant in variants if variant))
+        self._check_used([_discipline(variant, experiment) for variant in variants if variant])
+        self._check_unchanged([variant for variant in variants if variant])
         parts: list[Sequence[Mapping[str, Value]]] = [
             *([{path: value} for value in values(axis)] for path, axis in self.axes.items()),
             *(
@@ -189,17 +222,23 @@ class Grid(Strict):
         ]
         if self.samples is not None:
             parts.append(self.samples.values())
-        for scheme in parsed:
+        for variant in variants:
             for combination in itertools.product(*parts):
                 point = dict(itertools.chain.from_iterable(part.items() for part in combination))
-                if scheme is not None:
-                    point = {SCHEME: scheme.label, **_axis_hint(scheme, point)}
+                if variant is not None:
+                    point = {SCHEME: variant.label, **_axis_hint(_discipline(variant, experiment), point)}
                 if not any(excluded.items() <= point.items() for excluded in self.exclude):
                     yield point
 
-    def _check_used(self, parsed: Sequence[Scheme | None]) -> None:
+    def _check_unchanged(self, variants: Sequence[Variant]) -> None:
+        """Refuse an axis of what a variant changes, too: one of the two would have no effect."""
+        for variant, path in itertools.product(variants, self.paths()):
+            for other in variant.paths:
+                if _overlap(steps(path), steps(other)):
+                    raise SpecError(f"axes: {path} must not be varied: {variant.label} sets {other}")
+
+    def _check_used(self, names: Sequence[str]) -> None:
         """Refuse an axis of a discipline's parameter that no scheme has: it would vary nothing."""
-        names = [scheme.queue.discipline for scheme in parsed if scheme is not None]
         for path in self.paths():
             if names and path.startswith("queue.") and not path.startswith(tuple(f"queue.{name}." for name in names)):
                 raise SpecError(f"axes: no scheme has {path}; the schemes are {', '.join(dict.fromkeys(names))}")
@@ -212,9 +251,19 @@ def _counted(names: Iterator[str]) -> dict[str, int]:
     return counted
 
 
-def _axis_hint(scheme: Scheme, point: Mapping[str, Value]) -> dict[str, Value]:
-    """Leave out the parameters of other disciplines than the scheme's."""
-    own = f"queue.{scheme.queue.discipline}."
+def _discipline(variant: Variant, experiment: Experiment) -> str:
+    return (variant.scheme.queue if variant.scheme else experiment.queue).discipline
+
+
+def _overlap(one: Sequence[Step], other: Sequence[Step]) -> bool:
+    """Tell whether one path is the other's, or a part of it."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _axis_hint(discipline: str, point: Mapping[str, Value]) -> dict[str, Value]:
+    """Leave out the parameters of other disciplines."""
+    own = f"queue.{discipline}."
     return {path: value for path, value in point.items() if not path.startswith("queue.") or path.startswith(own)}
 
 
@@ -227,24 +276,40 @@ def without_queue(point: Point) -> dict[str, Value]:
     }
 
 
-def at(experiment: Experiment, point: Point) -> tuple[Experiment, str]:
-    """Return the experiment at a point, and how its scheme is called.
+@dataclass(frozen=True)
+class Case:
+    """The experiment at a point."""
+
+    experiment: Experiment
+    label: str
+    """The scheme, as it would be typed, or the name of a variant."""
+    compared_in: Experiment | None = None
+    """The experiment without the changes of a variant; ``None`` if there are none."""
+    variant: str | None = None
+    """The changes of a variant, as typed."""
+
+
+def case_at(whole: Grid, experiment: Experiment, point: Point) -> Case:
+    """Return the experiment at a point of a grid.
 
     Raises
     ------
     SpecError
-        When it asks for something impossible, naming the point.
+        When it is impossible, naming the point.
     """
-    changes = [assignment(path, value) for path, value in point.items() if path != SCHEME]
+    if SCHEME not in point:
+        chosen = whole.changed(experiment, point)
+        return Case(chosen, schemes.label_of(chosen))
+    variant = parsing.parse(str(point[SCHEME]), experiment)
     try:
-        scheme = schemes.parse(str(point[SCHEME])) if SCHEME in point else None
-        chosen = scheme.applied_to(experiment) if scheme else experiment
-        chosen = chosen.changed(changes)
+        base, compared_in = variant.applied_to(experiment), variant.compared_in(experiment)
     except SpecError as error:
-        raise SpecError(f"{point_label(point)}: {error.what if isinstance(error, UnknownPath) else error}") from None
-    if scheme and chosen.queue == scheme.queue:
-        return chosen, scheme.label_in(chosen)
-    return chosen, schemes.label_of(chosen)
+        raise SpecError(f"{point_label(point)}: {error}") from None
+    chosen = whole.changed(base, point)
+    label = variant.label_in(chosen) if chosen.queue == base.queue else variant.label_with(chosen)
+    if not variant.changes:
+        return Case(chosen, label)
+    return Case(chosen, label, whole.changed(compared_in, point), JOINED.join(variant.changes))
 
 
 def point_label(point: Point) -> str:

@@ -25,7 +25,7 @@ from aqmlab.live.doctor import examine
 from aqmlab.live.errors import LiveError
 from aqmlab.results.cells import comparison_cells
 from aqmlab.running.validation import check_each_once, check_seeds, read_seeds
-from aqmlab.spec import schemes, testbeds
+from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.overrides import apply
 from aqmlab.spec.variants import parsing
@@ -92,7 +92,6 @@ def sweep(given: Mapping[str, str], store: Path) -> JobRequest:
     if "spec" in tables:
         raise Refused(400, "spec: files are for the command line; write changes of the experiment under set")
     texts = lines_of(given.get("schemes", ""))
-    _check_schemes(texts)
     for key, value in (("schemes", texts), ("axes", form_lists.axes(given))):
         if value and key in tables:
             raise Refused(400, f"grid: {key} stand above too; write them in one place")
@@ -110,7 +109,7 @@ def sweep(given: Mapping[str, str], store: Path) -> JobRequest:
         text = tomli_w.dumps(tables)
     try:
         grid = Grid(**tables)
-        _check_schemes(grid.schemes or ())
+        _check_schemes(grid.schemes or (), experiment=grid.experiment())
         if (number := grid.combinations * len(seeds)) > MOST_CELLS:
             raise Refused(400, f"grid: must have at most {MOST_CELLS:,} cells, got {number:,}")
         planned = plan(grid, seeds, calibration_model.known(store))
@@ -203,7 +202,7 @@ def _scheme(given: Mapping[str, str], experiment: Experiment) -> list[str]:
     text = given.get("scheme", "").strip()
     if not text:
         return []
-    _check_schemes([text], "scheme", experiment)
+    _check_schemes([text], "scheme", experiment=experiment)
     variant = parsing.parse(text, experiment)
     changed: dict[str, Any] = {}
     if variant.scheme is not None:
@@ -260,8 +259,8 @@ def _spec_from_fields(given: Mapping[str, str]) -> str:
     return tomli_w.dumps(tables)
 
 
-def _check_schemes(texts: Iterable[str], field: str = "schemes", experiment: Experiment | None = None) -> None:
-    """Refuse what is no scheme, or stands twice; with an experiment, its variants and changes of it are schemes too."""
+def _check_schemes(texts: Iterable[str], field: str = "schemes", *, experiment: Experiment) -> None:
+    """Refuse what is neither a scheme nor a variant of an experiment, and what is given twice."""
     texts = list(texts)
     try:
         check_each_once(field, texts)
@@ -269,9 +268,6 @@ def _check_schemes(texts: Iterable[str], field: str = "schemes", experiment: Exp
         raise Refused(400, str(error)) from None
     for text in texts:
         try:
-            if experiment is None:
-                schemes.parse(text)
-            else:
-                parsing.parse(text, experiment)
+            parsing.parse(text, experiment)
         except SpecError as error:
             raise Refused(400, f"{field}: {error}") from None

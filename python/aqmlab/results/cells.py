@@ -41,7 +41,7 @@ def comparison_cells(
             "paired: needs two seeds and two schemes at least,"
             f" got {counted(len(seeds), 'seed')} and {counted(len(parsed), 'scheme')}"
         )
-    cells = [cell for variant in parsed for cell in _cells(variant, experiment, seeds, calibrations)]
+    cells = [cell for variant in parsed for cell in variant_cells(variant, experiment, seeds, calibrations)]
     _check_distinct(parsed, cells)
     if baseline is None:
         baseline = not presets.greedy(experiment.sources)
@@ -50,7 +50,16 @@ def comparison_cells(
     return cells_of(experiment, seeds, calibrations, label=BASELINE, uncongested=True) + cells
 
 
-def _cells(variant: Variant, experiment: Experiment, seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
+def variant_cells(
+    variant: Variant, experiment: Experiment, seeds: Sequence[int], calibrations: Calibrations
+) -> list[Cell]:
+    """Return the cells of a variant, which belong to the experiment without its changes.
+
+    Raises
+    ------
+    SpecError
+        When it is impossible in this experiment.
+    """
     try:
         return cells_of(
             variant.applied_to(experiment),

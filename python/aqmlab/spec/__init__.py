@@ -1,1 +1,1 @@
-"""Specs: an experiment and its parts, and the text forms of schemes, variants and changes."""
+"""What a person describes: an experiment and its parts, and what may be typed for them."""

@@ -1,10 +1,11 @@
-"""A variant, and its application to an experiment."""
+"""A variant, and the experiment that it makes of another."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from aqmlab._core import SpecError
+from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.overrides import UnknownPath
 from aqmlab.spec.schemes import Scheme
@@ -13,7 +14,7 @@ JOINED = " + "
 """The text between a scheme and its changes."""
 
 ECN = "tcp.ecn"
-"""The change that belongs to a scheme: two forms of ECN do not make two experiments."""
+"""The change that belongs to a scheme: two forms of ECN are one experiment."""
 
 
 @dataclass(frozen=True)
@@ -21,17 +22,30 @@ class Variant:
     """A scheme, and changes of the spec."""
 
     label: str
-    """The name of its table, or the text as typed."""
+    """The name of its table, or the text as it was typed."""
     scheme: Scheme | None
-    """The scheme; ``None`` keeps the experiment's queue."""
+    """``None`` keeps the experiment's queue."""
     changes: tuple[str, ...] = ()
-    """The changes of the form ``path=value``."""
+    """Of the form ``path=value``."""
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of the spec that it sets, but for the queue."""
+        has_ecn = self.scheme is not None and self.scheme.ecn is not None
+        return [*map(path_of, self.changes), *([ECN] if has_ecn else [])]
 
     def label_in(self, experiment: Experiment) -> str:
-        """Return the label in tables."""
+        """Return how it is shown in tables."""
         if self.changes or self.scheme is None or self.label != self.scheme.label:
             return self.label
         return self.scheme.label_in(experiment)
+
+    def label_with(self, experiment: Experiment) -> str:
+        """Return how it is shown with the queue of an experiment, which has other parameters than its scheme."""
+        if not self.changes:
+            return schemes.label_of(experiment)
+        ecn = (self.scheme and self.scheme.ecn) or False
+        return JOINED.join([schemes.label(experiment.queue, ecn=ecn), *self.changes])
 
     def applied_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with this scheme and these changes.
@@ -39,12 +53,12 @@ class Variant:
         Raises
         ------
         SpecError
-            When a key of a change does not exist or has a wrong value.
+            When a change is of a key that does not exist or has a wrong value.
         """
         return self._changed(experiment, self.changes)
 
     def compared_in(self, experiment: Experiment) -> Experiment:
-        """Return the experiment of its comparison: without its changes, except for its form of ECN."""
+        """Return the experiment that it is compared in: without its changes, but with its form of ECN."""
         return self._changed(experiment, tuple(change for change in self.changes if path_of(change) == ECN))
 
     def _changed(self, experiment: Experiment, changes: tuple[str, ...]) -> Experiment:
