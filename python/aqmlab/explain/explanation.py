@@ -1,7 +1,7 @@
-"""Explanation of response times by cause: a cell is run again, and the engine attributes the time of each request.
+"""Where the time of requests goes: a cell is run again, and the engine follows causes.
 
-A cell decides its run, so that the rerun is the same and nothing is stored for it. The parts of each response time add
-up to it, to the nanosecond.
+A run is decided by its cell, so a cell stores nothing for this: the same run is made anew, watched. The parts of each
+response time add up to it, to the nanosecond.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ PARTS = {
     "transmission": "transmission",
     "interface": "server's interface",
 }
-"""The parts of a response time: the engine's columns, with their names in output."""
+"""What a response time is made of: the engine's columns, and what people call them."""
 
 QUANTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
-"""The quantiles whose requests are explained, besides all requests."""
+"""Whose requests are looked at, beside all."""
 
 HALF_BAND = 0.005
-"""Half of the width of the band of requests around a quantile."""
+"""So far on either side of a quantile lie the requests that stand for it."""
 
 MOST_TIMELINES = 1000
-"""The largest number of timelines."""
+"""Nobody reads more."""
 
 _STEP_S = 1.0
-"""The simulated time between two callbacks, in seconds."""
+"""Between two looks at the watch, in simulated seconds."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The response times of a cell's requests by cause."""
+    """Where the time of a cell's requests went."""
 
     directory: Path
-    """The directory of the cell."""
+    """The cell."""
     title: str
-    """A description of the cell."""
+    """What the cell is."""
     requests: pl.DataFrame
-    """Requests by number, ``request``: times and parts in whole nanoseconds, sizes, losses, marks, recovery."""
+    """Requests by their number ``request``: times and parts in whole nanoseconds, sizes, losses, marks, recovery."""
     timelines: pl.DataFrame
-    """The events of the requests with timelines, one per row."""
+    """What happened during those whose timelines were asked for, moment by moment."""
 
     def timeline(self, request: int) -> pl.DataFrame:
-        """Return the events of one request, in the order of time."""
+        """Return what happened during one request, in the order of time."""
         return self.timelines.filter(pl.col("request") == request)
 
     def record(self) -> dict[str, Any]:
@@ -90,26 +90,25 @@ def explain(
     slowest: int | None = None,
     watch: Watch = lambda now, end: None,
 ) -> Explanation:
-    """Run a cell again and attribute the time of its requests to causes.
+    """Run a cell again and say where the time of its requests went.
 
     Parameters
     ----------
     directory
-        The directory of the cell, such as ``results/cells/0123456789abcdef``.
+        The cell: a directory below ``results/cells``.
     request
-        Explain only this request, with its timeline; the run ends when it is complete. Requests of web users are
-        numbered from 0 in the order of their completion in the measurement window. This is their row in the table
-        ``exchanges`` without other sources.
+        Explain this request alone, with its timeline; the run ends when it is complete. Requests of web users are
+        numbered from 0 in the order in which they are completed in the measured window, which is their row in the table
+        ``exchanges``, those of other sources left out.
     slowest
-        Explain only this number of slowest requests, with their timelines.
+        Explain so many slowest requests alone, with their timelines.
     watch
-        A callback that gets the simulated time and its end, in seconds, after each step.
+        Told the simulated time and its end, in seconds, after each step.
 
     Raises
     ------
     SpecError
-        When the directory is not a cell, the cell is a live run or has another results number, or there is no such
-        request.
+        When this is no cell, is a live run, was made by another engine, or has no such request.
 
     Examples
     --------
@@ -146,9 +145,9 @@ def explain(
 
 
 def by_band(requests: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean response time by cause, over all requests and over those around each quantile.
+    """Return what the response time is made of: its mean over all requests, and over those around each quantile.
 
-    A band extends half a percentile point to either side of its quantile, and has at least one request.
+    A band reaches half a percentile point to either side of its quantile, and has one request at least.
 
     Returns
     -------
@@ -173,7 +172,7 @@ def by_band(requests: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Rerun:
-    """A cell that is run again."""
+    """What is needed to run a cell again."""
 
     directory: Path
     spec: Resolved
@@ -228,7 +227,7 @@ class _Rerun:
 def _steps(
     cell: _Rerun, request: int | None, slowest: int | None, watch: Watch
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Run the cell; yield the requests that each step explains, and the events of the requested timelines."""
+    """Run the cell; yield what each step explains, and what happened in the timelines that are wanted so far."""
     try:
         make_laws = registry.makers(cell.resolved)
     except ValueError as error:
@@ -238,7 +237,7 @@ def _steps(
         simulation.advance(_STEP_S)
         watch(simulation.now, simulation.end)
         for table in ("queue", "link", "exchanges", "losses"):
-            # Discard tables that the cell has stored already.
+            # The cell has what it was asked for.
             simulation.take(table)
         explained = _frame(simulation.take("explanations"))
         if not explained.is_empty():
@@ -252,9 +251,9 @@ def _frame(batch: RecordBatch) -> pl.DataFrame:
 
 
 def _without_values(timelines: pl.DataFrame) -> pl.DataFrame:
-    """Replace missing numbers by null: offsets of handshakes and timers, and windows without a sender.
+    """Put null where an event has no such number: offsets of handshakes and timers, windows of all but their senders.
 
-    The engine has 0 there; offsets before the first byte wrap around at 32 bits.
+    The engine has 0 there, and counts below the first byte from the top of 32 bits.
     """
     has_offset = (pl.col("segment") != "") & (pl.col("offset") < 2**31)
     return timelines.with_columns(
@@ -263,7 +262,7 @@ def _without_values(timelines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _slowest(requests: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Return the slowest requests; of equal ones the first to complete comes first."""
+    """Among equals the first to complete come first."""
     return requests.sort("response_time_ns", "request", descending=[True, False]).head(count)
 
 

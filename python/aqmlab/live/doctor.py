@@ -1,4 +1,4 @@
-"""The capabilities of this machine for live runs, each determined by a trial."""
+"""What this machine lets a live run do; each thing has been done."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from aqmlab.live.settings import DEFAULT
 
 @dataclass(frozen=True)
 class Check:
-    """One capability that was tried."""
+    """One thing that was tried."""
 
     what: str
-    """The name of the capability."""
+    """What it was."""
     ok: bool
-    """True if a live run can use it."""
+    """Whether it is as a live run needs it."""
     found: str
-    """The result of the trial, or the reason for a failure."""
+    """What was found, or why it cannot be."""
     lack: str | None
-    """The loss without it, and the way to fix it; ``None`` if nothing is missing."""
+    """What a lack of it costs, and how it is mended."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The results of all checks."""
+    """What was found."""
 
     can_run: bool
-    """True if live runs are possible."""
+    """Whether there can be live runs."""
     checks: list[Check]
-    """All checks, in their order."""
+    """All that was tried, in its order."""
 
     def __str__(self) -> str:
         lines = []
@@ -47,11 +47,11 @@ class Report:
 
 
 def apparmor() -> str:
-    """Return an AppArmor profile that allows the program to use user namespaces where they are restricted.
+    """Return an AppArmor profile by which the program may use user namespaces where others may not.
 
     Source: Ubuntu's release notes of 24.04, "Unprivileged user namespace restrictions".
     """
-    # Quotes are for spaces; the escaped characters are special in AppArmor's patterns (apparmor.d(5)).
+    # Spaces want quotes; the rest has a meaning in AppArmor's patterns (apparmor.d(5)).
     path = re.sub(r'([\\*?\[\]{}^"@])', r"\\\1", str(PROGRAM))
     return "\n".join(
         [
@@ -65,12 +65,12 @@ def apparmor() -> str:
 
 
 def examine() -> Report:
-    """Check all capabilities that a live run needs; this takes some seconds and leaves nothing behind.
+    """Try all that a live run needs; it takes some seconds, and nothing is left of it.
 
     Raises
     ------
     LiveError
-        When the program that makes the checks is missing, or ends without a result.
+        When the program that would try it is not there, or ends without an answer.
     """
     try:
         soon = (f"{DEFAULT.late_p99_ms:g}", f"{DEFAULT.late_p999_ms:g}")

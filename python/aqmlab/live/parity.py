@@ -1,4 +1,4 @@
-"""Parity: the comparison of the same cells over the kernel's TCP and in the simulator."""
+"""Parity: the same cells over the kernel's TCP and in the simulator, and how far they are apart."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from aqmlab.running.run import run
 from aqmlab.running.validation import check_each_once, check_experiment, check_out, check_seeds
 from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.variants import parsing
 from aqmlab.store.result import Result, pooled_cdf
 
 
@@ -32,12 +33,12 @@ class Pair:
 
     @property
     def valid(self) -> bool:
-        """True if the live run is valid."""
+        """Whether the live run finds itself valid."""
         return self.live.valid
 
     @property
     def distance_percent(self) -> float:
-        """The Hausdorff distance between the distributions of response times up to 2 s, in percent of the frame."""
+        """The Hausdorff distance of the distributions of response times up to 2 s, in percent of the frame."""
         return curves.apart(self.live, self.simulated, 0.0, curves.AXIS_MS)
 
 
@@ -50,7 +51,7 @@ class SchemeParity:
 
     @property
     def valid(self) -> list[Pair]:
-        """The pairs whose live run is valid."""
+        """The pairs that count: those whose live run is valid."""
         return [pair for pair in self.pairs if pair.valid]
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -74,7 +75,7 @@ class SchemeParity:
         return {f"{self.label}, {world}": pooled_cdf(results) for world, results in worlds.items() if results}
 
     def record(self) -> dict[str, Any]:
-        """Return the scheme's comparison as one object."""
+        """Return all of it as one object."""
         return {
             "label": self.label,
             "measures": list(self.rows()),
@@ -129,37 +130,39 @@ def parity(
 ) -> Parity:
     """Run an experiment over the kernel's TCP and in the simulator, with the same seeds.
 
-    Live runs are sequential, each as long as the experiment. Valid ones are stored and not repeated.
+    Live runs are made one after another, each as long as the experiment; those that are valid are kept and not made
+    again.
 
     Parameters
     ----------
     *scheme_texts
-        The schemes; by default the experiment's own.
+        Schemes or variants, as for :func:`aqmlab.compare`; by default the experiment's own scheme.
     experiment
-        The experiment to run, within the capabilities of live runs.
+        What to run: what live can.
     seeds
-        The seeds; each gives the same users and delays in both worlds.
+        Each is run in both worlds: the same users and delays in both.
     out
         The results directory.
     settings
-        The device between hosts and router, and the bounds of validity.
+        What joins the hosts to the router, and how late it may be.
     progress
-        Show progress on standard error; by default on a terminal and in a notebook.
+        Whether it is told on standard error how far the runs are; by default at a terminal and in a notebook.
 
     Raises
     ------
     SpecError
-        When a scheme or the experiment is invalid, or not supported in live runs.
+        When a scheme or the experiment asks for something impossible, or for what live does not have.
     LiveError
-        When the machine does not support live runs.
+        When the machine does not let it run.
     StoreError
         When a file cannot be written.
     """
     check_experiment(experiment)
     check_out(out)
-    parsed = [schemes.parse(text) for text in scheme_texts]
-    check_each_once("schemes", (scheme.label for scheme in parsed))
-    cases = {scheme.label_in(experiment): scheme.applied_to(experiment) for scheme in parsed} or {
+    parsing.check(experiment)
+    variants = [parsing.parse(text, experiment) for text in scheme_texts]
+    check_each_once("schemes", (variant.label for variant in variants))
+    cases = {variant.label_in(experiment): variant.applied_to(experiment) for variant in variants} or {
         schemes.label_of(experiment): experiment
     }
     return Parity(
@@ -180,7 +183,7 @@ def parity(
 
 
 def _compared(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float | None]:
-    """Compare values of live runs, in the first column, with those of the simulator."""
+    """Compare values of the live world, in the first column, with those of the simulator."""
     if not len(pairs):
         return dict.fromkeys(("live", "simulated", "difference", "low", "high"))
     live, simulated = (float(mean) for mean in pairs.mean(axis=0))

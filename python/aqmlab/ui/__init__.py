@@ -1,1 +1,1 @@
-"""Output for people: tables, messages, figures and output files."""
+"""What a person sees: the console and the canvas."""

@@ -15,21 +15,21 @@ from aqmlab.ui.terminal import Terminal
 _WIDE = 400
 
 _UNBOUNDED = 10_000
-"""The width of a table in a pipe, where each row is one line for programs such as ``grep`` and ``tail``."""
+"""Columns of a table in a pipe, where each row is one line: programs such as ``grep`` and ``tail`` read it."""
 
 
 def sheet(**settings: Any) -> Table:
-    """Return an empty table in the common style."""
+    """Return a table to be filled, in the form that all have."""
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", **settings)
 
 
 def number(value: float | None, digits: int) -> str:
-    """Return a number as text with ``digits`` decimals; a dash for ``None``."""
+    """Write a number with so many digits after the point; a dash where there is none."""
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
 def show(table: RenderableType) -> None:
-    """Print a table, formatted on a terminal and as plain text in a pipe; text is printed unchanged."""
+    """Print a table: for a person at a terminal, or as plain text for a pipe; text as it is."""
     if isinstance(table, str):
         print(table)
         return
@@ -41,7 +41,7 @@ def show(table: RenderableType) -> None:
 
 
 def plain(table: RenderableType, *, width: int = _WIDE) -> str:
-    """Return a table as text without colours, at most ``width`` columns wide."""
+    """Render a table as text without colours, as wide as it needs to be and no wider than ``width``."""
     console = _console(width=width)
     with console.capture() as capture:
         console.print(_fitted(table))
@@ -49,7 +49,7 @@ def plain(table: RenderableType, *, width: int = _WIDE) -> str:
 
 
 def columns() -> int:
-    """Return the largest width of a table: that of the terminal or ``COLUMNS``, and unbounded in a pipe."""
+    """Return how wide a table is at most: as the terminal or ``COLUMNS`` says, and unbounded in a pipe."""
     return shutil.get_terminal_size((_UNBOUNDED, 0)).columns
 
 
@@ -58,6 +58,6 @@ def _fitted(table: RenderableType) -> RenderableType:
 
 
 def _console(width: int | None) -> Terminal:
-    """Return a console that does not interpret markup, and prints no HTML in a notebook."""
+    """Return a console that takes a bracket in a text for a bracket, and shows nothing by itself in a notebook."""
     color_system: Literal["auto"] | None = "auto" if width is None else None
     return Terminal(width=width, color_system=color_system, markup=False, emoji=False, force_jupyter=False)

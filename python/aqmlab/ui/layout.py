@@ -1,6 +1,7 @@
-"""The layout of tables within a width.
+"""Tables that fit a width.
 
-Names are wrapped after commas and texts between words. Columns that still do not fit form a further table.
+Names go on after a comma in a further line, texts are wrapped between words, and columns that still do not fit go into
+a further table.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from aqmlab.ui.escaping import visible
 
 
 class Fitted:
-    """A table that adapts to the console's width; each further table repeats the first ``names`` columns."""
+    """A table, laid out for the width that it is shown in; its first columns name the rows in each piece."""
 
     def __init__(self, table: Table, *, names: int = 1) -> None:
         self._table = table
@@ -43,7 +44,7 @@ class Fitted:
 
 
 def _parts(table: Table, names: int, width: int) -> Iterator[list[Column]]:
-    """Split a table's columns so that each part fits, if possible by stacking the text behind numbers below them."""
+    """Part a table's columns so that each part fits; a single part may have what belongs to a number below it."""
     gap = 2 if table.collapse_padding else 3
     room = width - 2 * table.show_edge
     for is_stacked in (False, True):
@@ -63,7 +64,7 @@ def _parts(table: Table, names: int, width: int) -> Iterator[list[Column]]:
 
 
 def _measured(table: Table, names: int, *, is_stacked: bool) -> tuple[list[_Measured], list[_Measured]]:
-    """Return the first columns, which name the rows, and the other columns."""
+    """Return the columns that name the rows, and the others."""
     columns = [_Measured(column, group) for column, group in _with_groups(table.columns)]
     others = [each.stacked() for each in columns[names:]] if is_stacked else columns[names:]
     return columns[:names], others
@@ -71,27 +72,27 @@ def _measured(table: Table, names: int, *, is_stacked: bool) -> tuple[list[_Meas
 
 @dataclasses.dataclass(frozen=True)
 class _Measured:
-    """A column with its smallest and its natural width."""
+    """A column and how wide it may be."""
 
     column: Column
     group: str
-    """The group heading of the column, if a column on its left shows it."""
+    """The first line of its heading where that stands at a neighbour on its left."""
 
     @property
     def least(self) -> int:
-        """The smallest width that breaks neither a word nor a number with its interval."""
+        """How wide it must be to break no word, and to leave a number what stands behind it."""
         headings, cells = self._headings(), self._cells()
         if self.column.no_wrap or self._is_of_numbers:
             pieces = [*headings, *cells]
         else:
-            # Headings of several lines are not wrapped, so that they stay aligned with their neighbours.
+            # Headings of several lines stand in line with their neighbours'.
             whole = headings if len(headings) > 1 else headings[0].split(" ")
             pieces = [*whole, *(word for text in cells for word in text.split(" "))]
         return max((cell_len(piece) for piece in pieces), default=0)
 
     @property
     def most(self) -> int:
-        """The natural width."""
+        """How wide it is with room enough."""
         return self.least if self._is_of_numbers else max(map(cell_len, (*self._headings(), *self._cells())), default=0)
 
     @property
@@ -99,18 +100,18 @@ class _Measured:
         return self.column.justify == "right"
 
     def stacked(self) -> _Measured:
-        """Return the column with the text behind each number on a line below."""
+        """Put what stands behind a number below it."""
         if not self._is_of_numbers:
             return self
         return self._with(Text(_text(cell).plain.replace(" ", "\n")) for cell in self.column.cells)
 
     def with_group_header(self) -> _Measured:
-        """Return the column with its group heading, for the first column of a part."""
+        """Repeat what stands at a neighbour, for the first of a piece."""
         header = Text(self.group).append_text(_text(self.column.header))
         return dataclasses.replace(self, column=dataclasses.replace(self.column, header=header), group="")
 
     def broken(self, width: int) -> _Measured:
-        """Return the column with names wrapped after commas to this width."""
+        """Go on in a further line after a comma, where names are longer than this."""
         return self._with(_wrapped(_text(cell), width) for cell in self.column.cells)
 
     def _with(self, cells: Iterable[Text]) -> _Measured:
@@ -129,13 +130,13 @@ def _with_groups(columns: Sequence[Column]) -> Iterator[tuple[Column, str]]:
         above, newline, _ = _text(column.header).plain.partition("\n")
         if above and newline:
             group = above
-        # Escape control characters before measuring a cell.
+        # Control characters are written out before a cell is measured.
         cells: list[RenderableType] = [_text(cell) for cell in column.cells]
         yield dataclasses.replace(column, _cells=cells), group if newline and not above else ""
 
 
 def _with_widths(columns: Sequence[_Measured], room: int) -> list[Column]:
-    """Give each column its smallest width, and distribute the remaining room, the smallest wishes first."""
+    """Give each column what it must have, and what is left to those that would be wider, the narrowest first."""
     widths = [each.least for each in columns]
     left = max(0, room - sum(widths))
     wishes = sorted((each.most - each.least, n) for n, each in enumerate(columns))

@@ -1,7 +1,8 @@
-"""Messages on standard error and in a log file.
+"""What is said beside results: on standard error, more or less of it, and in a file.
 
-They use the logger ``aqmlab``: progress and written files at the level ``INFO``, a line for each cell at ``DEBUG``,
-errors at ``ERROR``. In Python, configure ``logging`` as usual; this module is the configuration for the command line.
+All of it goes through the logger ``aqmlab``: progress and what was written at the level ``INFO``, a line for each cell
+at ``DEBUG``, refusals at ``ERROR``. From Python, ``logging`` decides what becomes of it; here is what the command line
+does.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ logger = logging.getLogger("aqmlab")
 
 
 _LONGEST = 2_000
-"""The largest number of characters of a message, which may quote long input."""
+"""Characters of a message: one that quotes what was given may be as long as that is."""
 
 
 class _Formatter(logging.Formatter):
-    """Formats a message with control characters escaped; an error is one line."""
+    """Writes a message that a terminal may show; an error is one line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         text = visible(record.message)
@@ -36,7 +37,7 @@ class _Formatter(logging.Formatter):
 
 
 class _StandardError(logging.Handler):
-    """Writes to the present ``sys.stderr``: rich replaces it to print above progress bars."""
+    """Writes to what is standard error at that moment: where bars are shown, that is above them."""
 
     def emit(self, record: logging.LogRecord) -> None:
         refusal = "aqmlab: " if record.levelno >= logging.ERROR else ""
@@ -49,7 +50,7 @@ _standard_error.setFormatter(_Formatter())
 
 @contextmanager
 def level_of() -> Iterator[None]:
-    """Write messages in the block to standard error."""
+    """Write to standard error what is said inside."""
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     _standard_error.setLevel(logging.INFO)
@@ -65,12 +66,12 @@ def level_of() -> Iterator[None]:
 
 
 def configure(*, quiet: bool, verbose: bool, log: Path | None) -> None:
-    """Set the level of messages on standard error, and append all messages with times to a log file.
+    """Say less or more on standard error, and everything, with times, at the end of a file too.
 
     Raises
     ------
     SpecError
-        When ``quiet`` and ``verbose`` are both set, or the file cannot be written.
+        When the two exclude each other or the file cannot be written.
     """
     if quiet and verbose:
         raise SpecError("--quiet: cannot be with --verbose")
@@ -89,5 +90,5 @@ def configure(*, quiet: bool, verbose: bool, log: Path | None) -> None:
 
 
 def should_show() -> bool:
-    """Return true if standard error shows more than errors."""
+    """Tell whether standard error is to have more than errors."""
     return _standard_error.level <= logging.INFO

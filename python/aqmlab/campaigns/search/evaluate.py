@@ -19,13 +19,17 @@ from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
 from aqmlab.cells.calibration_model import Calibrations, known
-from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.cells.cell import Cell
 from aqmlab.metrics.parts import Parts
+from aqmlab.results.cells import variant_cells
 from aqmlab.running import checks
 from aqmlab.running.sweep import Failed
 from aqmlab.running.validation import check_executor, check_experiment, check_out, check_workers
 from aqmlab.spec import schemes, testbeds
 from aqmlab.spec.experiment import Experiment
+from aqmlab.spec.schemes import Scheme
+from aqmlab.spec.variants import parsing
+from aqmlab.spec.variants.variant import JOINED, Variant
 from aqmlab.storage.location import Location
 from aqmlab.store.store import Store
 from aqmlab.ui.messages import logger
@@ -38,7 +42,10 @@ Values = NDArray[np.float64]
 class Trial:
     """What settings of a scheme are tried in."""
 
-    scheme: str
+    variant: Variant
+    """The variant as given."""
+    scheme: Scheme
+    """Its scheme, or else the experiment's."""
     space: Space
     objectives: tuple[Objective, ...]
     experiment: Experiment
@@ -73,20 +80,24 @@ class Trial:
         SpecError
             When an argument is of the wrong kind, or the discipline has no such parameters.
         """
-        chosen = space.read(scheme, over)
         whole = Experiment(testbed=testbeds.PAPERS) if experiment is None else experiment
         check_experiment(whole)
+        parsing.check(whole)
+        variant = parsing.parse(scheme, whole)
+        varied = variant.scheme or Scheme(variant.label, whole.queue, None)
+        chosen = space.read(varied, over)
         check_workers(workers)
         check_executor(executor)
         place = check_out(out)
-        as_given = cells_of(schemes.parse(scheme).applied_to(whole), [1], known(place))
-        return cls(scheme, chosen, objectives(Parts.of_cells(as_given)), whole, place, workers, executor)
+        as_given = variant_cells(variant, whole, [1], known(place))
+        return cls(variant, varied, chosen, objectives(Parts.of_cells(as_given)), whole, place, workers, executor)
 
     @contextmanager
     def running(self) -> Iterator[Self]:
         """Give it with what runs its cells, for all of them: processes take a second to start."""
-        discipline = schemes.parse(self.scheme).queue.discipline
-        with executors.chosen(self.executor, disciplines=[discipline], out=self.out, workers=self.workers) as executor:
+        with executors.chosen(
+            self.executor, disciplines=[self.scheme.queue.discipline], out=self.out, workers=self.workers
+        ) as executor:
             yield replace(self, executor=executor)
         for note in checks.tally((law for law, cells in self.unmet.items() for _ in cells), of=len(self.read)):
             logger.warning(note)
@@ -100,18 +111,22 @@ class Trial:
             When it cannot be run, or there is nothing to measure.
         """
         calibrations, store = known(self.out), Store(self.out)
-        cells = self._cells(self.scheme, seeds, calibrations)
+        cells = variant_cells(self.variant, self.experiment, seeds, calibrations)
         self._run(cells, store, _refuse)
         values = self._read(cells, store)
         if values is None:
-            raise SpecError(f"objective: {self.scheme} has nothing to measure")
+            raise SpecError(f"objective: {self.variant.label} has nothing to measure")
         return values
+
+    def at(self, point: Sequence[float]) -> Variant:
+        """Return the variant at a point of the space, whose label is as it would be typed."""
+        text = space.scheme_at(self.scheme, self.space, point)
+        return Variant(JOINED.join([text, *self.variant.changes]), schemes.parse(text), self.variant.changes)
 
     def values(self, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[list[Values] | None]:
         """Return what settings come to in each objective; ``None`` for one that is impossible, fails or has nothing."""
         calibrations, store = known(self.out), Store(self.out)
-        texts = [space.scheme_at(self.scheme, self.space, point) for point in points]
-        cells = [self._possible(text, seeds, calibrations) for text in texts]
+        cells = [self._possible(point, seeds, calibrations) for point in points]
         self._run(
             [cell for each in cells for cell in each],
             store,
@@ -124,16 +139,13 @@ class Trial:
         missing = list({cell.key: cell for cell in cells if cell.key not in found}.values())
         executors.run_cells_with(missing, store, executor=self.executor, workers=self.workers, failed=failed)
 
-    def _possible(self, text: str, seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
+    def _possible(self, point: Sequence[float], seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
         try:
-            return self._cells(text, seeds, calibrations)
+            return variant_cells(self.at(point), self.experiment, seeds, calibrations)
         except SpecError as error:
-            self._mistaken(f"{text}: {error}")
+            text = space.scheme_at(self.scheme, self.space, point)
+            self._mistaken(str(error) if str(error).startswith(text) else f"{text}: {error}")
             return []
-
-    def _cells(self, text: str, seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
-        parsed = schemes.parse(text)
-        return cells_of(parsed.applied_to(self.experiment), seeds, calibrations, label=parsed.label_in(self.experiment))
 
     def _read(self, cells: Sequence[Cell], store: Store) -> list[Values] | None:
         found = store.found(cells, missing_are_run=True)

@@ -95,7 +95,7 @@ def sensitivity(
     Parameters
     ----------
     scheme
-        The discipline, with what is not varied.
+        The scheme or variant with the parameters that are not varied.
     over
         What is varied, as for :func:`aqmlab.campaigns.search.tuning.tune`.
     of

@@ -16,6 +16,7 @@ from aqmlab.campaigns.axes import Span, Value
 from aqmlab.disciplines.catalogue import Discipline, Parameter, nearest
 from aqmlab.disciplines.custom import registry
 from aqmlab.spec import schemes
+from aqmlab.spec.schemes import Scheme
 
 _NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)"
 
@@ -27,7 +28,7 @@ Space = Mapping[str, Span]
 """The ranges by the parameters' names."""
 
 
-def read(scheme: str, text: str) -> Space:
+def read(scheme: Scheme, text: str) -> Space:
     """Read what is varied of a scheme.
 
     Raises
@@ -35,8 +36,7 @@ def read(scheme: str, text: str) -> Space:
     SpecError
         When the discipline has no such parameter, or it cannot be varied so.
     """
-    name = schemes.parse(scheme).queue.discipline
-    discipline = registry.discipline(name)
+    discipline = registry.discipline(scheme.queue.discipline)
     space: dict[str, Span] = {}
     for part in text.split(","):
         parameter, equals, span = (each.strip() for each in part.partition("="))
@@ -47,20 +47,19 @@ def read(scheme: str, text: str) -> Space:
     return space
 
 
-def scheme_at(scheme: str, space: Space, point: Sequence[float]) -> str:
+def scheme_at(scheme: Scheme, space: Space, point: Sequence[float]) -> str:
     """Return the scheme at a point of the space, as it would be typed."""
-    given = schemes.parse(scheme)
     values: dict[str, Value] = {name: span.at(share) for (name, span), share in zip(space.items(), point, strict=True)}
-    kept = {name: value for name, value in given.queue.parameters.items() if name not in values}
-    if given.ecn is not None:
-        kept["ecn"] = given.ecn
+    kept = {name: value for name, value in scheme.queue.parameters.items() if name not in values}
+    if scheme.ecn is not None:
+        kept["ecn"] = scheme.ecn
     assignments = (f"{name}={schemes.text_of(value)}" for name, value in chain(values.items(), kept.items()))
-    return f"{given.queue.discipline}:{','.join(assignments)}"
+    return f"{scheme.queue.discipline}:{','.join(assignments)}"
 
 
-def default_in(scheme: str, space: Space) -> list[float] | None:
+def default_in(scheme: Scheme, space: Space) -> list[float] | None:
     """Return where the scheme itself stands in the space; ``None`` where it is outside."""
-    given = schemes.parse(scheme).queue
+    given = scheme.queue
     declared = {each.name: each.default for each in registry.discipline(given.discipline).parameters}
     point = []
     for name, span in space.items():

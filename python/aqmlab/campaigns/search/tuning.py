@@ -188,7 +188,7 @@ def tune(
     Parameters
     ----------
     scheme
-        The discipline, with what is not searched: ``"pi:ecn=true"``. What others are compared with.
+        The scheme or variant with the parameters that are not searched: ``"pi:ecn=true"``. Others are compared with it.
     over
         What is searched: ``"q_ref=5..300,a,b"``. A range over a factor of ten or more is searched by factors; a
         parameter without a range from a tenth of its default to ten times that.
@@ -289,7 +289,7 @@ def _differences(trial: Trial, points: Sequence[Sequence[float]], seeds: Sequenc
         None
         if values is None
         else Candidate(
-            space.scheme_at(trial.scheme, trial.space, point),
+            trial.at(point).label,
             tuple(point),
             tuple(ours - first for ours, first in zip(values, firsts, strict=True)),
         )

@@ -152,7 +152,7 @@ def parity(
     spec: Spec,
     schemes: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SCHEME]...", help="name or name:key=value,...", show_default="the spec's"),
+        typer.Argument(metavar="[SCHEME]...", help="Schemes or variants, as for compare.", show_default="the spec's"),
     ] = None,
     changes: Changes = None,
     seeds: Seeds = "3",
@@ -163,7 +163,7 @@ def parity(
     late_users: LateUsers = DEFAULT.late_users_ms,
     socket_errors: SocketErrors = DEFAULT.socket_errors_percent,
     cpu_left: CpuLeft = DEFAULT.cpu_left_percent,
-    figure: Figure = None,
+    plot: Figure = None,
     file: TableFile = None,
     as_json: Json = False,
 ) -> None:
@@ -178,7 +178,7 @@ def parity(
     from aqmlab.ui import canvas, console
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    check_figure(figure)
+    check_figure(plot)
     check_table(file)
     settings = Settings(
         late_p99_ms=late_p99,
@@ -191,10 +191,10 @@ def parity(
     report = both.parity(
         *(schemes or ()), experiment=experiment, seeds=list(read_seeds(seeds)), out=out, settings=settings
     )
-    if figure is not None:
+    if plot is not None:
         with one_line_refusals():
-            canvas.write(figure, lambda drawn: table.overlay(drawn, report))
-        report_written(figure)
+            canvas.write(plot, lambda figure: table.overlay(figure, report))
+        report_written(plot)
     write_table(report.frame(), file)
     if as_json:
         print_json({"schemes": report.records})
