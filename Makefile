@@ -163,10 +163,12 @@ golden: $(READY)
 lock:
 	uv pip compile --group build --universal --python-version 3.11 --generate-hashes --no-header \
 	    --upgrade --quiet --output-file requirements-build.txt
-	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header \
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --no-header \
 	    --upgrade --quiet --output-file requirements.txt
+	uv pip compile pyproject.toml --constraint requirements.txt --universal --python-version 3.11 --generate-hashes \
+	    --no-header --upgrade --quiet --output-file requirements-core.txt
 	for group in dev docs; do \
-	    uv pip compile pyproject.toml --group $$group --constraint requirements.txt --universal --python-version 3.11 \
+	    uv pip compile pyproject.toml --all-extras --group $$group --constraint requirements.txt --universal --python-version 3.11 \
 	        --generate-hashes --no-header --upgrade --quiet --output-file requirements-$$group.txt || exit; \
 	done
 

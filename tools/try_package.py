@@ -1,6 +1,7 @@
 """Install a built package into an empty environment and use it there: `python tools/try_package.py FILE`.
 
-Its dependencies are those of `requirements.txt`. Nothing of this checkout is on the path but the smoke test.
+The demo has the dependencies of the core, the smoke test those of all extras. Nothing of this checkout is on the path
+but the smoke test.
 """
 
 from __future__ import annotations
@@ -63,10 +64,11 @@ def main(package: str) -> None:
             subprocess.run(words, cwd=folder, check=True, env={"PATH": f"{folder}/bin:/usr/bin:/bin", "HOME": folder})
 
         pip = (python, "-m", "pip", "install", "--quiet")
-        subprocess.run([*pip, "--require-hashes", "-r", ROOT / "requirements.txt"], check=True)
+        subprocess.run([*pip, "--require-hashes", "-r", ROOT / "requirements-core.txt"], check=True)
         subprocess.run([*pip, "--no-deps", file], check=True)
-        run(python, "-I", ROOT / "tests" / "project" / "smoke.py")
         run(command, *DEMO)
+        subprocess.run([*pip, "--require-hashes", "-r", ROOT / "requirements.txt"], check=True)
+        run(python, "-I", ROOT / "tests" / "project" / "smoke.py")
         # A wheel has compiled parts of others in it; who compiles a source package fetches those with their licences.
         texts = ["LICENSE-APACHE", "LICENSE-MIT", *(library.text.name for library in third_party.LIBRARIES)]
         run(python, "-I", "-c", LICENCES, *texts, *(["licences.txt"] if file.suffix == ".whl" else []))

@@ -23,6 +23,9 @@ def run_watched(
     typer.Exit
         Always, after an interrupt: with the command's exit code.
     """
+    from aqmlab.ui.extras import require
+
+    require("console")
     from aqmlab.console.job_requests import JobRequest
     from aqmlab.console.server import watch
 

@@ -21,6 +21,7 @@ from aqmlab.results import table
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
 from aqmlab.ui import output_files
+from aqmlab.ui.extras import require
 
 _OF_EACH = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
 _VEGA = ("vendored/vega.min.js", "vendored/vega-lite.min.js", "vendored/vega-embed.min.js")
@@ -81,6 +82,7 @@ def report(
     >>> lab.report(load=98, to="report.html")  # doctest: +SKIP
     >>> lab.report("le2003", to="le2003.html")  # doctest: +SKIP
     """
+    require("report")
     if cells and experiment is not None:
         raise SpecError(f"experiment: cannot be with cells or a study, got {', '.join(cells)}")
     choice = Choice(cells=cells, schemes=schemes, load=load, seeds=seeds, experiment=experiment)

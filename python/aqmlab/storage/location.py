@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from aqmlab._core import SpecError
+from aqmlab.ui.extras import require
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -29,6 +31,8 @@ def location(out: str | Location) -> Location:
         raise SpecError("out: must be a directory or a URL, got an empty text")
     if isinstance(out, str) and "://" not in out:
         return Path(out)
+    if str(out).startswith(("s3:", "s3a:")) or find_spec("upath") is None:
+        require("remote")
     # upath is slow to import, and most results are local.
     from upath import UPath
 

@@ -29,6 +29,7 @@ from aqmlab.metrics.parts import Parts
 from aqmlab.running.validation import check_seeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.ui import console
+from aqmlab.ui.extras import require
 from aqmlab.ui.messages import logger
 
 Method = Literal["morris", "sobol"]
@@ -125,6 +126,7 @@ def sensitivity(
     --------
     >>> sensitivity("pi:ecn=true", "q_ref=5..300,sampling_hz=20..500", of=["p95"])  # doctest: +SKIP
     """
+    require("search")
     if method not in get_args(Method):
         raise SpecError(f"method: must be {' or '.join(get_args(Method))}, got {method!r}")
     if points < 2 or (method == "sobol" and points & (points - 1)):

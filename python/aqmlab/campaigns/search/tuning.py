@@ -28,6 +28,7 @@ from aqmlab.running.validation import check_seeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.stats import Difference, mean_interval
 from aqmlab.ui import console
+from aqmlab.ui.extras import require
 from aqmlab.ui.messages import logger
 
 _BATCH = 4
@@ -221,6 +222,8 @@ def tune(
     """
     if trials < 1 or confirm < 0:
         raise SpecError(f"trials: must be at least 1, and confirm at least 0, got {trials} and {confirm}")
+
+    require("search")
 
     def wanted(parts: Parts) -> tuple[Objective, ...]:
         return objectives(minimise, maximise, parts)

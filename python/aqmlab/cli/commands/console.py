@@ -24,6 +24,9 @@ def console(
 
     Example: aqmlab console results
     """
+    from aqmlab.ui.extras import require
+
+    require("console")
     from aqmlab.console.server import serve
 
     serve(out, port=port)

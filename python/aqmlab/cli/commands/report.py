@@ -51,6 +51,9 @@ def report(
 
     Example: aqmlab report examples/home-link.toml -o home.html
     """
+    from aqmlab.ui.extras import require
+
+    require("report")
     from aqmlab.report.page import report as write
     from aqmlab.spec.experiment import Experiment
     from aqmlab.store.store import Store
