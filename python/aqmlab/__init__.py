@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from aqmlab.disciplines.queue import Counters, Queue
     from aqmlab.explain.explanation import Explanation, explain
     from aqmlab.report.page import report
-    from aqmlab.results.compare import Comparison, compare
+    from aqmlab.results.compare import compare
+    from aqmlab.results.comparison import Comparison
     from aqmlab.running.pcap import Pcap
     from aqmlab.running.run import run
     from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, QueueSpec, Record, Tcp, Users
@@ -95,7 +96,7 @@ _HOME = {
     "Advice": "advice.advice",
     "BOTTLENECK": "spec.presets",
     "Campaign": "campaigns.campaign",
-    "Comparison": "results.compare",
+    "Comparison": "results.comparison",
     "Counters": "disciplines.queue",
     "Experiment": "spec.experiment",
     "Explanation": "explain.explanation",

@@ -309,6 +309,19 @@ def test_a_mistake_is_one_line(aqmlab: Command, arguments: list[str], message: s
 
 
 @pytest.mark.parametrize(
+    ("schemes", "message"),
+    [
+        (["pi", "codel"], "SCHEME: write one, such as pi:ecn=true, got pi codel"),
+        (["a.toml"], "SCHEME: write one, such as pi:ecn=true, got none"),
+        (["a.toml", "b.toml", "pi"], "SPEC.toml: write at most one, got a.toml, b.toml"),
+    ],
+)
+def test_a_search_takes_one_spec_and_one_scheme(aqmlab: Command, schemes: list[str], message: str) -> None:
+    outcome = aqmlab("tune", *schemes, "--over", "q_ref")
+    assert (outcome.code, outcome.err) == (2, f"aqmlab: {message}\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--method", "sobel"], "method: must be morris or sobol, got 'sobel'"),
@@ -329,7 +342,7 @@ SHORT = [word for change in CHANGES for word in ("--set", change)]
 def test_the_commands(aqmlab: Command, tmp_path: Path) -> None:
     arguments = ["pi:ecn=true", "--over", "q_ref=5..50", *SHORT, "--seeds", "2"]
     two = ["--minimise", "delay", "--maximise", "throughput"]
-    tuned = aqmlab("tune", *arguments, *two, "--trials", "4", "--json", "--plot", "front.svg")
+    tuned = aqmlab("tune", *arguments, *two, "--trials", "4", "--json", "--figure", "front.svg")
     assert tuned.code == 0, tuned.err
     record = json.loads(tuned.out)
     assert len(record["trials"]) == 4
@@ -337,11 +350,11 @@ def test_the_commands(aqmlab: Command, tmp_path: Path) -> None:
     assert {"difference", "low", "high"} == set(record["best"][0]["fresh"][0])
     assert "q_ref" in (tmp_path / "front.svg").read_text()
     assert "on fresh seeds, 95 %" in aqmlab("tune", *arguments, *two, "--trials", "4").out
-    outcome = aqmlab("sensitivity", *arguments, "--of", "delay", "--points", "2", "--plot", "bars.svg")
+    outcome = aqmlab("sensitivity", *arguments, "--of", "delay", "--points", "2", "--figure", "bars.svg")
     assert outcome.code == 0, outcome.err
     assert "mu_star" in outcome.out
     assert "mu_star, ms" in (tmp_path / "bars.svg").read_text()
-    assert aqmlab("sensitivity", *arguments, "--plot", "bars.txt").code == 2
+    assert aqmlab("sensitivity", *arguments, "--figure", "bars.txt").code == 2
 
 
 @pytest.mark.parametrize(("method", "indices"), [("morris", ["mu_star"]), ("sobol", ["ST", "S1"])])

@@ -50,7 +50,7 @@ def test_compare_prints_a_table_and_draws_the_response_times(aqmlab: Command, tm
         for line in outcome.out.splitlines()
         if line.startswith(tuple(f"{scheme}  " for scheme in schemes))
     ]
-    tables = 5  # the link, delays, response times, and what limited the connections in two parts
+    tables = 6  # the link, delays, all packets, response times, and the limits of the connections in two parts
     assert rows == schemes * tables
     assert "±" in outcome.out
     figures = outcome.out.split()[-4:]
@@ -108,6 +108,15 @@ def test_compare_prints_one_json_object(aqmlab: Command) -> None:
     assert comparison["schemes"][1]["parameters"]["w_q"] == 1 / 512
 
 
+def test_round_trips_are_a_table_a_time_or_a_range(aqmlab: Command) -> None:
+    for text, bounds in (("20 ms", (20, 20)), ("10..80 ms", (10, 80)), ("uniform", (10, 150))):
+        outcome = aqmlab("compare", *SHORT, "--rtt", text, "--no-figures", "--json", "pi")
+        (path, *_) = (cell["cell"] for cell in json.loads(outcome.out)["cells"])
+        distribution = json.loads(Path(path, "spec.json").read_text())["users"]["rtt"]["distribution"]
+        assert tuple(distribution["uniform_ms"].values()) == bounds
+    assert "rtt: must be as '20 ms' or '10..80 ms'" in aqmlab("compare", "--rtt", "20 ms..", "pi").err
+
+
 def test_a_load_gives_the_users_of_the_calibration(aqmlab: Command) -> None:
     outcome = aqmlab("compare", "--load", "1", "--duration", "1 s", "--warmup", "1 s", "--seeds", "1", "--json", "pi")
     for cell in json.loads(outcome.out)["cells"]:
@@ -134,7 +143,7 @@ def test_record_exchanges_keeps_a_row_for_each_request(aqmlab: Command, tmp_path
 
 
 def test_calibrate_stores_its_line_for_later_runs(aqmlab: Command) -> None:
-    measured = aqmlab("calibrate", "--users", "400", "--warmup", "20 s", "--duration", "60 s", "--json")
+    measured = aqmlab("calibrate", "--most-users", "400", "--warmup", "20 s", "--duration", "60 s", "--json")
     report = json.loads(measured.out)
     assert report["users_per_side"] == [80, 160, 240, 320, 400]
     assert report["users"].keys() == {"80", "90", "98", "100", "105"}
@@ -144,7 +153,7 @@ def test_calibrate_stores_its_line_for_later_runs(aqmlab: Command) -> None:
 
 
 def test_users_who_are_not_answered_make_no_calibration(aqmlab: Command, tmp_path: Path) -> None:
-    outcome = aqmlab("calibrate", "--users", "5", "--warmup", "0 s", "--duration", "1 ms", "--quiet")
+    outcome = aqmlab("calibrate", "--most-users", "5", "--warmup", "0 s", "--duration", "1 ms", "--quiet")
     assert outcome.code == 2
     assert outcome.err == "aqmlab: protocol.duration: must be long enough for users to be answered, got 1 ms\n"
     assert not (tmp_path / "results" / "calibration.json").exists()
@@ -226,7 +235,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["compare", "--out", "file/results", "pi"], "file/results", id="unwritable directory"),
         pytest.param(["compare", "--out", "file", "pi"], "file", id="directory that is a file"),
         pytest.param(["compare"], "SCHEME", id="no scheme"),
-        pytest.param(["compare", "some.toml"], "SCHEME", id="a spec and no scheme"),
+        pytest.param(["compare", "some.toml"], "schemes: must be one at least", id="a spec and no scheme"),
         pytest.param(["compare", "missing.toml", "pi"], "missing.toml: cannot be read", id="a spec that is not there"),
         pytest.param(["compare", "some.toml", "a.toml", "pi"], "SPEC.toml: write at most one", id="two specs"),
         pytest.param(["compare", "pi", "--seeds", "6-4"], "--seeds", id="seeds that run backwards"),

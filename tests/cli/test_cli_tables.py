@@ -83,7 +83,7 @@ def test_texts_are_escaped_for_their_form(tmp_path: Path) -> None:
             {"name", "value", "unit", "meaning", "rule", "source"},
         ),
         (
-            ("calibrate", "--users", "400", "--warmup", "5 s", "--duration", "20 s"),
+            ("calibrate", "--most-users", "400", "--warmup", "5 s", "--duration", "20 s"),
             {"workload", "rtt", "sides", "load_percent", "users_per_side", "published_users_per_side"},
         ),
         (("run", "spec.toml"), {"measure", "unit", "value"}),
@@ -103,10 +103,11 @@ def test_commands_write_their_tables(
     stored = aqmlab("compare", "codel", *FAST, "--seeds", "1", "--no-baseline", "--json").out
     spec = tmp_path / "spec.toml"
     spec.write_text('users.per_side = 30\nlink.rate = "2 Mbit/s"\nprotocol = { warmup = "1 s", duration = "5 s" }\n')
-    extra = ("--spec", str(spec)) if command[0] in ("tune", "sensitivity") else ()
+    name, *arguments = command
+    experiment = (str(spec),) if name in ("tune", "sensitivity") else ()
     (cell,) = json.loads(stored)["cells"]
-    given = (cell["cell"] if word == "CELL" else word for word in command)
-    outcome = aqmlab(*given, *extra, "--table", "table.parquet")
+    given = (cell["cell"] if word == "CELL" else word for word in arguments)
+    outcome = aqmlab(name, *experiment, *given, "--table", "table.parquet")
     assert outcome.code == 0, outcome.err
     table = pl.read_parquet("table.parquet")
     assert columns <= set(table.columns)

@@ -109,7 +109,7 @@ def test_a_buffer_shrinks_with_the_root_of_the_flows(flows: float, limit: int) -
 
 @pytest.mark.parametrize("flows", [0.0, math.nan, math.inf])
 def test_a_buffer_is_for_one_flow_at_least(flows: float) -> None:
-    with pytest.raises(ValueError, match=r"^flows: must be 1 at least, got "):
+    with pytest.raises(ValueError, match=r"^flows: must be at least 1, got "):
         design.droptail(packets_per_sec=24_000, rtt_s=0.1, flows=flows)
 
 

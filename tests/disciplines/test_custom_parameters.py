@@ -121,7 +121,7 @@ def test_invalid_parameters_are_refused_like_the_catalogues(
                 "from dataclasses import dataclass",
             ),
             "my_module:MyLaw",
-            "no parameter may be called ecn: it is the hosts' business",
+            "no parameter may be called ecn: it belongs to the hosts",
         ),
     ],
 )

@@ -58,7 +58,7 @@ def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path
         "pi",
         "--seeds",
         "2",
-        "--plot",
+        "--figure",
         "both.svg",
         "--json",
         *late,

@@ -23,7 +23,7 @@ from aqmlab.report.gathered import Choice, Gathered, gather
 from aqmlab.report.page import html
 from aqmlab.results import table, timeseries
 from aqmlab.results.cells import comparison_cells
-from aqmlab.results.compare import Comparison
+from aqmlab.results.comparison import Comparison
 from aqmlab.running.sweep import sweep
 from aqmlab.store.store import Store
 from conftest import Command, Write

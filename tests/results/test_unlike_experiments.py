@@ -15,7 +15,7 @@ from aqmlab.cells.cell import cells_of
 from aqmlab.cells.differences import check_one_experiment, differences, differences_text
 from aqmlab.report import again
 from aqmlab.report.gathered import Choice, gather
-from aqmlab.results.compare import Comparison
+from aqmlab.results.comparison import Comparison
 from aqmlab.store.result import Result, pooled_cdf
 from conftest import Command
 

@@ -132,7 +132,7 @@ def test_a_report_applies_no_variant_of_a_store(tmp_path: Path, write: Write) ->
         ("codel + link.speed=1", "codel + link.speed=1: link.speed"),
         ("codel + link.rate", "write path=value after +, such as tcp.congestion=prague, got 'link.rate'"),
         ("codel +", "write path=value after +"),
-        ("codel + queue.codel.target=9 ms", "queue is the scheme's to say"),
+        ("codel + queue.codel.target=9 ms", "queue belongs to the scheme"),
         ("codel + tcp.ecn=true + tcp.ecn=false", "tcp.ecn is given twice"),
         ("codel:ecn=true + tcp.ecn=accurate", "ECN is given twice, by the scheme and by tcp.ecn"),
         ("codel + users.per_side=10", "schemes: must differ from one another, got codel and codel + users.per_side=10"),
@@ -157,7 +157,7 @@ def test_a_variant_that_cannot_be_is_refused_in_a_line(text: str, message: str) 
         ({"a": {"scheme": 3}}, "variants.a.scheme: must be a text"),
         ({"a": {"queue": {"pei": {}}}}, "variants.a.queue: "),
         ({"a": 3}, "variants.a"),
-        ({"a": {"variants": {"b": {"scheme": "pie"}}}}, "a: variants are not changed by a variant"),
+        ({"a": {"variants": {"b": {"scheme": "pie"}}}}, "a: variants cannot be changed by a variant"),
         (3, "variants"),
     ],
 )

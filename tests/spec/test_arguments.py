@@ -27,7 +27,7 @@ api: Any = lab
         (lambda: api.run(lab.Experiment(), out=5), "out: must be the path of a directory or a URL, got 5"),
         (lambda: api.compare(["pi", "rem"]), "schemes: must each be text, such as compare("),
         (lambda: api.compare("pi", {"rem": {}}), "schemes: must each be text"),
-        (lambda: api.compare(), "schemes: must be one at least, got none"),
+        (lambda: api.compare(), "schemes: must be one at least, such as fq_codel, got none"),
         (lambda: api.compare("pi", seeds=[]), "seeds: must be one at least, got none"),
         (lambda: api.compare("pi", seeds=[1, 2, 1]), "seeds: each must be given once, got 1 more than once"),
         (lambda: api.compare("pi", seeds=3), "seeds: must be several, such as [1, 2, 3], got 3"),

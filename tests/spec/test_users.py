@@ -127,7 +127,7 @@ def test_a_load_of_custom_users_needs_and_uses_a_calibration(aqmlab: Command, tm
     assert outcome.code == 2
     command = "aqmlab calibrate --workload unc-2001-v3 --rtt FILE, where FILE holds the table"
     assert f"no calibration: run {command}" in outcome.err
-    measured = aqmlab("calibrate", "--rtt", "near.toml", "--users", "250", *SHORT, "--json")
+    measured = aqmlab("calibrate", "--rtt", "near.toml", "--most-users", "250", *SHORT, "--json")
     assert measured.code == 0, measured.err
     line = json.loads(measured.out)
     assert line["users_per_side"] == [50, 100, 150, 200, 250]

@@ -50,7 +50,7 @@ WRITE = [
     ["run", "spec.toml"],
     ["compare", "pi", "--users", "5", "--warmup", "0 s", "--duration", "1 s", "--seeds", "1"],
     ["sweep", "grid.toml", "--seeds", "1"],
-    ["calibrate", "--users", "5", "--warmup", "0 s", "--duration", "1 s"],
+    ["calibrate", "--most-users", "5", "--warmup", "0 s", "--duration", "1 s"],
 ]
 
 

@@ -9,4 +9,4 @@ aqmlab compare "$here/link.toml" ramp:Ramp pie codel "droptail:limit=256 kB" --s
     --measures "call one-way p99,downloads goodput,delay p99 reverse,p95" --table thesis.tex --figures figures
 
 # A search for its parameters, checked under fresh seeds.
-aqmlab tune ramp:Ramp --spec "$here/link.toml" --over "low=1..20,high=50..500" --minimise "call one-way p99" --trials 4 --confirm 1
+aqmlab tune "$here/link.toml" ramp:Ramp --over "low=1..20,high=50..500" --minimise "call one-way p99" --trials 4 --confirm 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from aqmlab._core import SpecError, bits_per_second, seconds
+from aqmlab._core import SpecError, bits_per_second
 from aqmlab.cells.calibration_model import known
+from aqmlab.spec import round_trips
 from aqmlab.spec.experiment import Experiment, Users
 
 _MBPS = 1e6
@@ -85,12 +85,7 @@ class AccessLink:
     @cached_property
     def rtt_ms(self) -> tuple[int, int]:
         """The shortest and the longest round-trip time, in whole milliseconds."""
-        found = re.fullmatch(r"\s*([\d.]+?)\s*([a-z]*)\s*(?:\.\.\s*([\d.]+)\s*([a-z]+)\s*)?", self.rtt, re.ASCII)
-        if found is None:
-            raise SpecError(f"rtt: must be as '20 ms' or '10..80 ms', got {self.rtt!r}")
-        low, unit, high, unit_high = found.groups()
-        first = f"{low} {unit or unit_high or ''}".strip()
-        return _whole_ms(first), _whole_ms(first if high is None else f"{high} {unit_high}")
+        return round_trips.read(self.rtt)
 
     @property
     def rtt_mean_ms(self) -> float:
@@ -120,13 +115,12 @@ class AccessLink:
             for name, rate, packet, side in _GAME
             if self.games
         ]
-        browsing = {"source": "as asked", "distribution": {"uniform_ms": {"min": low, "max": high}}}
         return Experiment(
             link={"rate": self.up, "rate_back": self.down, "delay": "0 s", "header": "14 B", "device_fifo": 0},
             sides=("home", "internet"),
             hosts={"rate": "10 Gbit/s"},
             tcp={"profile": "linux-6", "ecn": self.ecn},
-            users={"per_side": self.users, "sides": 1, "rtt": browsing},
+            users={"per_side": self.users, "sides": 1, "rtt": round_trips.uniform(low, high)},
             sources=sources,
             protocol={"warmup": f"{warmup_s:g} s", "duration": f"{duration_s:g} s"},
             # What is read of a run is its summary: tables that nobody looks at are to be small.
@@ -152,13 +146,3 @@ def _mbps(name: str, text: str) -> float:
         return bits_per_second(text) / _MBPS
     except (ValueError, TypeError) as error:
         raise SpecError(f"{name}: {error}") from None
-
-
-def _whole_ms(text: str) -> int:
-    try:
-        ms = 1e3 * seconds(text)
-    except ValueError as error:
-        raise SpecError(f"rtt: {error}") from None
-    if abs(ms - round(ms)) > 1e-6:
-        raise SpecError(f"rtt: must be whole milliseconds, got {text}")
-    return round(ms)

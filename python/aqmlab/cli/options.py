@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,7 +34,12 @@ def spec_or_papers(path: str) -> str:
     return f"the spec's, or without one {testbeds.papers_testbed(path)}"
 
 
-_RTT = _table("users.rtt")
+_RTT = {
+    **_table("users.rtt"),
+    "metavar": "TIME|NAME|FILE",
+    "help": "Round-trip times without queueing: '20 ms', '10..80 ms', "
+    f"{' or '.join(schema.names('users.rtt'))}, or a TOML or JSON file with a table of your own.",
+}
 _WARMUP = _spec_option("protocol.warmup", "TIME")
 _DURATION = _spec_option("protocol.duration", "TIME")
 
@@ -86,11 +92,13 @@ PcapPackets = Annotated[
 Load = Annotated[
     float | None, typer.Option(metavar="PCT", help="Load in percent.", show_default="the spec's, or that of compare")
 ]
-SpecFile = Annotated[
-    Path | None,
-    typer.Option("--spec", metavar="SPEC.toml", help="The experiment.", show_default="the testbed unc-2003"),
+SpecAndScheme = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[SPEC.toml] SCHEME",
+        help="The experiment, by default the testbed unc-2003; and the scheme or variant to vary.",
+    ),
 ]
-AxesOption = Annotated[str, typer.Argument(metavar="SCHEME", help="The scheme or variant whose parameters are varied.")]
 SamplesOption = Annotated[
     str,
     typer.Option(
@@ -136,7 +144,23 @@ def without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def experiment_of(spec: Path | None, changes: list[str] | None, load: float | None) -> Experiment:
+def spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
+    """Return the file of the experiment, if one is named, and the schemes."""
+    specs = [text for text in given if text.endswith(".toml") and (not re.search("[:+]", text) or Path(text).is_file())]
+    if len(specs) > 1:
+        raise SpecError(f"SPEC.toml: write at most one, got {', '.join(specs)}")
+    return (specs[0] if specs else None), [text for text in given if text not in specs]
+
+
+def spec_and_scheme(given: list[str]) -> tuple[str | None, str]:
+    """Return the file of the experiment, if one is named, and the only scheme."""
+    spec, schemes = spec_and_schemes(given)
+    if len(schemes) != 1:
+        raise SpecError(f"SCHEME: write one, such as pi:ecn=true, got {' '.join(schemes) or 'none'}")
+    return spec, schemes[0]
+
+
+def experiment_of(spec: str | None, changes: list[str] | None, load: float | None) -> Experiment:
     """Read the experiment that settings are tried in."""
     from aqmlab.spec.experiment import Experiment
 

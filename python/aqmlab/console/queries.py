@@ -20,7 +20,7 @@ from aqmlab.cells.calibration_model import known
 from aqmlab.console.auth import Refused
 from aqmlab.console.job_requests import JobRequest
 from aqmlab.results import grouping
-from aqmlab.results.compare import Comparison
+from aqmlab.results.comparison import Comparison
 from aqmlab.storage.location import is_key
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store

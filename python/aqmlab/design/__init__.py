@@ -1,7 +1,7 @@
-"""Parameters by published rules: what a discipline should be set to on a given link, and why.
+"""Design rules: the parameters of a discipline for a given link, by published rules.
 
-Each rule is a function from plain numbers to a :class:`Design`: the parameters, what they follow from, and the scheme
-to paste behind ``aqmlab compare``.
+Each rule is a function from plain numbers to a :class:`Design`: the parameters, intermediate values, and the scheme to
+paste after ``aqmlab compare``.
 """
 
 from aqmlab.design.delay import codel

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -21,18 +21,18 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, kw_only=True)
 class Margins:
-    """How far a loop is from oscillating."""
+    """The stability margins of a loop."""
 
     crossover: float
     """The frequency at which the loop's gain is one, in rad/s."""
     phase_margin_deg: float
-    """How much more phase lag it bears there, in degrees."""
+    """The additional phase lag at which the loop becomes unstable, in degrees."""
     phase_crossover: float
-    """The frequency at which the loop turns a signal round, in rad/s."""
+    """The frequency at which the loop's phase is -180 degrees, in rad/s."""
     gain_margin_db: float
-    """How much more gain it bears there, in decibels."""
+    """The additional gain at which the loop becomes unstable, in decibels."""
     delay_margin_s: float
-    """How much more delay it bears, in seconds."""
+    """The additional delay at which the loop becomes unstable, in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,18 +68,18 @@ class Loop:
         return np.degrees(lead - lag)
 
     def margins(self) -> Margins:
-        """Find both crossovers and what is left at them.
+        """Return both crossover frequencies and the margins.
 
         Examples
         --------
-        The gains that Hollot et al. print, on the link they were made for:
+        The published gains of Hollot et al. on the link of their design:
 
         >>> published = Loop(packets_per_sec=3750, flows=60, rtt_s=0.246, gain=9.64e-6, zero=0.53)
         >>> margins = published.margins()
         >>> round(margins.crossover, 2), round(margins.phase_margin_deg)
         (0.52, 75)
         """
-        # The gain falls from above one to below it: PI's as 1/w or not at all, the plant's ever more.
+        # The loop gain decreases through one: PI's part falls as 1/w or is constant, the plant's falls ever faster.
         low = high = 1 / self.rtt_s
         while self.magnitude(np.array([low]))[0] < 1:
             low /= 10
@@ -100,12 +100,12 @@ class Loop:
         )
 
     def step_response(self, duration_s: float, *, points: int = 2000) -> pl.DataFrame:
-        """Let the reference rise by one packet at time 0 and follow the queue.
+        """Return the response of the queue to a rise of the reference by one packet at time 0.
 
         Returns
         -------
         polars.DataFrame
-            ``time_s``, and ``queue``: by how much the queue has risen, in packets.
+            ``time_s``, and ``queue``: the increase of the queue in packets.
         """
         c, n, r = self.packets_per_sec, self.flows, self.rtt_s
         steps_per_rtt = max(20, math.ceil(points * r / duration_s))
@@ -124,13 +124,9 @@ class Loop:
             window += dt * slope
         return pl.DataFrame({"time_s": dt * np.arange(count + 1), "queue": queue})
 
-    def scale_gain(self, factor: float) -> Loop:
-        """Return the loop with so many times the gain."""
-        return replace(self, gain=factor * self.gain)
-
 
 def _zero(falling: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: float, high: float) -> float:
-    """Return where a function falls to zero between two frequencies."""
+    """Return the zero of a decreasing function between two frequencies."""
     for _ in range(100):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if falling(np.array([middle]))[0] <= 0 else (middle, high)

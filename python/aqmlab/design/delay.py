@@ -1,4 +1,4 @@
-"""A rule for times that packets wait: CoDel's interval and target."""
+"""A design rule for sojourn times: CoDel's interval and target."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from aqmlab.design.result import Design, Value, check
 
 
 def codel(*, bits_per_sec: float, rtt_max_s: float = 0.1, mtu: float = 1500.0, overhead: float = 38.0) -> Design:
-    """CoDel's interval and target, which are FQ-CoDel's, for round-trip times of at most so much.
+    """Return CoDel's interval and target, also for FQ-CoDel, from the longest round-trip time.
 
     Parameters
     ----------
     bits_per_sec
         The link's rate.
     rtt_max_s
-        The longest round-trip time. 100 ms in the source.
+        The longest round-trip time; 100 ms in the source.
     mtu
         The longest IP packet, in bytes.
     overhead
-        What a frame adds to it, in bytes.
+        The bytes that a frame adds to it.
 
     Notes
     -----
-    RFC 8290, sections 5.2.2 and 5.2.3: an interval in the order of the worst round-trip time; a target of 5 to 10 % of
-    it, but at least the time that the longest packet takes on the wire. The lower end is taken, as the defaults do.
+    RFC 8290, sections 5.2.2 and 5.2.3: an interval in the order of the worst round-trip time, and a target of 5 to 10 %
+    of it, but at least the transmission time of the longest packet. Like the defaults, the rule uses 5 %.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def codel(*, bits_per_sec: float, rtt_max_s: float = 0.1, mtu: float = 1500.0, o
                 name="interval",
                 value=rtt_max_s,
                 unit="s",
-                meaning="how long a queue may stand above the target before it is told",
+                meaning="time for which the sojourn time may exceed the target before the first drop or mark",
                 rule="RTT_max",
                 source="RFC 8290, 5.2.2",
             ),
@@ -50,7 +50,7 @@ def codel(*, bits_per_sec: float, rtt_max_s: float = 0.1, mtu: float = 1500.0, o
                 name="target",
                 value=max(0.05 * rtt_max_s, longest),
                 unit="s",
-                meaning="the delay of a standing queue that is put up with",
+                meaning="acceptable sojourn time of a standing queue",
                 rule="max(5 % of interval, MTU's time on the wire)",
                 source="RFC 8290, 5.2.3",
             ),
@@ -60,7 +60,7 @@ def codel(*, bits_per_sec: float, rtt_max_s: float = 0.1, mtu: float = 1500.0, o
                 name="MTU's time on the wire",
                 value=longest,
                 unit="s",
-                meaning="how long the longest packet takes to send",
+                meaning="transmission time of the longest packet",
                 rule="8 (MTU + overhead) / rate",
                 source="the link",
             ),

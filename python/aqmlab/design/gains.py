@@ -1,4 +1,4 @@
-"""Rules of control theory: gains of PI and of DualPI2."""
+"""Design rules of control theory: the gains of PI and of DualPI2."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def pi(
     crossover: float | None = None,
     sampling_hz: float = 160.0,
 ) -> Design:
-    """PI's gains for at least so many flows with at most such a round-trip time.
+    """Return PI's gains for a smallest number of flows and a longest round-trip time.
 
     Parameters
     ----------
     packets_per_sec
         C, the capacity in mean packets per second.
     flows
-        N, the fewest long-lived flows that the loop must be stable with.
+        N, the smallest number of long-lived flows with which the loop must be stable.
     rtt_max_s
         R, the longest round-trip time, queueing delay included.
     crossover
-        w_g in rad/s: higher is faster and nearer to oscillating. By default z, the corner frequency of TCP's window.
+        w_g in rad/s: a higher one is faster and less stable. By default z, the corner frequency of TCP's window.
     sampling_hz
-        How often the queue is sampled. 160 Hz in the source.
+        The sampling frequency of the queue; 160 Hz in the source.
 
     Notes
     -----
@@ -42,9 +42,9 @@ def pi(
         z = 2N / (R^2 C)        K = w_g |1 + j w_g R| (2N)^2 / (R C)^3
         a = K (1/z + T/2)       b = K (1/z - T/2)                          T = 1 / sampling_hz
 
-    Why w_g = z by default: it is what the published K = 9.64e-6 and z = 0.53 come to for C = 3750, N = 60 and R = 0.2 s
-    + 175 / C. It gives K = 9.65e-6 and z = 0.526 there. The published a and b are those of the rounded K and z, which
-    cross over at 0.52 rad/s.
+    The default w_g = z reproduces the published K = 9.64e-6 and z = 0.53 for C = 3750, N = 60 and R = 0.2 s + 175 / C:
+    it gives K = 9.65e-6 and z = 0.526. The published a and b follow from the rounded K and z, whose crossover is at
+    0.52 rad/s.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def pi(
                 name="sampling_hz",
                 value=sampling_hz,
                 unit="Hz",
-                meaning="how often the queue is sampled",
+                meaning="sampling frequency of the queue",
                 rule="160 Hz, or as given",
                 source=source,
             ),
@@ -114,9 +114,9 @@ def pi(
                 name="w_g",
                 value=w_g,
                 unit="rad/s",
-                meaning="where the loop's gain is one",
+                meaning="frequency at which the loop's gain is one",
                 rule="z, or as given",
-                source="ours: what the published gains come to",
+                source="ours: reproduces the published gains",
             ),
             Value(
                 name="K",
@@ -132,20 +132,20 @@ def pi(
 
 
 def dualpi2(*, rtt_max_s: float = 0.1, target_s: float = 0.015) -> Design:
-    """DualPI2's gains, which are PI2's, for round-trip times of at most so much.
+    """Return DualPI2's gains, also for PI2, from the longest round-trip time.
 
     Parameters
     ----------
     rtt_max_s
-        The longest round-trip time. 100 ms in the source.
+        The longest round-trip time; 100 ms in the source.
     target_s
-        The queueing delay to aim at in the Classic queue. 15 ms in the source.
+        The target queueing delay of the Classic queue; 15 ms in the source.
 
     Notes
     -----
     RFC 9332, Appendix A.1, figure 2. The gains need neither the rate nor the number of flows: the controller works on
-    delay, and squaring its output makes up for how TCP answers to a small probability. The RFC also names alpha 0.16
-    and beta 3.2 for 16 ms and 100 ms, these gains rounded for integer arithmetic.
+    delay, and squaring its output compensates for TCP's response to a small probability. The RFC also gives alpha 0.16
+    and beta 3.2 for 16 ms and 100 ms, which are these gains rounded for integer arithmetic.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def dualpi2(*, rtt_max_s: float = 0.1, target_s: float = 0.015) -> Design:
                 name="target",
                 value=target_s,
                 unit="s",
-                meaning="the queueing delay to aim at in the Classic queue",
+                meaning="target queueing delay of the Classic queue",
                 rule="15 ms, or as given",
                 source=source,
             ),
@@ -171,7 +171,7 @@ def dualpi2(*, rtt_max_s: float = 0.1, target_s: float = 0.015) -> Design:
                 name="t_update",
                 value=t_update,
                 unit="s",
-                meaning="the time between two corrections of the probability",
+                meaning="time between two updates of the probability",
                 rule="min(target, RTT_max / 3)",
                 source=source,
             ),
@@ -179,7 +179,7 @@ def dualpi2(*, rtt_max_s: float = 0.1, target_s: float = 0.015) -> Design:
                 name="alpha",
                 value=0.1 * t_update / rtt_max_s**2,
                 unit="Hz",
-                meaning="integral gain, per second of delay and correction",
+                meaning="integral gain, per second of delay and update",
                 rule="0.1 Tupdate / RTT_max^2",
                 source=source,
             ),

@@ -12,7 +12,7 @@ from aqmlab.ui.canvas import PALETTE
 
 
 def pi_loop(figure: Figure, loop: Loop, *, title: str) -> None:
-    """Draw a PI loop's gain and phase with its margins, and how the queue follows a step of the reference."""
+    """Draw a PI loop's gain and phase with its margins, and its step response."""
     margins = loop.margins()
     panels = figure.subplot_mosaic([["gain", "step"], ["phase", "step"]])
     gain, phase, step = panels["gain"], panels["phase"], panels["step"]

@@ -1,4 +1,4 @@
-"""Rules for lengths of a queue in packets: Adaptive RED's thresholds, and drop-tail's limit."""
+"""Design rules for queue lengths in packets: Adaptive RED's thresholds, and drop-tail's limit."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from aqmlab.design.result import Design, Value, capacity, check
 
 
 def ared(*, packets_per_sec: float, target_delay_s: float = 0.005) -> Design:
-    """Adaptive RED's thresholds and weight.
+    """Return Adaptive RED's thresholds and weight.
 
     Parameters
     ----------
     packets_per_sec
         C, the capacity in mean packets per second.
     target_delay_s
-        The queueing delay to aim at. 5 ms in the source.
+        The target queueing delay; 5 ms in the source.
 
     Notes
     -----
     Floyd, Gummadi and Shenker, "Adaptive RED: an algorithm for increasing the robustness of RED's active queue
-    management", 2001. The same thresholds and weight suit RED; its ``max_p`` is then left to you.
+    management", 2001. The same thresholds and weight suit RED; its ``max_p`` is your choice.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def ared(*, packets_per_sec: float, target_delay_s: float = 0.005) -> Design:
                 name="min_th",
                 value=min_th,
                 unit="packets",
-                meaning="the average queue below which nothing is signalled",
+                meaning="average queue below which no packet is marked or dropped",
                 rule="max(5, delay C / 2)",
                 source=source,
             ),
@@ -46,7 +46,7 @@ def ared(*, packets_per_sec: float, target_delay_s: float = 0.005) -> Design:
                 name="max_th",
                 value=3 * min_th,
                 unit="packets",
-                meaning="the average queue at which the probability reaches max_p",
+                meaning="average queue at which the probability reaches max_p",
                 rule="3 min_th",
                 source=source,
             ),
@@ -54,7 +54,7 @@ def ared(*, packets_per_sec: float, target_delay_s: float = 0.005) -> Design:
                 name="w_q",
                 value=-math.expm1(-1 / packets_per_sec),
                 unit="1",
-                meaning="the weight of a new sample in the average: a time constant of one second",
+                meaning="weight of a new sample in the average: a time constant of one second",
                 rule="1 - exp(-1 / C)",
                 source=source,
             ),
@@ -64,7 +64,7 @@ def ared(*, packets_per_sec: float, target_delay_s: float = 0.005) -> Design:
 
 
 def droptail(*, packets_per_sec: float, rtt_s: float, flows: float = 1.0) -> Design:
-    """How many packets a drop-tail queue must hold for the link to stay busy.
+    """Return the length of a drop-tail queue that keeps the link busy.
 
     Parameters
     ----------
@@ -73,12 +73,13 @@ def droptail(*, packets_per_sec: float, rtt_s: float, flows: float = 1.0) -> Des
     rtt_s
         R, the mean round-trip time without queueing.
     flows
-        n, the long-lived flows. One, or several that are in step, need the whole product of delay and capacity.
+        n, the number of long-lived flows. One flow, or several synchronized flows, need the whole bandwidth-delay
+        product.
 
     Notes
     -----
     Villamizar and Song, "High performance TCP in ANSNET", 1994, for one flow: C R. Appenzeller, Keslassy and McKeown,
-    "Sizing router buffers", SIGCOMM 2004, for n flows that are not in step, which takes some hundreds: C R / sqrt(n).
+    "Sizing router buffers", SIGCOMM 2004, for n desynchronized flows, which takes some hundreds: C R / sqrt(n).
 
     Examples
     --------
@@ -87,7 +88,7 @@ def droptail(*, packets_per_sec: float, rtt_s: float, flows: float = 1.0) -> Des
     """
     check(packets_per_sec > 0, "packets_per_sec", "above 0", packets_per_sec)
     check(0 < rtt_s <= 60, "rtt", "above 0 s and at most 60 s", rtt_s)
-    check(1 <= flows < math.inf, "flows", "1 at least", flows)
+    check(1 <= flows < math.inf, "flows", "at least 1", flows)
     product = packets_per_sec * rtt_s
     return Design(
         discipline="droptail",
@@ -96,7 +97,7 @@ def droptail(*, packets_per_sec: float, rtt_s: float, flows: float = 1.0) -> Des
                 name="limit",
                 value=max(1, math.ceil(product / math.sqrt(flows))),
                 unit="packets",
-                meaning="how many packets the queue holds",
+                meaning="length of the queue",
                 rule="C R / sqrt(n)",
                 source="Villamizar and Song 1994" if flows == 1 else "Appenzeller et al. 2004",
             ),
@@ -107,7 +108,7 @@ def droptail(*, packets_per_sec: float, rtt_s: float, flows: float = 1.0) -> Des
                 name="C R",
                 value=product,
                 unit="packets",
-                meaning="what the path holds without a queue",
+                meaning="bandwidth-delay product",
                 rule="C R",
                 source="the link",
             ),

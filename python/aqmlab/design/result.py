@@ -1,4 +1,4 @@
-"""What a rule gives: parameters, what they follow from, and the scheme to paste."""
+"""The result of a design rule: parameters, intermediate values, and the scheme to paste."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aqmlab.design.control import Loop, Margins
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """A number that a rule gives."""
+    """A number in a result, with its meaning, rule and source."""
 
     name: str
     value: float
@@ -23,7 +23,7 @@ class Value:
 
     @property
     def text(self) -> str:
-        """The value as it is written in a scheme."""
+        """The value as written in a scheme."""
         if isinstance(self.value, int):
             return str(self.value)
         return f"{1e3 * self.value:.6g}ms" if self.unit == "s" else f"{self.value:.6g}"
@@ -35,24 +35,24 @@ class Design:
 
     discipline: str
     parameters: tuple[Value, ...]
-    """What is set; the discipline's other parameters keep their defaults."""
+    """The parameters to set; the discipline's other parameters keep their defaults."""
     follows_from: tuple[Value, ...]
-    """What the rules calculate on the way."""
+    """The intermediate values."""
     loop: Loop | None = None
-    """The control loop that the parameters make, where the rule is one of control theory."""
+    """The control loop with these parameters, if the rule is one of control theory."""
 
     @property
     def scheme(self) -> str:
-        """The scheme as it is typed: ``pi:a=1.8e-05,...``."""
+        """The scheme as typed: ``pi:a=1.8e-05,...``."""
         return f"{self.discipline}:" + ",".join(f"{value.name}={value.text}" for value in self.parameters)
 
     @property
     def margins(self) -> Margins | None:
-        """How far the loop is from oscillating."""
+        """The stability margins of the loop."""
         return None if self.loop is None else self.loop.margins()
 
     def frame(self) -> pl.DataFrame:
-        """Return a row for each number: the parameters, what they follow from, and the margins of their loop.
+        """Return a row for each number: the parameters, the intermediate values, and the margins of the loop.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class Design:
 
     @property
     def margin_values(self) -> tuple[Value, ...]:
-        """The margins as numbers with their meanings; none where the rule is not one of control theory."""
+        """The margins with their meanings; empty if the rule is not one of control theory."""
         if (margins := self.margins) is None:
             return ()
         loop, source = "the linear loop with TCP", self.parameters[0].source
@@ -74,7 +74,7 @@ class Design:
                 name=name,
                 value=value,
                 unit=unit,
-                meaning=f"{lag} it bears before it oscillates",
+                meaning=f"additional {lag} until oscillation",
                 rule=loop,
                 source=source,
             )
@@ -86,7 +86,7 @@ class Design:
         )
 
     def record(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return the result as one object."""
         return {
             "discipline": self.discipline,
             "scheme": self.scheme,
@@ -97,7 +97,7 @@ class Design:
 
 
 def packets_per_sec(*, bits_per_sec: float, mean_packet: float = 500.0, overhead: float = 38.0) -> float:
-    """C, the papers' capacity of a link: mean packets per second, each with the overhead of its frame in bytes.
+    """Return C, the papers' capacity of a link in mean packets per second, frame overhead included.
 
     Examples
     --------
@@ -110,18 +110,18 @@ def packets_per_sec(*, bits_per_sec: float, mean_packet: float = 500.0, overhead
 
 
 def capacity(packets_per_sec: float) -> Value:
-    """C, as what a rule calculates on the way."""
+    """Return C as an intermediate value."""
     return Value(
         name="C",
         value=packets_per_sec,
         unit="packets/s",
-        meaning="the capacity in mean packets",
+        meaning="capacity in mean packets",
         rule="rate / (8 (mean packet + overhead))",
         source="the link",
     )
 
 
 def check(holds: bool, field: str, must: str, got: float) -> None:
-    """Refuse a number that is not what it must be, with its field's name: ``ValueError``."""
+    """Raise a ``ValueError`` with the field's name and the accepted values unless ``holds``."""
     if not holds:
         raise ValueError(f"{field}: must be {must}, got {got:g}")

@@ -1,4 +1,4 @@
-"""What a rule gives as a table."""
+"""The result of a design rule as a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aqmlab.ui import console
 
 
 def design(made: Design) -> Table:
-    """List what a rule gives: the parameters, what they follow from, and the margins of their loop."""
+    """Return a table of the parameters, the intermediate values, and the margins of the loop."""
     table = console.sheet()
     for title in ("name", "value", "unit", "meaning", "rule", "source"):
         table.add_column(title, no_wrap=title == "value", justify="right" if title == "value" else "left")

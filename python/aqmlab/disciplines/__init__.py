@@ -1,1 +1,1 @@
-"""Queue disciplines: those the engine knows, one driven packet by packet, and laws written in Python."""
+"""Queue disciplines: the engine's catalogue, a discipline driven packet by packet, and custom laws in Python."""

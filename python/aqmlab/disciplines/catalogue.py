@@ -1,4 +1,4 @@
-"""The queue disciplines the engine knows, with every parameter's meaning, unit, default and source."""
+"""The queue disciplines of the engine, with every parameter's meaning, unit, default and source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aqmlab._core import catalogue
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """One parameter of a queue discipline; ``default`` is text, since it may depend on others."""
+    """One parameter of a queue discipline; ``default`` is text, because it may depend on other parameters."""
 
     name: str
     unit: str
@@ -23,7 +23,7 @@ class Parameter:
     meaning: str
     source: str
     schema: Mapping[str, Any] = field(default_factory=dict)
-    """What may be written for it, as JSON Schema: type, range or choices, default, unit."""
+    """The JSON Schema of its values: type, range or choices, default, unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,34 +33,34 @@ class Discipline:
     name: str
     family: str
     decides_at: str
-    """When it drops and marks: when packets arrive, ``enqueue``, or when they leave, ``dequeue``."""
+    """The time of its decisions: when packets arrive, ``enqueue``, or when they leave, ``dequeue``."""
     summary: str
     parameters: tuple[Parameter, ...]
     page: str
-    """Its page in Markdown: idea, equations, where descriptions differ, how it is validated, references."""
+    """Its page in Markdown: idea, equations, differences between descriptions, validation, references."""
     classes: tuple[str, ...] = ()
-    """The classes of packets that it treats apart, by name."""
+    """The names of the classes of packets that it treats separately."""
     ecn: str = "marks"
-    """What it does with ECN-capable packets: ``marks`` where it would drop others, ``ignores`` that they are, or
-    ``requires`` them."""
+    """Its treatment of ECN-capable packets: it ``marks`` them where it would drop others, ``ignores`` ECN, or
+    ``requires`` it."""
 
     @property
     def keys(self) -> tuple[Parameter, ...]:
-        """What its table in a spec may have: its parameters, and where it marks :data:`NOECN`."""
+        """The keys of its table in a spec: its parameters and, if it marks, :data:`NOECN`."""
         return (*self.parameters, *([_NOECN] if self.ecn == "marks" else []))
 
 
 NOECN = "noecn"
-"""The key of a discipline that drops packets where it would mark them, as in ``tc``. It belongs to the queue."""
+"""The key for a discipline to drop packets instead of marking them, as in ``tc``. It belongs to the queue."""
 
 _NOECN = Parameter(
-    name=NOECN, unit="", default="false", meaning="Drop packets where they would be marked, as in `tc`.", source="tc(8)"
+    name=NOECN, unit="", default="false", meaning="Drop packets instead of marking them, as in `tc`.", source="tc(8)"
 )
 
 
 @cache
 def disciplines() -> dict[str, Discipline]:
-    """All queue disciplines by name, in the engine's order."""
+    """Return all queue disciplines by name, in the engine's order."""
     entries = json.loads(catalogue())
     return {
         entry["name"]: Discipline(
@@ -75,7 +75,7 @@ def disciplines() -> dict[str, Discipline]:
 
 
 def discipline(name: str) -> Discipline:
-    """Return the discipline of this name, or raise a ``ValueError`` that says which there are."""
+    """Return the discipline of this name, or raise a ``ValueError`` that lists all names."""
     known = disciplines()
     if name not in known:
         raise ValueError(f"no discipline is called {name!r}{hint(name, known)}; there are {', '.join(known)}")
@@ -83,10 +83,10 @@ def discipline(name: str) -> Discipline:
 
 
 def check_parameters(of: Discipline, parameters: Mapping[str, Any]) -> None:
-    """Raise a ``ValueError`` when the discipline has no such parameter, or a value is a number that is none."""
+    """Raise a ``ValueError`` when the discipline has no such parameter, or a value is infinite or NaN."""
     known = [parameter.name for parameter in of.keys]
     for name, value in parameters.items():
-        # The engine says why a discipline has no noecn.
+        # The engine explains why a discipline has no noecn.
         if name not in (*known, NOECN):
             raise ValueError(f"{of.name} has no parameter {name!r}{nearest(name, known)}; it has {', '.join(known)}")
         if isinstance(value, float) and not math.isfinite(value):
@@ -94,14 +94,14 @@ def check_parameters(of: Discipline, parameters: Mapping[str, Any]) -> None:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Return what helps somebody who named a discipline that there is not, in parentheses; nothing where nothing does.
+    """Return a hint in parentheses about the name of an unknown discipline; an empty text if there is none.
 
     Parameters
     ----------
     name
-        What was written.
+        The unknown name.
     known
-        The names that could have been meant.
+        The names to choose from.
     """
     if name in _ELSEWHERE:
         return f" ({_ELSEWHERE[name]})"
@@ -111,7 +111,7 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that may have been meant, as a question for a message; nothing where none is near."""
+    """Return the most similar known name as a question in parentheses; an empty text if none is similar."""
     near = difflib.get_close_matches(name, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
@@ -130,4 +130,4 @@ _ELSEWHERE = {
     "netem": "its delay is link.delay",
     "l4s": "did you mean 'dualpi2'?",
 }
-"""Hints by the names that ``tc`` and users give to disciplines that have another name here, or are none."""
+"""Hints for names from ``tc`` that aqmlab calls differently, or that are not disciplines."""

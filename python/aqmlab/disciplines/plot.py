@@ -1,4 +1,4 @@
-"""What a discipline does as figures: its answer to a step of load, and its curve."""
+"""Figures of a discipline: its step response and its drop curve."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from aqmlab.ui.canvas import PALETTE
 
 
 def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str) -> None:
-    """Draw a discipline's answer to a step of load: queueing delay, marks and drops, and a variable of the law's own.
+    """Draw a discipline's response to a step of load: sojourn time, marks and drops, and a variable of the law.
 
     Parameters
     ----------
     figure
-        Where to draw.
+        The figure to draw on.
     rows
-        What :func:`aqmlab.disciplines.step.step_response` returns.
+        The result of :func:`aqmlab.disciplines.step.step_response`.
     load
-        The load that it was given.
+        The load of that result.
     """
     own = _own_variable(rows)
     panels = figure.subplots(
@@ -60,7 +60,7 @@ def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
 
 
 def _own_variable(rows: pl.DataFrame) -> str | None:
-    """Name the variable that says most of a law: its probability if it shows one, else the first that varies."""
+    """Return the name of the most informative variable of a law: its probability, or the first that varies."""
     known = ("time_s", "delay_ms", "arrived", "dropped", "marked")
     varying = [name for name in rows.columns if name not in known and rows[name].n_unique() > 1]
     probabilities = [name for name in varying if name.split("_")[0] == "p"]

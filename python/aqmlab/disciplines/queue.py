@@ -1,4 +1,4 @@
-"""One queue discipline alone, driven packet by packet: to teach it, or to compare other implementations with it."""
+"""A queue discipline without a network, driven packet by packet, for teaching and for checking implementations."""
 
 from __future__ import annotations
 
@@ -16,63 +16,63 @@ Ecn = Literal["not_ect", "ect0", "ect1", "ce"]
 
 
 class Counters(NamedTuple):
-    """What became of the packets offered to a queue, by cause.
+    """The packets offered to a queue, by outcome.
 
-    ``offered = queued + dropped_early + dropped_forced + dropped_by_limit`` at the entrance, and
-    ``queued = delivered + dropped_at_dequeue + evicted`` and what still waits behind it.
+    On arrival ``offered = queued + dropped_early + dropped_forced + dropped_by_limit``. Later ``queued = delivered +
+    dropped_at_dequeue + evicted`` plus the packets still in the queue.
     """
 
     offered: int
     """Packets that arrived."""
     queued: int
-    """Packets let in, marked ones included."""
+    """Packets enqueued, marked ones included."""
     marked: int
-    """Packets that got CE here, on arrival or when they left."""
+    """Packets marked CE by the queue, at enqueue or dequeue."""
     dropped_early: int
     """Packets dropped on arrival as a signal to a sender without ECN."""
     dropped_forced: int
-    """Packets dropped on arrival because the law would have dropped any."""
+    """Packets dropped on arrival by the law's decision to drop every packet."""
     dropped_by_limit: int
-    """Packets dropped on arrival for want of room."""
+    """Packets dropped on arrival because the queue was full."""
     dropped_at_dequeue: int
-    """Packets let in and dropped by the law when they were to leave."""
+    """Packets enqueued, and dropped by the law at dequeue."""
     evicted: int
-    """Packets let in and pushed out by another one's arrival."""
+    """Packets enqueued, and dropped to make room for another packet."""
     delivered: int
-    """Packets that left by ``dequeue``."""
+    """Packets that ``dequeue`` returned."""
 
 
 class Queue:
-    """A queue discipline that you drive yourself: the same object as in the simulator, without link and users.
+    """A queue discipline that you drive yourself: the simulator's object, without link and users.
 
-    You say what arrives, when the link fetches a packet, and what time it is. Times are in seconds from 0, to the
-    nearest nanosecond, and never run backwards. A timer of the law runs before an arrival of the same instant and
-    after a departure of the same instant.
+    You decide which packets arrive, when the link fetches a packet, and what the time is. Times are in seconds from 0,
+    to the nearest nanosecond, and never decrease. A timer of the law runs before an arrival at the same instant, and
+    after a departure at the same instant.
 
     Parameters
     ----------
     discipline
-        Its name (``aqmlab aqm list``), or a custom law: ``"my_module:MyLaw"``, or the class.
+        The name of a discipline (``aqmlab aqm list``) or of a custom law, ``"my_module:MyLaw"``, or a law's class.
     rate
-        What the link behind the queue carries, by default as in a spec: some laws take their defaults from it, or the
-        length of idle periods.
+        The rate of the link behind the queue, by default that of a spec. Some laws derive defaults or the length of
+        idle periods from it.
     overhead
-        What a frame is longer on that link than its IP packet, by default as in a spec.
+        The bytes by which a frame on that link is longer than its IP packet, by default those of a spec.
     seed
-        It decides all random draws: they are those of direction 0 of a run with this seed.
+        The seed of all random draws, which are those of direction 0 of a run with this seed.
     **parameters
-        What is to differ from the discipline's defaults, as in a spec: ``q_ref=24``, ``limit="30 kB"``.
+        The parameters other than defaults, as in a spec: ``q_ref=24``, ``limit="30 kB"``.
 
     Raises
     ------
     SpecError
-        When there is no such discipline or parameter, or no such value of it.
+        When a discipline or parameter does not exist, or a value is not accepted.
     LawError
-        Here or later, when a custom law raises or answers nonsense.
+        Here or later, when a custom law raises or returns an invalid value.
 
     Examples
     --------
-    A queue with room for two full packets:
+    A queue of two full packets:
 
     >>> q = Queue("droptail", limit="3 kB")
     >>> [q.enqueue(size=1500, at=at) for at in (0.001, 0.002, 0.003)]
@@ -84,7 +84,7 @@ class Queue:
     >>> q.counters.dropped_by_limit
     1
 
-    RED marks ECN-capable packets once its average has passed ``min_th``:
+    RED marks ECN-capable packets once its average exceeds ``min_th``:
 
     >>> q = Queue("red", rate="1.5 Mbit/s", limit="25 packets", min_th=5, max_th=15, w_q=0.1, seed=1)
     >>> answers = [q.enqueue(size=1000, flow=3, ecn="ect0", at=0.001 * n) for n in range(40)]
@@ -93,7 +93,7 @@ class Queue:
     >>> sorted(q.probe())
     ['avg', 'p_b']
 
-    PI samples its queue 170 times a second; ``advance`` lets that time pass:
+    PI samples its queue 170 times a second; ``advance`` moves the time on:
 
     >>> q = Queue("pi", q_ref=0)
     >>> q.enqueue(size=1500, at=0)
@@ -130,32 +130,32 @@ class Queue:
     def enqueue(
         self, *, size: int, flow: int = 0, ecn: Ecn = "not_ect", at: float
     ) -> Literal["queued", "marked", "dropped"]:
-        """Offer a packet to the queue at the time ``at``, and hear what became of it.
+        """Offer a packet to the queue at the time ``at``, and return its outcome.
 
         Parameters
         ----------
         size
             Length of the IP packet in bytes, headers included.
         flow
-            Which flow it belongs to.
+            The number of its flow.
         ecn
-            Its ECN field. Where a law signals, it marks what is ECN-capable and drops what is not.
+            Its ECN field. A law that signals marks ECN-capable packets and drops others.
         at
             The time in seconds.
 
         Raises
         ------
         ValueError
-            When the time lies before that of the last call, or a value is not possible.
+            When the time is before that of the last call, or a value is invalid.
         """
         return self._qdisc.enqueue(size, flow, ecn, at)
 
     def dequeue(self, *, at: float) -> Packet | None:
-        """Fetch the next packet at the time ``at``, as a link that is free would; ``None`` when nothing is left."""
+        """Fetch the next packet at the time ``at``, like an idle link; ``None`` if the queue is empty."""
         return self._qdisc.dequeue(at)
 
     def advance(self, *, to: float) -> None:
-        """Let time pass: run what timers of the law are due until then."""
+        """Advance the time, and run the law's timers that are due until then."""
         self._qdisc.advance(to)
 
     @property
@@ -175,11 +175,11 @@ class Queue:
 
     @property
     def counters(self) -> Counters:
-        """What became of the packets so far."""
+        """The packets offered so far, by outcome."""
         return Counters(**self._qdisc.counters())
 
     def probe(self) -> dict[str, float]:
-        """Show the law's variables under the names of its paper, as of the last call."""
+        """Return the law's variables by the names of its paper, at the time of the last call."""
         return self._qdisc.probe()
 
     def __repr__(self) -> str:

@@ -1,10 +1,9 @@
-"""How a discipline answers a step of load: a few sources that back off in front of one queue, without the simulator.
+"""The step response of a discipline: a few responsive sources in front of one queue, without the simulator.
 
-A source wants a fixed share of the link, paces its packets, and backs off like TCP in congestion avoidance: a window
-grows by one packet a round trip and is halved, at most once a round trip, by a mark or a loss, of which it hears a
-round trip later. Its packets are ECN-capable. It sends no more than it wants, and what is lost is not sent again. There
-is no slow start, no timeout and no burst, so that what is seen is the discipline's own behaviour. Nothing is random but
-the discipline's draws.
+A source has a fixed peak rate, paces its packets, and backs off like TCP in congestion avoidance. Its window grows by
+one packet per round trip. A mark or a loss halves it one round trip later, at most once per round trip. Its packets
+are ECN-capable, and lost packets are not retransmitted. There is no slow start, no timeout and no burst, so that the
+figure shows the discipline's own behaviour. Only the discipline's draws are random.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from aqmlab.disciplines.custom.law import Law
 from aqmlab.disciplines.queue import Queue
 
 PACKET_BYTES = 500
-"""What the laws' ``mean_packet`` is by default, so that a packet counts as one."""
+"""The default ``mean_packet`` of the laws, so that a packet counts as one."""
 PACKETS_PER_SEC = 3750
-"""C: 15 Mbit/s, the link that Hollot et al. (2001) designed PI for."""
+"""C: 15 Mbit/s, the link for which Hollot et al. (2001) designed PI."""
 SHARE = 1 / 40
-"""What a source wants of the link: 32 of them load it by 80 %, 52 by 130 %."""
+"""The peak rate of a source as a share of the link: 32 sources load it by 80 %, 52 by 130 %."""
 RTT_S = (0.1, 0.3)
-"""Round-trip times without the queue are spread evenly over this, as the sources are numbered."""
+"""The range of base round-trip times, spread evenly over the sources by number."""
 
 _GOLDEN = 0.6180339887498949
 
@@ -38,9 +37,9 @@ class Load:
     low: float = 0.8
     high: float = 1.3
     up_s: float = 15.0
-    """When it steps up."""
+    """The time of the step up."""
     down_s: float = 45.0
-    """When it steps back."""
+    """The time of the step back."""
     end_s: float = 60.0
 
 
@@ -49,18 +48,18 @@ class _Source:
     base_rtt: float
     window: float
     outstanding: deque[float] = field(default_factory=deque)
-    """When the packets that the queue took were sent, and which have not left it."""
+    """The enqueue times of its packets in the queue."""
     queue_delay: float = 0.0
-    """What the last packet that arrived had waited."""
+    """The sojourn time of its last packet that left the queue."""
     recovers_until: float = 0.0
-    """One window answers one signal."""
+    """The end of the round trip in which further signals are ignored."""
 
     @property
     def rtt(self) -> float:
         return self.base_rtt + self.queue_delay
 
     def gap(self) -> float:
-        """Return the time to the next packet; the window grows as if this one were acknowledged."""
+        """Grow the window as if this packet were acknowledged, and return the time to the next packet."""
         wanted = SHARE * PACKETS_PER_SEC * self.rtt
         self.window = min(self.window + 1 / self.window, max(wanted, 1.0))
         return self.rtt / self.window
@@ -79,20 +78,20 @@ def step_response(
     Parameters
     ----------
     discipline
-        Its name, or a custom law, as for :class:`aqmlab.Queue`.
+        The name of a discipline, or a custom law, as for :class:`aqmlab.Queue`.
     load
-        When the load steps, and between what.
+        The load over time.
     seed
-        It decides the discipline's random draws.
+        The seed of the discipline's random draws.
     **parameters
-        What is to differ from the discipline's defaults.
+        The parameters other than defaults.
 
     Returns
     -------
     polars.DataFrame
-        A row for each tenth of a second: ``time_s``, at its end; ``delay_ms``, the mean time in the queue of the
-        packets that left, ``None`` when none did; ``arrived``, ``dropped`` and ``marked`` packets, the marked ones when
-        they leave; and each of the law's variables, at its end.
+        A row for each tenth of a second: ``time_s``, its end; ``delay_ms``, the mean sojourn time of the packets that
+        left, ``None`` without any; ``arrived``, ``dropped`` and ``marked`` packets, the marked ones at dequeue; and
+        each of the law's variables at its end.
 
     Examples
     --------
@@ -106,13 +105,13 @@ def step_response(
 
 
 class StepRun:
-    """The sources, the queue and the link, on the way through a step of load."""
+    """The sources, the queue and the link during a step of load."""
 
     def __init__(self, queue: Queue, load: Load) -> None:
         self.queue, self.load = queue, load
         first, all_sources = round(load.low / SHARE), round(load.high / SHARE)
         self.sources = [_source(index, all_sources) for index in range(all_sources)]
-        # The sources of the step lie among the others; the first packets of either lot are spread over one gap.
+        # The sources of the step are interleaved with the others; first packets are spread over one packet interval.
         order = sorted(range(all_sources), key=lambda index: (index * _GOLDEN) % 1)
         self.joins = set(order[first:])
         gap = 1 / (SHARE * PACKETS_PER_SEC)
@@ -128,7 +127,7 @@ class StepRun:
         self.arrived = self.dropped = self.marked = 0
 
     def rows(self) -> pl.DataFrame:
-        """Run to the end and return what :func:`step_response` does."""
+        """Run to the end and return the rows of :func:`step_response`."""
         rows = []
         for tenth in range(1, round(10 * self.load.end_s) + 1):
             until = tenth / 10
@@ -165,16 +164,16 @@ class StepRun:
         self.free_at = max(self.free_at, now)
 
     def _serve(self, until: float) -> None:
-        """Let the link fetch packets until then."""
+        """Let the link fetch packets until this time."""
         while self.free_at <= until and self.queue.packets:
             packet = self.queue.dequeue(at=self.free_at)
             if packet is None:
-                # All that waited was dropped at the head.
+                # The law dropped all queued packets at dequeue.
                 break
             self.delays.append(self.free_at - packet.enqueued_at)
             source = self.sources[packet.flow]
             source.queue_delay = self.free_at - packet.enqueued_at
-            # A flow's packets leave in their order: those before this one were dropped inside the queue.
+            # Packets of a flow leave in order: earlier ones that are still outstanding were dropped inside the queue.
             while source.outstanding[0] < packet.enqueued_at:
                 source.outstanding.popleft()
                 self._drop(self.free_at + source.base_rtt, packet.flow)
@@ -196,10 +195,10 @@ def _source(index: int, count: int) -> _Source:
 
 
 def rate() -> str:
-    """Write the link's bit rate."""
+    """Return the link's bit rate as text."""
     return f"{8 * PACKET_BYTES * PACKETS_PER_SEC // 1000} kbit/s"
 
 
 def _nanoseconds(seconds: float) -> float:
-    """Round a time as the queue does, so that it tells when a packet came in the same digits."""
+    """Round a time like the queue, so that arrival times compare equal."""
     return round(seconds * 1e9) / 1e9

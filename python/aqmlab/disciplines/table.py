@@ -32,7 +32,7 @@ def parameters_frame(entry: Discipline) -> pl.DataFrame:
 
 
 def disciplines(entries: Iterable[Discipline]) -> Table:
-    """List the queue disciplines, one a row."""
+    """Return the queue disciplines as a table, one row each."""
     table = console.sheet()
     for title in ("name", "family", "decides at", "what it does"):
         table.add_column(title)
@@ -42,19 +42,19 @@ def disciplines(entries: Iterable[Discipline]) -> Table:
 
 
 def parameters(entry: Discipline) -> Table:
-    """List the parameters of a discipline, one a row."""
+    """Return the parameters of a discipline as a table, one row each."""
     table = console.sheet(title=Text(f"{entry.name}: {entry.summary}"))
     for title in ("parameter", "unit", "default", "meaning", "source"):
         table.add_column(title, no_wrap=title in ("parameter", "default"))
     for parameter in entry.keys:
         row = (parameter.name, parameter.unit, parameter.default, parameter.meaning, parameter.source)
-        # As text: a bracket in a meaning is no markup.
+        # As text: a bracket in a meaning must not be read as markup.
         table.add_row(*map(Text, row))
     return table
 
 
 def show_page(entry: Discipline) -> None:
-    """Print a discipline's page and its parameters: set for a person at a terminal, as it is written in a pipe."""
+    """Print a discipline's page and parameters: formatted on a terminal, otherwise as Markdown."""
     terminal = Terminal()
     if terminal.is_terminal:
         terminal.print(Markdown(entry.page), "")

@@ -1,4 +1,4 @@
-"""Where the time of a cell's requests went: the cell is run again, and watched."""
+"""Explanation of response times by cause, from an observed rerun of a cell."""
 
 from aqmlab.explain.explanation import PARTS, Explanation, by_band, explain
 

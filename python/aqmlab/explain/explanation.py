@@ -1,7 +1,7 @@
-"""Where the time of requests goes: a cell is run again, and the engine follows causes.
+"""Explanation of response times by cause: a cell is run again, and the engine attributes the time of each request.
 
-A run is decided by its cell, so a cell stores nothing for this: the same run is made anew, watched. The parts of each
-response time add up to it, to the nanosecond.
+A cell decides its run, so that the rerun is the same and nothing is stored for it. The parts of each response time add
+up to it, to the nanosecond.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ PARTS = {
     "transmission": "transmission",
     "interface": "server's interface",
 }
-"""What a response time is made of: the engine's columns, and what people call them."""
+"""The parts of a response time: the engine's columns, with their names in output."""
 
 QUANTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
-"""Whose requests are looked at, beside all."""
+"""The quantiles whose requests are explained, besides all requests."""
 
 HALF_BAND = 0.005
-"""So far on either side of a quantile lie the requests that stand for it."""
+"""Half of the width of the band of requests around a quantile."""
 
 MOST_TIMELINES = 1000
-"""Nobody reads more."""
+"""The largest number of timelines."""
 
 _STEP_S = 1.0
-"""Between two looks at the watch, in simulated seconds."""
+"""The simulated time between two callbacks, in seconds."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Where the time of a cell's requests went."""
+    """The response times of a cell's requests by cause."""
 
     directory: Path
-    """The cell."""
+    """The directory of the cell."""
     title: str
-    """What the cell is."""
+    """A description of the cell."""
     requests: pl.DataFrame
-    """Requests by their number ``request``: times and parts in whole nanoseconds, sizes, losses, marks, recovery."""
+    """Requests by number, ``request``: times and parts in whole nanoseconds, sizes, losses, marks, recovery."""
     timelines: pl.DataFrame
-    """What happened during those whose timelines were asked for, moment by moment."""
+    """The events of the requests with timelines, one per row."""
 
     def timeline(self, request: int) -> pl.DataFrame:
-        """Return what happened during one request, in the order of time."""
+        """Return the events of one request, in the order of time."""
         return self.timelines.filter(pl.col("request") == request)
 
     def record(self) -> dict[str, Any]:
@@ -90,25 +90,26 @@ def explain(
     slowest: int | None = None,
     watch: Watch = lambda now, end: None,
 ) -> Explanation:
-    """Run a cell again and say where the time of its requests went.
+    """Run a cell again and attribute the time of its requests to causes.
 
     Parameters
     ----------
     directory
-        The cell: a directory below ``results/cells``.
+        The directory of the cell, such as ``results/cells/0123456789abcdef``.
     request
-        Explain this request alone, with its timeline; the run ends when it is complete. Requests of web users are
-        numbered from 0 in the order in which they are completed in the measured window, which is their row in the table
-        ``exchanges``, those of other sources left out.
+        Explain only this request, with its timeline; the run ends when it is complete. Requests of web users are
+        numbered from 0 in the order of their completion in the measurement window. This is their row in the table
+        ``exchanges`` without other sources.
     slowest
-        Explain so many slowest requests alone, with their timelines.
+        Explain only this number of slowest requests, with their timelines.
     watch
-        Told the simulated time and its end, in seconds, after each step.
+        A callback that gets the simulated time and its end, in seconds, after each step.
 
     Raises
     ------
     SpecError
-        When this is no cell, is a live run, was made by another engine, or has no such request.
+        When the directory is not a cell, the cell is a live run or has another results number, or there is no such
+        request.
 
     Examples
     --------
@@ -145,9 +146,9 @@ def explain(
 
 
 def by_band(requests: pl.DataFrame) -> pl.DataFrame:
-    """Return what the response time is made of: its mean over all requests, and over those around each quantile.
+    """Return the mean response time by cause, over all requests and over those around each quantile.
 
-    A band reaches half a percentile point to either side of its quantile, and has one request at least.
+    A band extends half a percentile point to either side of its quantile, and has at least one request.
 
     Returns
     -------
@@ -172,7 +173,7 @@ def by_band(requests: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Rerun:
-    """What is needed to run a cell again."""
+    """A cell that is run again."""
 
     directory: Path
     spec: Resolved
@@ -227,7 +228,7 @@ class _Rerun:
 def _steps(
     cell: _Rerun, request: int | None, slowest: int | None, watch: Watch
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Run the cell; yield what each step explains, and what happened in the timelines that are wanted so far."""
+    """Run the cell; yield the requests that each step explains, and the events of the requested timelines."""
     try:
         make_laws = registry.makers(cell.resolved)
     except ValueError as error:
@@ -237,7 +238,7 @@ def _steps(
         simulation.advance(_STEP_S)
         watch(simulation.now, simulation.end)
         for table in ("queue", "link", "exchanges", "losses"):
-            # The cell has what it was asked for.
+            # Discard tables that the cell has stored already.
             simulation.take(table)
         explained = _frame(simulation.take("explanations"))
         if not explained.is_empty():
@@ -251,9 +252,9 @@ def _frame(batch: RecordBatch) -> pl.DataFrame:
 
 
 def _without_values(timelines: pl.DataFrame) -> pl.DataFrame:
-    """Put null where an event has no such number: offsets of handshakes and timers, windows of all but their senders.
+    """Replace missing numbers by null: offsets of handshakes and timers, and windows without a sender.
 
-    The engine has 0 there, and counts below the first byte from the top of 32 bits.
+    The engine has 0 there; offsets before the first byte wrap around at 32 bits.
     """
     has_offset = (pl.col("segment") != "") & (pl.col("offset") < 2**31)
     return timelines.with_columns(
@@ -262,7 +263,7 @@ def _without_values(timelines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _slowest(requests: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Among equals the first to complete come first."""
+    """Return the slowest requests; of equal ones the first to complete comes first."""
     return requests.sort("response_time_ns", "request", descending=[True, False]).head(count)
 
 

@@ -1,4 +1,4 @@
-"""What response times are made of as a figure."""
+"""A figure of response times by cause."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ COLOURS = {
     "transmission": "#7FCFB6",
     "interface": "#999999",
 }
-"""After Okabe and Ito: ways are blue, timers are orange and yellow, the link is green, repair is purple."""
+"""After Okabe and Ito: round trips are blue, timers orange and yellow, the link green, loss recovery purple."""
 
 
 def bands(figure: Figure, rows: pl.DataFrame, *, title: str) -> None:
-    """Draw what the response time is made of as a bar of shares for each band of requests.
+    """Draw the shares of the response time by cause, one bar for each band of requests.
 
     Parameters
     ----------
     figure
-        Where to draw.
+        The figure to draw on.
     rows
-        One row for each band, as :func:`aqmlab.explain.by_band` gives them.
+        The result of :func:`aqmlab.explain.by_band`.
     title
-        Whose requests they are.
+        The title of the figure.
     """
     axis = figure.subplots()
     names = ["all requests" if name == "mean" else f"around {name}" for name in rows["band"]]

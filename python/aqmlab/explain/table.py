@@ -1,4 +1,4 @@
-"""Where response times went as tables: of all, of some requests, and what happened during one."""
+"""Tables of response times by cause: of bands, of single requests, and the timeline of one request."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from aqmlab.ui import console
 
 
 def bands(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Show what the response time is made of: milliseconds and shares, of all requests and around each quantile.
+    """Return a table of the response time by cause, in milliseconds and shares, for each band of requests.
 
-    Parts that no time went to are left out.
+    Causes without any time are left out.
     """
     table = console.sheet()
     table.add_column("part")
@@ -41,7 +41,7 @@ def bands(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def requests(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """List requests, one a row, with what their time went to, in milliseconds: the parts that any went to."""
+    """Return requests as a table, one row each, with their time by cause in milliseconds."""
     table = console.sheet(collapse_padding=True)
     rows = list(rows)
     parts = {part: name for part, name in PARTS.items() if any(row[part] for row in rows)}
@@ -60,7 +60,7 @@ def requests(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def timeline(lines: Iterable[Line]) -> Table:
-    """Show what happened during a request."""
+    """Return the timeline of a request as a table."""
     table = console.sheet()
     for title in ("at ms", "until ms"):
         table.add_column(title, justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""The timeline of a request as lines for a person: what went as it should is told by the flight."""
+"""The timeline of a request as text: packets without an incident are summarized by flight."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 _FLIGHTS = 6
-"""Undisturbed flights in a row that get a line each; of more, only the first do."""
+"""The number of consecutive flights without an incident that get a line each; the others share one line."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Something that happened, or several things of one kind."""
+    """A line of the timeline: an event, or several similar ones."""
 
     at_ms: float
-    """When it began, since the start of the request."""
+    """The time of its beginning, since the start of the request."""
     until_ms: float
-    """When it was over: a packet's arrival or loss."""
+    """The time of its end, such as a packet's arrival or loss."""
     who: str
     what: str
 
 
 @dataclass(frozen=True)
 class _Packet:
-    """A packet from its sending to its end."""
+    """A packet with its departure and its outcome."""
 
     sender: str
     segment: str
@@ -47,7 +47,7 @@ class _Packet:
         return self.offset + self.bytes
 
     def describe(self) -> str:
-        """Say what it is and what became of it."""
+        """Describe the packet and its outcome."""
         what = self.segment + (f" {_range(self.offset, self.end)}" if self.segment == "data" else "")
         if self.segment == "ACK":
             what += f" to {self.offset:,}"
@@ -57,7 +57,7 @@ class _Packet:
 
 
 def lines(moments: Iterable[Mapping[str, Any]], request_bytes: int, response_bytes: int) -> list[Line]:
-    """Tell what happened during one request.
+    """Return the lines of one request's timeline.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def lines(moments: Iterable[Mapping[str, Any]], request_bytes: int, response_byt
 
 
 def _joined(moments: Iterable[Mapping[str, Any]]) -> list[_Packet | Mapping[str, Any]]:
-    """Put the two ends of each packet's way together; what else happened stays as it is."""
+    """Join the departure and the arrival or loss of each packet; other events stay as they are."""
     happened: list[_Packet | Mapping[str, Any]] = []
     under_way: dict[tuple[str, str, int, int], deque[int]] = defaultdict(deque)
     for moment in moments:
@@ -119,7 +119,7 @@ def _event(moment: Mapping[str, Any], sizes: Mapping[str, str]) -> str:
 
 
 def _flights(packets: Sequence[_Packet]) -> list[Line]:
-    """Tell of undisturbed packets, a line for each flight of data with its acknowledgements."""
+    """Return lines for packets without an incident, one for each flight of data with its acknowledgements."""
     flights: list[list[_Packet]] = []
     for packet in packets:
         is_data = packet.segment == "data"
@@ -134,7 +134,7 @@ def _flights(packets: Sequence[_Packet]) -> list[Line]:
 
 
 def _answers(packet: _Packet, flight: Sequence[_Packet]) -> bool:
-    """Say whether it was let go by an acknowledgement of the flight, or goes the other way."""
+    """Return true if an acknowledgement of the flight released the packet, or it has the other direction."""
     first = flight[0]
     acks = (other for other in flight if other.segment == "ACK" and other.sender != first.sender)
     arrived = (ack.until_ms for ack in acks if ack.offset > first.offset and ack.until_ms is not None)

@@ -1,4 +1,4 @@
-"""What this machine lets a live run do; each thing has been done."""
+"""The capabilities of this machine for live runs, each determined by a trial."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from aqmlab.live.settings import DEFAULT
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was tried."""
+    """One capability that was tried."""
 
     what: str
-    """What it was."""
+    """The name of the capability."""
     ok: bool
-    """Whether it is as a live run needs it."""
+    """True if a live run can use it."""
     found: str
-    """What was found, or why it cannot be."""
+    """The result of the trial, or the reason for a failure."""
     lack: str | None
-    """What a lack of it costs, and how it is mended."""
+    """The loss without it, and the way to fix it; ``None`` if nothing is missing."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was found."""
+    """The results of all checks."""
 
     can_run: bool
-    """Whether there can be live runs."""
+    """True if live runs are possible."""
     checks: list[Check]
-    """All that was tried, in its order."""
+    """All checks, in their order."""
 
     def __str__(self) -> str:
         lines = []
@@ -47,11 +47,11 @@ class Report:
 
 
 def apparmor() -> str:
-    """Return an AppArmor profile by which the program may use user namespaces where others may not.
+    """Return an AppArmor profile that allows the program to use user namespaces where they are restricted.
 
     Source: Ubuntu's release notes of 24.04, "Unprivileged user namespace restrictions".
     """
-    # Spaces want quotes; the rest has a meaning in AppArmor's patterns (apparmor.d(5)).
+    # Quotes are for spaces; the escaped characters are special in AppArmor's patterns (apparmor.d(5)).
     path = re.sub(r'([\\*?\[\]{}^"@])', r"\\\1", str(PROGRAM))
     return "\n".join(
         [
@@ -65,12 +65,12 @@ def apparmor() -> str:
 
 
 def examine() -> Report:
-    """Try all that a live run needs; it takes some seconds, and nothing is left of it.
+    """Check all capabilities that a live run needs; this takes some seconds and leaves nothing behind.
 
     Raises
     ------
     LiveError
-        When the program that would try it is not there, or ends without an answer.
+        When the program that makes the checks is missing, or ends without a result.
     """
     try:
         soon = (f"{DEFAULT.late_p99_ms:g}", f"{DEFAULT.late_p999_ms:g}")

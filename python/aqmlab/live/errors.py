@@ -1,5 +1,5 @@
-"""What goes wrong in the live laboratory."""
+"""The error of live runs, apart from the module that starts them, which is slow to import."""
 
 
 class LiveError(Exception):
-    """The machine does not let a live run happen, or one has ended before its time: one line."""
+    """The machine does not support a live run, or a run has failed; the message is one line."""

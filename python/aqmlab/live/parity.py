@@ -1,4 +1,4 @@
-"""Parity: the same cells over the kernel's TCP and in the simulator, and how far they are apart."""
+"""Parity: the comparison of the same cells over the kernel's TCP and in the simulator."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Pair:
 
     @property
     def valid(self) -> bool:
-        """Whether the live run finds itself valid."""
+        """True if the live run is valid."""
         return self.live.valid
 
     @property
     def distance_percent(self) -> float:
-        """The Hausdorff distance of the distributions of response times up to 2 s, in percent of the frame."""
+        """The Hausdorff distance between the distributions of response times up to 2 s, in percent of the frame."""
         return curves.apart(self.live, self.simulated, 0.0, curves.AXIS_MS)
 
 
@@ -51,7 +51,7 @@ class SchemeParity:
 
     @property
     def valid(self) -> list[Pair]:
-        """The pairs that count: those whose live run is valid."""
+        """The pairs whose live run is valid."""
         return [pair for pair in self.pairs if pair.valid]
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -75,7 +75,7 @@ class SchemeParity:
         return {f"{self.label}, {world}": pooled_cdf(results) for world, results in worlds.items() if results}
 
     def record(self) -> dict[str, Any]:
-        """Return all of it as one object."""
+        """Return the scheme's comparison as one object."""
         return {
             "label": self.label,
             "measures": list(self.rows()),
@@ -130,30 +130,29 @@ def parity(
 ) -> Parity:
     """Run an experiment over the kernel's TCP and in the simulator, with the same seeds.
 
-    Live runs are made one after another, each as long as the experiment; those that are valid are kept and not made
-    again.
+    Live runs are sequential, each as long as the experiment. Valid ones are stored and not repeated.
 
     Parameters
     ----------
     *scheme_texts
         Schemes or variants, as for :func:`aqmlab.compare`; by default the experiment's own scheme.
     experiment
-        What to run: what live can.
+        The experiment to run, within the capabilities of live runs.
     seeds
-        Each is run in both worlds: the same users and delays in both.
+        The seeds; each gives the same users and delays in both worlds.
     out
         The results directory.
     settings
-        What joins the hosts to the router, and how late it may be.
+        The device between hosts and router, and the bounds of validity.
     progress
-        Whether it is told on standard error how far the runs are; by default at a terminal and in a notebook.
+        Show progress on standard error; by default on a terminal and in a notebook.
 
     Raises
     ------
     SpecError
-        When a scheme or the experiment asks for something impossible, or for what live does not have.
+        When a scheme or the experiment is invalid, or not supported in live runs.
     LiveError
-        When the machine does not let it run.
+        When the machine does not support live runs.
     StoreError
         When a file cannot be written.
     """
@@ -183,7 +182,7 @@ def parity(
 
 
 def _compared(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float | None]:
-    """Compare values of the live world, in the first column, with those of the simulator."""
+    """Compare values of live runs, in the first column, with those of the simulator."""
     if not len(pairs):
         return dict.fromkeys(("live", "simulated", "difference", "low", "high"))
     live, simulated = (float(mean) for mean in pairs.mean(axis=0))

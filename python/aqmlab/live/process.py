@@ -1,6 +1,6 @@
-"""``aqmlab-live``, the program that runs an experiment over the kernel's TCP: told a spec, it tells tables.
+"""The process of a live run: ``aqmlab-live``, which reads a spec and writes tables.
 
-It is a process of its own because this one has threads, and because all that it makes is to end with it.
+It is a separate process because this one has threads, and because everything that it creates must end with it.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ PROGRAM = Path(_core.__file__).with_name("aqmlab-live")
 
 
 PATIENCE_S = 60.0
-"""How long it may say nothing. It says something each second, and waits no longer than 10 s for a server: ours."""
+"""The longest silence of the program, which writes every second and waits at most 10 s for a server: ours."""
 
 STDOUT = 1
 STDERR = 2
 
 
 class LiveRun:
-    """A context, and a run inside it; it is killed where the context ends before it.
+    """A live run as a context; it is killed if the context ends before it.
 
     Parameters
     ----------
     cell
-        What is run.
+        The cell to run.
     device
-        What joins the hosts to the router, ``"tun"`` or ``"veth"``; by default what the machine allows.
+        The device between hosts and router, ``"tun"`` or ``"veth"``; by default the one that the machine allows.
     capture
-        From when and until when, in seconds, packets are captured, and how many.
+        The start and the end of a packet capture in seconds, and its largest number of packets.
     output
-        The number of the open file that the cell's programs write to.
+        The file descriptor to which the cell's programs write.
 
     Raises
     ------
     SpecError
-        When the spec asks for what live does not have.
+        When live runs do not support the spec.
     LiveError
         When the machine refuses something, or the run is killed.
     """
@@ -82,14 +82,14 @@ class LiveRun:
         self.now = 0.0
 
     def __enter__(self) -> Self:
-        # Its own standard output tells tables, and that of programs goes elsewhere.
+        # Its standard output carries tables, so that programs write to another file.
         files = []
         if self._programs is not None:
             command, server = self._programs
             files = [os.dup(self._output)]
             self._request["programs"] = {"command": command, "server": server, "output": files[0]}
         try:
-            # A group of its own: an interrupt is ours to hear and not the run's.
+            # A process group of its own, so that an interrupt reaches only this process.
             self._process = subprocess.Popen(
                 [PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0, pass_fds=files
             )
@@ -103,7 +103,7 @@ class LiveRun:
             with self._process.stdin as stdin:
                 stdin.write(json.dumps(self._request).encode())
         except BrokenPipeError:
-            pass  # It says why, or how it ended.
+            pass  # Its output or its exit code has the reason.
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -113,11 +113,11 @@ class LiveRun:
 
     @property
     def process(self) -> int:
-        """The number of its process."""
+        """The identifier of the process."""
         return self._process.pid
 
     def advance(self, seconds: float) -> None:
-        """Wait until the run has gone on for so long, or to its end if that is nearer."""
+        """Wait until the run has advanced by ``seconds``, or to its end."""
         until = min(self.now + seconds, self.end)
         while self.now < min(until, self.end):
             line = self._line()
@@ -127,11 +127,11 @@ class LiveRun:
             self._last = self._line()
 
     def take(self, table: str) -> pa.RecordBatch:
-        """Return the rows of a table that are new: where nobody watches they are there when the run has ended."""
+        """Return the new rows of a table; without monitoring they come at the end of the run."""
         return _merged(self._tables.pop(table, []))
 
     def take_capture(self) -> bytes:
-        """Return the bytes of the capture since this was last asked: all of them at the end."""
+        """Return the new bytes of the capture."""
         captured, self._captured = self._captured, b""
         return captured
 
@@ -140,15 +140,15 @@ class LiveRun:
         return self._newest["response_times"]
 
     def gauges(self) -> pa.RecordBatch:
-        """Return what could be read off the links lately, where somebody watches."""
+        """Return the latest state of the links, if the run is monitored."""
         return self._newest["glance"]
 
     def summary(self) -> str:
-        """Return the run in one row, as JSON."""
+        """Return the results of the measurement window as JSON."""
         return json.dumps(self._last["summary"])
 
     def about(self) -> dict[str, Any]:
-        """Say how it ran: kernel, device, settings of TCP, and what was measured of it."""
+        """Return the facts of the run: kernel, device, settings of TCP, and its measured validity."""
         about: dict[str, Any] = self._last["live"]
         return about
 
@@ -176,7 +176,7 @@ class LiveRun:
 
     def _keep(self, table: str, rows: pa.RecordBatch) -> None:
         if table in self._newest:
-            self._newest[table] = rows  # All so far, every time.
+            self._newest[table] = rows  # Each message has the whole table so far.
         else:
             self._tables.setdefault(table, []).append(rows)
 
@@ -188,7 +188,7 @@ class LiveRun:
         return content
 
     def _more(self) -> bytes:
-        """Wait for what it says next."""
+        """Wait for further output."""
         told = select.poll()
         told.register(self._out, select.POLLIN)
         if not told.poll(PATIENCE_S * 1000):
@@ -208,12 +208,12 @@ class LiveRun:
 
 
 def _table(columns: list[tuple[str, str]], content: bytes) -> pa.RecordBatch:
-    """Read values that lie column by column."""
+    """Parse a table that is stored by columns."""
     kinds = [np.dtype(kind.removesuffix("?")) for _, kind in columns]
     rows = len(content) // sum(kind.itemsize for kind in kinds)
     arrays, at = {}, 0
     for (name, said), kind in zip(columns, kinds, strict=True):
-        # Where it may be that there is no value, that is what NaN says.
+        # In nullable columns NaN means a missing value.
         arrays[name] = pa.array(np.frombuffer(content, kind, rows, at), from_pandas=said.endswith("?"))
         at += rows * kind.itemsize
     return pa.RecordBatch.from_pydict(arrays)

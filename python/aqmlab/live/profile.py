@@ -1,4 +1,4 @@
-"""The TCP of this machine as a table for specs: what its kernel says of itself, in the words of a profile."""
+"""The TCP profile of this machine: the settings of its kernel in the form of a spec's ``tcp`` table."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Any
 from aqmlab.live.errors import LiveError
 
 Read = Callable[[str], str | None]
-"""Reads a setting below ``/proc/sys/net/ipv4``; ``None`` where the kernel has none of this name."""
+"""Reads a setting below ``/proc/sys/net/ipv4``; returns ``None`` if the kernel does not have it."""
 
 BASE = "linux-6"
-"""The profile that has what no setting says: delayed acknowledgements, HyStart, pacing and the like."""
+"""The profile for values without a kernel setting: delayed acknowledgements, HyStart, pacing and similar."""
 
 _TCP_INFO_BYTES = 256
 _RTO, _SND_CWND = 8, 8 + 4 * 18
-"""Where ``struct tcp_info`` has the timeout, in microseconds, and the window, in segments (``linux/tcp.h``)."""
+"""The offsets in ``struct tcp_info`` of the timeout in microseconds, and the window in segments (``linux/tcp.h``)."""
 
 
 def kernel_profile() -> dict[str, Any]:
-    """Return the table of this machine: settings of its kernel, and what a new socket has.
+    """Return the ``tcp`` table of this machine, from the settings of its kernel and a new socket.
 
     Raises
     ------
     LiveError
-        When the machine has another kernel than Linux.
+        When the kernel is not Linux.
     """
     if not hasattr(socket, "TCP_INFO"):
         raise LiveError("live: only Linux says what its TCP is")
@@ -39,11 +39,11 @@ def kernel_profile() -> dict[str, Any]:
 
 
 def table(read: Read, info: bytes) -> dict[str, Any]:
-    """Return a spec's ``tcp`` table of a kernel: its settings, and ``struct tcp_info`` of a socket that is new."""
+    """Return a spec's ``tcp`` table from kernel settings and ``struct tcp_info`` of a new socket."""
     initial_rto_s = struct.unpack_from("=I", info, _RTO)[0] * 1e-6
     told: dict[str, Any] = {
         "profile": BASE,
-        # Of what receive buffers grow to.
+        # The last number is the limit of automatic tuning.
         "receive_window": _number(read("tcp_rmem"), last=True),
         "receive_window_tuning": _is_enabled(read("tcp_moderate_rcvbuf")),
         "window_scaling": _is_enabled(read("tcp_window_scaling")),
@@ -67,13 +67,13 @@ def table(read: Read, info: bytes) -> dict[str, Any]:
 
 
 _ECN: dict[str, bool | str] = {"0": False, "1": True, "2": False, "3": "accurate", "4": True, "5": False}
-"""What a host offers to another like it, by ``tcp_ecn``: with 2 and 5 it accepts what it never asks for."""
+"""The ECN that two equal hosts negotiate, by ``tcp_ecn``: with 2 and 5 a host accepts ECN but never requests it."""
 
 
 def as_toml(told: dict[str, Any]) -> str:
-    """Write a table as a person would paste it into a spec."""
+    """Return the table as TOML to paste into a spec."""
     lines = [
-        f"# Linux {platform.release()}, as it says itself on this machine; what is not here is {BASE}'s.",
+        f"# Linux {platform.release()}, settings of this machine; all other values are those of {BASE}.",
         "[tcp]",
         *(f"{name} = {json.dumps(value)}" for name, value in told.items()),
     ]
@@ -81,7 +81,7 @@ def as_toml(told: dict[str, Any]) -> str:
 
 
 def _connecting(read: Read, initial_rto_s: float) -> dict[str, Any]:
-    """Say when SYNs are sent again: some after waits like the first, the others after waits that double."""
+    """Return the timeouts of SYN retransmissions: first some equal ones, then doubling ones."""
     retries = _number(read("tcp_syn_retries"))
     if retries is None:
         return {}

@@ -1,4 +1,4 @@
-"""A cell, run live and stored beside the simulated ones."""
+"""Live runs of cells, stored like simulated ones."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ def run_live(
     pcap: Pcap | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Run an experiment over the kernel's TCP, or return the result from the store where a valid one is there.
+    """Run an experiment over the kernel's TCP, or return its valid stored result.
 
-    It takes as long as the experiment says. Nothing of it is left when it ends, however it ends.
+    It takes as long as the experiment in real time, and leaves nothing behind however it ends.
 
     Parameters
     ----------
     experiment
-        What to run: web users, sources or both.
+        The experiment to run, with web users, sources or both.
     seed
-        It decides what users do, and the delays of their connections: the same as in the simulator.
+        The seed of the users' behaviour and of their connections' delays, the same as in the simulator.
     out
         The results directory.
     settings
-        What joins the hosts to the router, and how late it may be.
+        The device between hosts and router, and the bounds of validity.
     pcap
-        A packet capture to be made; for it an experiment that has been run before is run again.
+        A packet capture to write. A stored experiment is run again for it.
     progress
-        Whether it is told on standard error how far the run is; by default at a terminal and in a notebook.
+        Show progress on standard error; by default on a terminal and in a notebook.
 
     Raises
     ------
     SpecError
-        When the spec asks for something impossible, or for what live does not have.
+        When the spec is invalid, or not supported in live runs.
     LiveError
-        When the machine does not let it run, or it is killed.
+        When the machine does not support live runs, or the run is killed.
     StoreError
         When a file cannot be written.
     """
@@ -82,43 +82,43 @@ def run_command(
     pcap: Pcap | None = None,
     output: int = STDOUT,
 ) -> tuple[Result, int]:
-    """Run a command over an experiment's link, and its server on the other side, beside the users if there are any.
+    """Run a command over an experiment's link, with its server on the other side, and with users if there are any.
 
-    The command starts with the measured window and ends the run; it has no longer than the window. It finds the address
-    of its server in the environment, as ``AQMLAB_SERVER``, and its own as ``AQMLAB_CLIENT``. Each of its connections
-    has a round-trip time of the experiment's table. Nothing that either starts is left when the run ends.
+    The command starts with the measurement window, ends the run, and may take as long as the window. Its environment
+    has the address of its server as ``AQMLAB_SERVER``, and its own as ``AQMLAB_CLIENT``. Each of its connections has a
+    round-trip time of the experiment's table. All processes that either starts end with the run.
 
     Parameters
     ----------
     experiment
-        Web users, sources or both, or neither: ``users.per_side = 0``.
+        The experiment, with web users, sources or both, or neither: ``users.per_side = 0``.
     command
-        The program and its arguments: on side 0.
+        The program and its arguments, on side 0.
     server
-        What the command talks to, on side 1: it is waited for until it listens at a port.
+        The server of the command, on side 1. aqmlab waits until it listens at a port.
     seed
-        It decides what users do, and all delays.
+        The seed of the users' behaviour and of all delays.
     out
-        The results directory. Such a run is made each time that it is asked for, and takes the place of the one before.
+        The results directory. The command is run every time, and its result replaces the stored one.
     settings
-        What joins the hosts to the router, and how late it may be.
+        The device between hosts and router, and the bounds of validity.
     pcap
-        A packet capture to be made.
+        A packet capture to write.
     output
-        The number of the open file that both write to.
+        The file descriptor to which both programs write.
 
     Returns
     -------
     tuple of Result and int
-        The link's side of it, and the exit code of the command: 124 where it did not end in time, and 128 and the
-        number of the signal that ended it.
+        The measured result, and the exit code of the command: 124 if it did not end in time, and 128 plus the number of
+        the signal if one ended it.
 
     Raises
     ------
     SpecError
-        When the spec asks for something impossible, or for what live does not have.
+        When the spec is invalid, or not supported in live runs.
     LiveError
-        When the machine does not let it run, or the server does not listen.
+        When the machine does not support live runs, or the server does not listen.
     StoreError
         When a file cannot be written.
     """
@@ -139,7 +139,7 @@ _TOO_LONG = 124
 
 def _run_cell(cell: Cell, store: Store, watch: Watch, settings: Settings, pcap: Pcap | None) -> Result:
     result = store.get(cell)
-    # What cannot be relied on is worth another try.
+    # An invalid run is repeated.
     if result is not None and pcap is None and validity.is_still_valid(result.metadata["live"], settings):
         return result
     return _make(cell, store, watch, settings, pcap)
@@ -148,7 +148,7 @@ def _run_cell(cell: Cell, store: Store, watch: Watch, settings: Settings, pcap: 
 def _make(
     cell: Cell, store: Store, watch: Watch, settings: Settings, pcap: Pcap | None, output: int = STDOUT
 ) -> Result:
-    """Run a cell; what comes of it takes the place of what came of it before."""
+    """Run a cell, and replace its stored result."""
     bounds = None if pcap is None else pcap.bounds(cell)
     with ExitStack() as stack:
         file = None if pcap is None else stack.enter_context(pcap.create())

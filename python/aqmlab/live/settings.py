@@ -1,9 +1,9 @@
-"""What the machine is to do about a live run, and what makes a run valid.
+"""The settings of a live run: its device, and the bounds of a valid run.
 
-All bounds are ours: of how late packets may leave the router a tenth of the shortest round trip of the papers' users,
-and half of it; of how late it may read them that tenth too; of users a thousandth of a think time; as many broken
-connections as a congested link may leave of its own; and processors that are not always busy, for how late the
-kernel's own work is nobody measures.
+All bounds are ours. Packets may leave the router late by a tenth (p99) or half (p99.9) of the shortest round-trip time
+of the papers' users, and be read late by that tenth. Users may wake late by a thousandth of a think time. As many
+connections may fail as on a congested link. Processors must have idle time, because the lateness of the kernel's own
+work cannot be measured.
 """
 
 from __future__ import annotations
@@ -13,24 +13,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What the machine is to do about a run."""
+    """The device and the bounds of validity of a live run."""
 
     device: str | None = None
-    """What joins the hosts to the router, ``tun`` or ``veth``; by default what the machine allows."""
+    """The device between hosts and router, ``tun`` or ``veth``; by default the one that the machine allows."""
     late_p99_ms: float = 1.0
-    """A run is valid where 99 % of the packets left the router at most so late, in milliseconds."""
+    """The largest lateness of packets leaving the router, p99 in milliseconds."""
     late_p999_ms: float = 5.0
-    """The same for 99.9 %."""
+    """The largest lateness of packets leaving the router, p99.9 in milliseconds."""
     late_reads_ms: float = 1.0
-    """A run is valid where the router read 99 % of the probes at most so late after they were sent, in milliseconds."""
+    """The largest lateness of the router's reads, p99 of probe packets in milliseconds."""
     late_users_ms: float = 10.0
-    """A run is valid where users and sources were woken at most so late in 99 % of the cases, in milliseconds."""
+    """The largest lateness of the wake-ups of users and sources, p99 in milliseconds."""
     socket_errors_percent: float = 1.0
-    """A run is valid where at most so many ends of connections of users and sources broke, in percent of all."""
+    """The largest share of ends of connections of users and sources that end by a socket error, in percent."""
     cpu_left_percent: float = 5.0
-    """A run is valid where the processors had at least so much of their time left for it, in percent: what was idle, or
-    had by work that yields to it."""
+    """The smallest share of processor time that is idle or used by work of lower priority, in percent."""
 
 
 DEFAULT = Settings()
-"""What it does unless it is told otherwise."""
+"""The default settings."""

@@ -1,4 +1,4 @@
-"""Parity as a table and a figure."""
+"""Parity as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aqmlab.ui import canvas, console
 
 
 def parity_table(parity: Parity) -> Table:
-    """Return the measures of each scheme in both worlds."""
+    """Return the measures of each scheme in both worlds as a table."""
     table = console.sheet()
     table.add_column("scheme")
     table.add_column("measure")
@@ -40,10 +40,10 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def captions(parity: Parity) -> Iterator[str]:
-    """Say of what the numbers are, and which live runs are left out."""
+    """Yield sentences that explain the numbers, and name the live runs that are left out."""
     seeds = max(len(scheme.pairs) for scheme in parity.schemes)
     if seeds > 1:
-        yield "Means over seeds; differences are of pairs of one seed, with Student's t."
+        yield "Means over seeds; paired differences by seed, with Student's t."
     else:
         yield "One seed: there is no interval."
     yield "The distance of response times is Hausdorff's, in percent of a figure of 2 s by 100 %."
@@ -59,7 +59,7 @@ def _left_out(scheme: SchemeParity) -> Iterator[str]:
 
 
 def overlay(figure: Figure, parity: Parity) -> None:
-    """Draw the distributions of response times of both worlds above each other."""
+    """Draw the distributions of response times of both worlds in one figure."""
     curves = {label: curve for scheme in parity.schemes for label, curve in scheme.curves().items()}
     styles = canvas.LineStyles("")
     styles.together(curves)

@@ -1,4 +1,4 @@
-"""Whether a live run is valid: what it measured is the network's doing, and not the machine's."""
+"""Validity of a live run: its measures must describe the network, not the limits of the machine."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _LATE = (
     ("lateness of the router's reads p99", "read_lag_ms_p99", "late_reads_ms"),
     ("users' lateness p99", "wake_lateness_ms_p99", "late_users_ms"),
 )
-"""What may be late, where a run says how late it was, and the bound."""
+"""The kinds of lateness, with their key in the measured facts and their bound in the settings."""
 
 NUMBERS = {
     *(number for _, number, _ in _LATE),
     *("cpu_left_percent", "lost_outside", "strays", "tcp_counters", "socket_errors", "ends_by_congestion"),
     "exit_codes",
 }
-"""What a run has measured of itself and its machine, and is judged by."""
+"""The measured facts of a run that decide its validity."""
 
 
 def verdict(measured: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """Say whether a run is valid, why not, and what it was held against."""
+    """Return the validity of a run, the reasons if it is invalid, and the bounds."""
     bounds = asdict(settings)
     del bounds["device"]
     reasons = list(_reasons(measured, settings))
@@ -33,16 +33,16 @@ def verdict(measured: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
 
 
 def is_still_valid(live: Mapping[str, Any], settings: Settings) -> bool:
-    """Say whether a run that was valid when it was made is so by these bounds too.
+    """Return true if a stored valid run is also valid by these bounds.
 
     Parameters
     ----------
     live
-        What its metadata say.
+        The live part of its metadata.
     settings
         The bounds.
     """
-    # An older run may not have measured all that counts.
+    # A run that was stored by an older version may lack facts.
     return live["valid"] and live.keys() >= NUMBERS and not any(_reasons(live, settings))
 
 
@@ -59,7 +59,7 @@ def _reasons(measured: Mapping[str, Any], settings: Settings) -> Iterator[str]:
         if count:
             yield f"{what}: {count}"
     _, of_server = measured["exit_codes"]
-    # One that serves a single client ends by itself, with 0.
+    # A server of a single client ends by itself, with code 0.
     if of_server:
         yield f"the server ended before the command, with exit code {of_server}"
     errors, ends = (sum(measured[name].values()) for name in ("socket_errors", "ends_by_congestion"))

@@ -17,7 +17,7 @@ from aqmlab.cells.cell import cells_of
 from aqmlab.cells.differences import check_one_experiment, differences, differences_text, without_scheme
 from aqmlab.results import grouping
 from aqmlab.results.cells import BASELINE
-from aqmlab.results.compare import Comparison
+from aqmlab.results.comparison import Comparison
 from aqmlab.spec.experiment import Experiment
 from aqmlab.stats import FEWEST
 from aqmlab.storage.location import Location

@@ -1,310 +1,110 @@
-"""Schemes side by side under the same users, with the uncongested network for scale."""
+"""Comparisons: plans of cells that are run under several schemes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-import polars as pl
-
-from aqmlab import stats
-from aqmlab._core import SpecError
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import Calibrations, known
 from aqmlab.cells.cell import Cell
-from aqmlab.cells.differences import check_one_experiment
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.metrics.parts import Parts
-from aqmlab.results import notebook, timeseries
-from aqmlab.results.cells import BASELINE, comparison_cells
-from aqmlab.results.measures import MeasuredRow, check_cells, measured, read_measures, slowdown
-from aqmlab.results.notes import notes
-from aqmlab.results.numbers import frame
-from aqmlab.results.sequential import StoppingRule, StopReason
-from aqmlab.results.table import SideBySide
-from aqmlab.running.checks import Check, check, failures
+from aqmlab.results.cells import comparison_cells
+from aqmlab.results.comparison import Comparison
+from aqmlab.results.sequential import StoppingRule
 from aqmlab.running.pcap import Pcap, capture_paths
 from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.sweep import sweep
-from aqmlab.running.validation import check_experiment, check_out, check_pcap, check_schemes, check_workers
-from aqmlab.spec import presets, testbeds
+from aqmlab.running.validation import check_experiment, check_out, check_pcap, check_schemes, check_seeds, check_workers
+from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
-from aqmlab.store.result import Result, pooled_cdf
+from aqmlab.store.result import Result
 from aqmlab.store.store import Store
-from aqmlab.ui import console
 
 USUAL_SEEDS = (1, 2, 3)
-"""Those of a comparison that is told no others."""
+"""The seeds of a comparison without others."""
+
+RunCells = Callable[[list[Cell], Mapping[str, Pcap]], list[Result]]
+"""A function that runs cells with their captures, by key."""
 
 
-@dataclass(frozen=True, repr=False)
-class Comparison:
-    """The results of all cells, scheme by scheme, the uncongested network first where it is among them.
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """A comparison before its cells run, as :func:`plan` checked it."""
 
-    Raises
-    ------
-    SpecError
-        When a live run among them is not valid, or they are of different experiments.
-    """
+    schemes: tuple[str | type[Law], ...]
+    experiment: Experiment
+    calibrations: Calibrations
+    seeds: tuple[int, ...]
+    baseline: bool | None
+    paired: bool
+    stopping_rule: StoppingRule | None
+    pcap: Pcap | None
 
-    results: tuple[Result, ...]
-    paired: bool = False
-    """Whether each further scheme is compared with the first one seed by seed."""
-    stop: StopReason | None = None
-    """Where it stopped and why, where it went on until something was known."""
-
-    def __post_init__(self) -> None:
-        for result in self.results:
-            if not result.valid:
-                raise SpecError(f"results: a live run that is not valid goes into no mean, got {result.cell}")
-        check_one_experiment(result.cell for result in self.results)
-
-    @property
-    def cells(self) -> list[dict[str, Any]]:
-        """One record for each scheme and seed."""
-        return [result.record() for result in self.results]
-
-    @property
-    def schemes(self) -> list[dict[str, Any]]:
-        """One record for each scheme: means over its seeds.
-
-        ``half_width`` has half of the 95 % interval of each mean (Student's t), ``sd`` the standard deviation over the
-        seeds, under the same names; both are ``None`` for one seed.
-
-        Where pairs are asked for, a scheme after the first has ``paired``: the first scheme's label, ``to``; the mean
-        over the seeds of its ``difference`` from that scheme; the bounds of the interval, ``low`` and ``high``; and the
-        corrected p value ``p``. The intervals of one number hold together with 95 % for all schemes and, with
-        ``until``, at all looks: each alone has the ``confidence``. A difference is significant where its interval
-        excludes 0.
-        """
-        records = {label: [result.record() for result in results] for label, results in self._by_label.items()}
-        schemes = [stats.over_seeds(each) for each in records.values()]
-        if self.paired:
-            further = [scheme for scheme in schemes if scheme["label"] not in (BASELINE, self.first)]
-            compared = stats.paired(
-                records[self.first], [records[scheme["label"]] for scheme in further], looks=self._looks
-            )
-            for scheme, differences in zip(further, compared, strict=True):
-                scheme["paired"] = {"to": self.first} | differences
-        return schemes
-
-    def response_times(self) -> dict[str, pl.DataFrame]:
-        """Return each scheme's distribution of response times, all seeds together.
-
-        Returns
-        -------
-        dict
-            By label frames of ``time_ms``, ``fraction``, the share of requests answered within it, and, of two seeds or
-            more, ``low`` and ``high``, the ends of its 95 % interval (Student's t) over the seeds, each time by itself.
-        """
-        return {
-            label: stats.share_intervals(pooled_cdf(results), [each.response_time_bins for each in results])
-            for label, results in self._by_label.items()
-        }
-
-    def response_time_differences(self) -> dict[str, pl.DataFrame]:
-        """Return how each further scheme's distribution of response times differs from the first's, with its band.
-
-        Frames are as :func:`aqmlab.stats.difference_band` gives them; none without pairs.
-        """
-        if not self.paired:
-            return {}
-        histograms = {label: [each.response_time_bins for each in of] for label, of in self._by_label.items()}
-        first = histograms[self.first]
-        further = [label for label in histograms if label not in (BASELINE, self.first)]
-        confidence = 1 - stats.LEVEL / self._looks
-        return {label: stats.difference_band(first, histograms[label], confidence=confidence) for label in further}
-
-    def slowdowns(self) -> dict[str, pl.DataFrame]:
-        """Return how many times as long each scheme's requests take as on the uncongested network, by response size.
-
-        Returns
-        -------
-        dict
-            By label frames as :func:`aqmlab.results.measures.slowdown.by_size` gives them: ``bytes``, ``requests``, and
-            ``p50``, ``p90`` and ``p99`` of the slowdowns.
-
-        Raises
-        ------
-        SpecError
-            When the uncongested network or the table ``exchanges`` is missing.
-        """
-        check_cells(read_measures(["slowdown"]), [result.cell for result in self.results])
-        free = self._by_label[BASELINE]
-        return {label: slowdown.by_size(of, free) for label, of in self._by_label.items() if label != BASELINE}
-
-    def queues(self, *, link: int = 1, direction: int) -> dict[str, pl.DataFrame]:
-        """Return each scheme's queueing delay over time, of its first seed, as few rows that keep the extremes.
-
-        Parameters
-        ----------
-        link
-            One of the links in series, counted from 1.
-        direction
-            0 for what users of side 0 send, 1 for what comes back.
-
-        Returns
-        -------
-        dict
-            By label frames of ``time_s``, and ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` of a stretch.
-        """
-        rows = {label: timeseries.downsample(of[0]) for label, of in self._by_label.items()}
-        return {label: frame.filter(link=link, direction=direction) for label, frame in rows.items()}
-
-    def delay_and_throughput(self, *, direction: int) -> dict[str, pl.DataFrame]:
-        """Return each scheme's mean queueing delay and throughput of each second, all seeds together.
-
-        Parameters
-        ----------
-        direction
-            0 for what users of side 0 send, 1 for what comes back.
-
-        Returns
-        -------
-        dict
-            By label frames of ``delay_ms`` and ``throughput_mbps``, as :func:`aqmlab.plot.ellipse` draws them.
-        """
-        return {
-            label: pl.concat(timeseries.slices(each, direction).select("delay_ms", "throughput_mbps") for each in of)
-            for label, of in self._by_label.items()
-        }
-
-    def intervals(self, measure: str) -> dict[str, pl.DataFrame]:
-        """Return each scheme's mean of a number over its seeds, with its 95 % interval.
-
-        Parameters
-        ----------
-        measure
-            The name of a number, as for :meth:`frame`.
-
-        Returns
-        -------
-        dict
-            By label frames of one row: ``mean``, and the interval from ``low`` to ``high``, null for one seed. Where no
-            seed has a value there is no row.
-
-        Raises
-        ------
-        SpecError
-            When there is no such number; the message lists those there are.
-        """
-        rows = frame.means_frame(self._by_label, [self.parts.find(measure, "measure")])
-        return {label: rows.filter(scheme=label).select("mean", "low", "high") for label in self._by_label}
-
-    def frame(self, *measures: str, sd: bool = False) -> pl.DataFrame:
-        """Return numbers of every scheme as a long frame.
-
-        Parameters
-        ----------
-        *measures
-            Names of numbers: ``"loss"``, ``"p95"``, ``"delay p99 reverse"``, ``"game one-way p99"``, or a path in a
-            record such as ``"response_time_ms.p90"``; see docs/guide/results.md. By default all numbers with a name.
-        sd
-            Whether there is a column with the standard deviation over the seeds, ``sd``.
-
-        Returns
-        -------
-        polars.DataFrame
-            ``scheme``, ``measure`` and its ``unit``; the ``mean`` over the ``n`` seeds that have a value; its 95 %
-            interval (Student's t) from ``low`` to ``high``, which stays within the possible values, and its
-            ``half_width``; null for one seed. A number that no seed of a scheme has is left out. Where pairs are asked
-            for, ``less`` names the scheme whose value is subtracted from that of ``scheme``, null for plain means.
-
-        Raises
-        ------
-        SpecError
-            When there is no such number; the message lists those there are.
-
-        Examples
-        --------
-        >>> comparison = compare("droptail", "fq_codel", seeds=[1, 2, 3])  # doctest: +SKIP
-        >>> comparison.frame("p95", "delay p99").write_csv("delays.csv")  # doctest: +SKIP
-        """
-        numbers = [self.parts.find(each, "measure") for each in measures] or list(self.parts.numbers.values())
-        rows = frame.means_frame(self._by_label, numbers)
-        if self.paired:
-            schemes = {label: of for label, of in self._by_label.items() if label != BASELINE}
-            differences = frame.differences_frame(schemes, numbers, self.first, looks=self._looks)
-            rows = pl.concat([rows, differences])
-        unused = [*(() if self.paired else ["less"]), *(() if sd else ["sd"])]
-        return rows.drop(unused)
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The cells of its seeds; a stopping rule may ask for more."""
+        return self._cells_of(self.seeds)
 
     @cached_property
     def parts(self) -> Parts:
         """The parts of the traffic that have numbers of their own, and the names of all numbers."""
-        return Parts.of_cells(result.cell for result in self.results)
-
-    @property
-    def first(self) -> str:
-        """The label of the first scheme, with which further ones are compared; the uncongested network is none."""
-        return next(label for label in self._by_label if label != BASELINE)
-
-    def measured(self, *names: str) -> dict[str, list[MeasuredRow]]:
-        """Work out measures on request, see docs/guide/results.md.
-
-        Parameters
-        ----------
-        *names
-            Of ``slowdown``, ``page``, ``rpm``, ``outcome``, ``jain``, ``harm`` and ``step``. For ``harm`` each scheme
-            is run with each kind of traffic alone as well; these runs are kept beside the others.
-
-        Returns
-        -------
-        dict
-            By measure the rows, each with its scheme's ``label``, what it is ``of``, and its numbers, means over the
-            seeds; ``half_width`` has half of their 95 % intervals by the same names, ``None`` for one seed.
-
-        Raises
-        ------
-        SpecError
-            When there is no such measure, or the comparison lacks what it is worked out from.
-        """
-        return measured(names, self.results)
-
-    @property
-    def notes(self) -> list[str]:
-        """What is to be known of all of it: checks that fail, notes, why it lacks a baseline, where it stopped."""
-        said = [str(note) for note in (self._no_baseline, self.stop) if note is not None]
-        return [*failures(self.checks), *notes(self.results), *said]
+        return Parts.of_cells(self.cells)
 
     @cached_property
-    def checks(self) -> list[Check]:
-        """Checks of the consistency of each cell's numbers, see :func:`aqmlab.running.checks.check`."""
-        return check(self.results)
+    def pcaps(self) -> Mapping[str, Pcap]:
+        """The captures of its cells, by key."""
+        return capture_paths(self.pcap, self.cells) if self.pcap is not None else {}
 
-    @property
-    def _looks(self) -> int:
-        return 1 if self.stop is None else len(stats.LOOKS)
+    def run(self, run_cells: RunCells) -> Comparison:
+        """Run its cells, until the stopping rule stops if there is one."""
+        if self.stopping_rule is None:
+            return Comparison(tuple(run_cells(self.cells, self.pcaps)), paired=self.paired)
+        results, stop = self.stopping_rule.run(self._cells_of, lambda cells: run_cells(cells, {}))
+        return Comparison(tuple(results), paired=self.paired, stop=stop)
 
-    @property
-    def _no_baseline(self) -> str | None:
-        if BASELINE in self._by_label or not self.results:
-            return None
-        greedy = presets.greedy(self.results[0].cell.resolved.get("sources", ()))
-        if not greedy:
-            return None
-        takes = "takes" if len(greedy) == 1 else "take"
-        return (
-            f"Without a baseline: {', '.join(greedy)} {takes} whatever capacity there is, so no network is uncongested."
+    def _cells_of(self, seeds: Sequence[int]) -> list[Cell]:
+        return comparison_cells(
+            self.schemes, self.experiment, seeds, self.calibrations, baseline=self.baseline, paired=self.paired
         )
 
-    @cached_property
-    def _by_label(self) -> dict[str, list[Result]]:
-        return {label: list(results) for label, results in groupby(self.results, key=lambda result: result.cell.label)}
 
-    @property
-    def tables(self) -> SideBySide:
-        """All of it as tables for a console."""
-        return SideBySide(self.schemes, self.notes)
+def plan(
+    schemes: Sequence[str | type[Law]],
+    experiment: Experiment,
+    *,
+    seeds: Sequence[int] | None,
+    until: Sequence[str],
+    budget: str | None,
+    baseline: bool | None,
+    paired: bool,
+    out: Path | str,
+    pcap: Pcap | None,
+) -> ComparisonPlan:
+    """Plan a comparison and check it before anything runs.
 
-    def __repr__(self) -> str:
-        return console.plain(self.tables)
+    The parameters are those of :func:`compare`; without schemes the experiment's variants are compared.
 
-    def _repr_html_(self) -> str:
-        return notebook.comparison(self.schemes, self.notes)
+    Raises
+    ------
+    SpecError
+        When a scheme, the experiment or a stopping rule is impossible.
+    """
+    checked = tuple(check_schemes(schemes or experiment.variants))
+    planned = ComparisonPlan(
+        checked,
+        experiment,
+        known(check_out(out)),
+        USUAL_SEEDS if seeds is None else tuple(check_seeds(seeds)),
+        baseline,
+        paired,
+        None,
+        pcap,
+    )
+    rule = StoppingRule.read(until, budget, lambda: planned.parts, seeds=seeds, pcap=pcap)
+    return planned if rule is None else replace(planned, stopping_rule=rule)
 
 
 def compare(
@@ -369,28 +169,26 @@ def compare(
     if experiment is None:
         experiment = Experiment(testbed=testbeds.PAPERS)
     check_experiment(experiment)
-    texts = check_schemes(scheme_texts or experiment.variants)
     check_workers(workers)
     check_pcap(pcap)
-    calibrations = known(check_out(out))
-
-    def cells_of(seeds: Sequence[int]) -> list[Cell]:
-        return comparison_cells(texts, experiment, seeds, calibrations, baseline=baseline, paired=paired)
-
-    stopping_rule = StoppingRule.read(
-        until, budget, lambda: Parts.of_cells(cells_of(USUAL_SEEDS)), seeds=seeds, pcap=pcap
+    planned = plan(
+        scheme_texts,
+        experiment,
+        seeds=seeds,
+        until=until,
+        budget=budget,
+        baseline=baseline,
+        paired=paired,
+        out=out,
+        pcap=pcap,
     )
 
-    def run(cells: list[Cell]) -> list[Result]:
-        pcaps = capture_paths(pcap, cells) if pcap is not None else {}
+    def run_cells(cells: list[Cell], pcaps: Mapping[str, Pcap]) -> list[Result]:
         store = Store(out)
-        if is_wanted(progress):
-            kept = store.found(cells, missing_are_run=True)
-            with SweepProgress(cells, kept, captured=pcaps) as watch:
-                return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
-        return sweep(cells, store, workers=workers, pcaps=pcaps)
+        if not is_wanted(progress):
+            return sweep(cells, store, workers=workers, pcaps=pcaps)
+        kept = store.found(cells, missing_are_run=True)
+        with SweepProgress(cells, kept, captured=pcaps) as watch:
+            return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
 
-    if stopping_rule is None:
-        return Comparison(tuple(run(cells_of(USUAL_SEEDS if seeds is None else seeds))), paired=paired)
-    results, stop = stopping_rule.run(cells_of, run)
-    return Comparison(tuple(results), paired=paired, stop=stop)
+    return planned.run(run_cells)

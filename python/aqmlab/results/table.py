@@ -106,7 +106,7 @@ def parts(schemes: Sequence[Measurements]) -> list[ComparisonTable]:
     Parameters
     ----------
     schemes
-        What :attr:`aqmlab.results.compare.Comparison.schemes` gives.
+        What :attr:`aqmlab.results.comparison.Comparison.schemes` gives.
     """
     is_split = _is_split(schemes)
     means = [*_tables(schemes, _mean_rows, "", is_split=is_split)]

@@ -77,7 +77,7 @@ def check_schemes(given: Iterable[object]) -> list[str | type[Law]]:
             raise SpecError(f"schemes: must each be {must}, {_got(scheme)}")
         schemes.append(scheme)
     if not schemes:
-        raise SpecError("schemes: must be one at least, got none")
+        raise SpecError("schemes: must be one at least, such as fq_codel, got none")
     return schemes
 
 

@@ -1,1 +1,1 @@
-"""What a person describes: an experiment and its parts, and what may be typed for them."""
+"""Specs: an experiment and its parts, and the text forms of schemes, variants and changes."""

@@ -1,7 +1,7 @@
-"""TOML and JSON of a person or a stranger, read within bounds.
+"""Parsers for untrusted TOML and JSON, with bounds on size and nesting.
 
-Python's readers take quadratic time and gigabytes for a long dotted key, run out of stack for nested brackets, and
-refuse a number of many digits in words of their own. So nesting and digits are counted before anything is read.
+Python's parsers take quadratic time and gigabytes for a long dotted key, overflow the stack for nested brackets, and
+have obscure errors for numbers of many digits. Therefore nesting and digits are counted before a text is parsed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 from aqmlab._core import SpecError
 
 MOST_BYTES = 4_000_000
-"""Size of a document."""
+"""The largest size of a document."""
 MOST_LEVELS = 32
-"""Tables and lists inside each other, and names in a dotted key."""
+"""The largest depth of nested tables and lists, and of the names in a dotted key."""
 _MOST_DIGITS = 400
 _MOST_BITS = 64
 
 _TOKEN = re.compile(
-    # A string without an end extends to the place where the reader refuses it: the reader never reads beyond.
+    # An unterminated string extends to the place where the parser refuses it: the parser never reads beyond.
     r'"""(?:[^"\\]|\\.|"(?!""))*(?:"{3,5}|\Z)'
     r"|'''(?:[^']|'(?!''))*(?:'{3,5}|\Z)"
     r'|"(?:[^"\\\n]|\\.)*(?:"|\n|\Z)'
@@ -38,20 +38,20 @@ _NAMESPACE = re.compile(r"Cannot (mutate immutable namespace|declare) \((.+?),?\
 
 
 class Unreadable(ValueError):
-    """A text that is not what it should be, in one line."""
+    """A text is not in its format; the message is one line."""
 
 
 class Excessive(Unreadable):
-    """A text beyond the bounds, in one line."""
+    """A text exceeds the bounds; the message is one line."""
 
 
 def toml(text: str) -> dict[str, Any]:
-    """Read TOML.
+    """Parse TOML.
 
     Raises
     ------
     Excessive
-        When it is beyond the bounds.
+        When it exceeds the bounds.
     Unreadable
         When it is not TOML.
     """
@@ -60,22 +60,22 @@ def toml(text: str) -> dict[str, Any]:
 
 
 def from_json(text: str) -> Any:
-    """Read JSON; errors are those of :func:`toml`."""
+    """Parse JSON; errors are those of :func:`toml`."""
     return _read(text, _json)
 
 
 def read(file: Path) -> Any:
-    """Read a file: JSON where its name ends in ``.json``, else TOML.
+    """Parse a file: JSON if its name ends in ``.json``, otherwise TOML.
 
     Raises
     ------
     SpecError
-        When the file cannot be read, is beyond the bounds or is not of its format, in a line that names it.
+        When the file cannot be read, exceeds the bounds or is not in its format; the message names the file.
     """
     name, reader = ("JSON", from_json) if file.suffix == ".json" else ("TOML", toml)
     try:
         with file.open("rb") as stream:
-            # No more than that of a file without an end, such as a device.
+            # The limit also ends the reading of a device.
             content = stream.read(MOST_BYTES + 1)
         _check_size(len(content))
         # Editors on Windows begin a file with a byte-order mark.
@@ -116,7 +116,7 @@ def _json(text: str) -> Any:
 
 
 def _check_tokens(text: str) -> None:
-    """Refuse nesting, dotted keys and numbers that are beyond the bounds."""
+    """Refuse nesting, dotted keys and numbers that exceed the bounds."""
     levels, names = [0], 0
     for found in _TOKEN.finditer(text):
         token = found[0]
@@ -151,7 +151,7 @@ def _check_integers(value: object, path: str) -> None:
 
 
 def _in_terms_of_toml(message: str) -> str:
-    """Rewrite an error that names Python's types in the words of TOML."""
+    """Replace the terms of Python in an error by those of TOML."""
     found = _NAMESPACE.match(message)
     if found is None:
         return message

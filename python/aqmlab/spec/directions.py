@@ -1,6 +1,6 @@
 """Names of the two directions of a link: ``home→internet``, after the names that a spec gives to the sides.
 
-Direction 0 carries what side 0 sends. Stored tables number directions; everything that people read names them.
+Direction 0 carries the traffic from side 0. Stored tables number directions; all other output names them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 ARROW = "→"
 TYPED_ARROW = "->"
-"""How the arrow may be typed."""
+"""The ASCII form of the arrow."""
 
 UNNAMED = ("forward", "reverse")
 """Names of directions between sides without names."""
@@ -24,7 +24,7 @@ def names(sides: Sequence[str] | None) -> Names:
     Parameters
     ----------
     sides
-        The names of side 0 and side 1, where they have names.
+        The names of side 0 and side 1, if they have names.
 
     Examples
     --------
@@ -40,12 +40,12 @@ def names(sides: Sequence[str] | None) -> Names:
 
 
 def canonical(text: str) -> str:
-    """Return a text with its typed arrows as arrows: ``home->internet`` is ``home→internet``."""
+    """Replace ASCII arrows in a text: ``home->internet`` becomes ``home→internet``."""
     return text.replace(TYPED_ARROW, ARROW)
 
 
 def place(link: int, direction: str, *, in_chain: bool) -> str:
-    """Name a direction of a link; in a chain with the number of the link.
+    """Return the name of a direction of a link; in a chain with the number of the link.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def place(link: int, direction: str, *, in_chain: bool) -> str:
 
 
 def side(number: int, sides: Sequence[str] | None) -> str:
-    """Name a side, for use after "at": ``home``, or ``side 0`` where sides have no names."""
+    """Return the name of a side: ``home``, or ``side 0`` if sides have no names."""
     return f"side {number}" if sides is None else sides[number]
 
 
@@ -66,11 +66,11 @@ def named(parts: Sequence[Mapping[str, Any]], of: Names) -> list[dict[str, Any]]
 
 
 def by_place(parts: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return directions that have names by what each is called: in a chain with the number of its link."""
+    """Return named directions by their names, in a chain with the number of the link."""
     in_chain = len(parts) > len(UNNAMED)
     return {place(it["link"], it["name"], in_chain=in_chain): it for it in parts}
 
 
 def label(of: Names) -> str:
-    """Say which direction is which, where sides have no names; else nothing, since their names say it."""
+    """Return a sentence that explains ``forward`` and ``reverse``; nothing if sides have names."""
     return f"{of[0]} carries what side 0 sends, {of[1]} what side 1 sends." if of == UNNAMED else ""

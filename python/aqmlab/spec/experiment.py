@@ -1,4 +1,4 @@
-"""The spec of an experiment: what a person writes, checked for shape here and for meaning by the engine.
+"""The spec of an experiment. Python checks its shape, and the engine its meaning.
 
 A spec has a TOML form, a JSON Schema (``Experiment.model_json_schema()``) and, once resolved, a content hash. Its
 names and units are public interface. Values with a dimension are text with a unit (``"100 Mbit/s"``, ``"15 min"``);
@@ -37,19 +37,19 @@ from aqmlab.spec.quantities import BitRate, Bytes, Duration
 DelayAt = Literal["browser", "server", "split"]
 
 EcnForm = Literal["ecn+", "ecn+/wait", "ecn+/try-once", "ecn++", "dctcp", "accurate", "accurate++"]
-"""Forms of ECN beyond RFC 3168's, which is ``True``."""
+"""The forms of ECN other than RFC 3168's, which is ``True``."""
 ECN_SWITCH = {"off": False, "rfc3168": True}
 ECN_CHOICE = f"true, false, {', '.join(ECN_SWITCH)}, {', '.join(get_args(EcnForm))}"
-"""What may stand for ECN, for messages."""
+"""The accepted values of ``ecn``, for messages."""
 
 
 def ecn_form(value: object) -> bool | EcnForm:
-    """Read what a person wrote for ECN.
+    """Parse a value of ``ecn``.
 
     Raises
     ------
     ValueError
-        When it is none of its forms.
+        When it is not a form of ECN.
     """
     if isinstance(value, bool):
         return value
@@ -84,9 +84,9 @@ class Hosts(SpecPart):
 
 class QueueSpec(SpecPart, table="Queue"):
     discipline: str
-    """Its name, see ``aqmlab aqm list``; or a custom law, ``my_module:MyLaw``; from Python also the class."""
+    """The name of a discipline (``aqmlab aqm list``) or a custom law, ``my_module:MyLaw``; in Python also a class."""
     parameters: dict[str, Any]
-    """What is not left at its default: see ``aqmlab aqm show NAME``."""
+    """The parameters other than defaults; see ``aqmlab aqm show NAME``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -106,7 +106,7 @@ class QueueSpec(SpecPart, table="Queue"):
         return {self.discipline: self.parameters}
 
     def with_defaults(self) -> QueueSpec:
-        """Fill in the defaults of a custom law and the hash of its source; for others the engine does it."""
+        """Fill in the defaults of a custom law and the hash of its source; the engine does it for other disciplines."""
         if not registry.is_custom(self.discipline):
             return self
         parameters = registry.find(self.discipline).with_defaults(self.parameters)
@@ -134,8 +134,8 @@ class Tcp(SpecPart):
 class Users(SpecPart):
     load: Annotated[float, Field(strict=True, gt=0, le=1000)] | None = Field(
         None,
-        description="Load in percent of the link's rate: the users who would cause it with the hosts of the testbed"
-        " `unc-2003` and nothing in their way, by the calibration.",
+        description="Load in percent of the link's rate: the calibration gives the number of users who would cause it"
+        " with the hosts of the testbed `unc-2003` on the uncongested network.",
     )
     per_side: StrictInt | None = None
     sides: Literal[1, 2] = DECLARED
@@ -146,7 +146,7 @@ class Users(SpecPart):
 
     @property
     def names(self) -> tuple[str, str]:
-        """What workload and round-trip times are called: by name, or the hash of a table of the user's own."""
+        """The names of the workload and the table of round-trip times; a custom table has a digest in its name."""
         return users_of.names(self.workload, self.rtt)
 
     @model_validator(mode="after")
@@ -169,12 +169,12 @@ class Record(SpecPart):
 
 
 class Experiment(SpecPart):
-    """A whole experiment but for the seed. Each part may be given as a ``dict``.
+    """An experiment without its seed. Each part may be given as a ``dict``.
 
     Raises
     ------
     SpecError
-        When a part has a key it does not know or a value of the wrong kind.
+        When a part has an unknown key or a value of a wrong type.
 
     Examples
     --------
@@ -197,8 +197,8 @@ class Experiment(SpecPart):
     variants: dict[str, dict[str, Any]] = Field(
         {},
         exclude=True,
-        description="Variants to compare, by name: tables of a `scheme`, as it is typed, or a `queue`, and of any other"
-        " keys of a spec, which take the place of the experiment's.",
+        description="Variants to compare, by name: tables with a `scheme`, as typed, or a `queue`, and any other keys"
+        " of a spec, which replace those of the experiment.",
     )
 
     def __init__(self, **parts: Any) -> None:
@@ -215,7 +215,7 @@ class Experiment(SpecPart):
             _check_finite(getattr(self, name), name)
 
     def _mark_as_unset(self, missing: Mapping[str, Mapping[str, Any]]) -> None:
-        """Keep what is written apart from what the testbed gives: the latter goes when the testbed changes."""
+        """Mark the testbed's values as unset: they must not survive a change of the testbed."""
         for name, values in missing.items():
             part = getattr(self, name).model_fields_set
             part.difference_update(values)
@@ -224,16 +224,16 @@ class Experiment(SpecPart):
 
     @property
     def written(self) -> dict[str, Any]:
-        """What was written, as tables: neither defaults nor values of the testbed."""
-        # What is in the mode of JSON is in lists, as in a file.
+        """The written part of the spec as tables, without defaults and values of the testbed."""
+        # The JSON mode turns tuples into lists, as in a file.
         return self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
 
     @classmethod
     def from_toml(cls, path: Path | str | None, *, changes: Iterable[str] = ()) -> Self:
         """Read a spec from a file and apply changes of the form ``path=value``, such as ``users.load=90``.
 
-        A value is written as in TOML; what is no TOML value is text, so that quotes may be left out. A path reaches
-        into lists, ``sources[0].bulk.flows=5``. Where only one of several may stand, another takes its place:
+        A value is written as in TOML; any other text is a string, so that you can omit quotes. A path can have list
+        indices: ``sources[0].bulk.flows=5``. Of mutually exclusive keys the new one replaces the old one:
         ``queue.pi.q_ref=24`` makes the discipline PI. Without a file the experiment is that of the papers, the testbed
         :data:`aqmlab.spec.testbeds.PAPERS`.
         """
@@ -248,7 +248,7 @@ class Experiment(SpecPart):
         return cls(**tables)
 
     def changed(self, changes: Iterable[str], *, directory: Path = Path()) -> Self:
-        """Return this experiment with changes as :meth:`from_toml` takes them; files are relative to a directory."""
+        """Return this experiment with changes in the form of :meth:`from_toml`; files are relative to ``directory``."""
         tables = self.written
         if self.variants:
             tables["variants"] = dict(self.variants)
@@ -259,18 +259,18 @@ class Experiment(SpecPart):
 
     @property
     def queues(self) -> tuple[tuple[QueueSpec, QueueSpec], ...]:
-        """The disciplines of each link as they are written: of direction 0, and of direction 1."""
+        """The written disciplines of each link, for direction 0 and direction 1."""
         both = self.queue, self.queue_back or self.queue
         return tuple(_own_queues(link, both) for link in self.chain or (ChainLink(),))
 
     def with_defaults(self) -> Self:
-        """Fill in the defaults of custom laws and the hashes of their sources; for others the engine does it."""
+        """Fill in the defaults of custom laws and the hashes of their sources; the engine does it for other laws."""
         back = self.queue_back and self.queue_back.with_defaults()
         return self.model_copy(update={"queue": self.queue.with_defaults(), "queue_back": back})
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-        """Return what may be written, as JSON Schema: the engine's, with the keys that are Python's."""
+        """Return the JSON Schema of a spec: the engine's, with the keys that only Python reads."""
         whole = copy.deepcopy(dict(schema.has()))
         definitions = whole["$defs"]
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
@@ -289,12 +289,12 @@ class Experiment(SpecPart):
         return whole
 
     def to_json(self) -> str:
-        """Return the spec as the engine reads it."""
+        """Return the spec in the JSON form that the engine reads."""
         return self.model_dump_json(exclude_none=True)
 
 
 def _own_queues(link: ChainLink, common: tuple[QueueSpec, QueueSpec]) -> tuple[QueueSpec, QueueSpec]:
-    """Return the disciplines of a link: its own is that of both directions, unless it has a ``queue_back`` too."""
+    """Return the disciplines of a link: its ``queue`` applies to both directions unless it has a ``queue_back``."""
     forth, back = common if link.queue is None else (link.queue, link.queue)
     return forth, link.queue_back or back
 
@@ -313,11 +313,11 @@ def _tables(variants: object) -> list[dict[str, Any]]:
 
 
 def _missing(parts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what the testbed of an experiment's parts gives that they do not write, by the parts."""
+    """Return the testbed's values for keys that are not written, by part."""
     if parts.get("testbed") is None:
         return {}
     found = testbeds.missing(testbeds.named(parts["testbed"]), {name: _written(part) for name, part in parts.items()})
-    # What is no table is refused with the rest.
+    # A part that is not a table is refused with other mistakes.
     return {name: values for name, values in found.items() if _is_table(parts.get(name, {}))}
 
 
@@ -326,7 +326,7 @@ def _is_table(part: object) -> bool:
 
 
 def _written(part: object) -> dict[str, Any]:
-    """Return what a part says itself, of a table or a model."""
+    """Return the written keys of a part, which is a table or a model."""
     if isinstance(part, BaseModel):
         return {name: getattr(part, name) for name in part.model_fields_set}
     return dict(part) if isinstance(part, Mapping) else {}
@@ -339,7 +339,7 @@ def _read_sources(sources: object, directory: Path) -> tuple[dict[str, Any], ...
 
 
 def _check_finite(value: object, path: str) -> None:
-    """Refuse the floats that are no numbers, which have no form in JSON."""
+    """Refuse infinity and NaN, which JSON lacks."""
     if isinstance(value, BaseModel):
         value = dict(value)
     if isinstance(value, Mapping):

@@ -1,7 +1,6 @@
-"""Parts of a spec as models: what the engine declares of a part is filled in where its class is made.
+"""The base class of the parts of a spec, which takes defaults and texts from the engine's declarations.
 
-A class says which keys there are and which types they have in Python, for type checkers and editors; defaults and texts
-are the engine's. A mistake is reported in one line.
+A class lists the keys and their types in Python, for type checkers and editors. Errors are one line.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from aqmlab._core import SpecError
 from aqmlab.spec import schema
 
 DECLARED: Any = object()
-"""Marks a default that the engine declares; ``None`` where it declares none."""
+"""A placeholder for the default that the engine declares, ``None`` if it declares none."""
 
 
 class SpecPart(BaseModel):
-    """A table of a spec, or the whole of it."""
+    """A table of a spec, or the whole spec."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)
 
     def __init_subclass__(cls, *, table: str | None = None, **settings: Any) -> None:
-        """Fill in what the engine declares of ``table``, before the model is made of it."""
+        """Fill in the engine's declaration of ``table`` before pydantic builds the model."""
         super().__init_subclass__(**settings)
         declared = schema.part(table or cls.__name__)
         cls.__doc__ = cls.__dict__.get("__doc__") or declared["description"]
@@ -43,12 +42,12 @@ class SpecPart(BaseModel):
         except ValidationError as error:
             raise SpecError(_one_line(error, type(self))) from None
 
-    # A part of a larger one is checked with it, so that a mistake is named by its whole path.
+    # pydantic checks a nested part with its parent, so that errors have the whole path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 def _one_line(error: ValidationError, of: type[BaseModel]) -> str:
-    """Name the first field that is wrong, what is allowed there, and what was given."""
+    """Return the first error as one line: the path, the accepted values and the value given."""
     first = error.errors(include_url=False)[0]
     steps = first["loc"] if of.__name__ == schema.WHOLE else (of.__name__, *first["loc"])
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
@@ -61,7 +60,7 @@ def _one_line(error: ValidationError, of: type[BaseModel]) -> str:
 
 
 def _instead(name: str, loc: tuple[int | str, ...], of: type[BaseModel]) -> str:
-    """Say what may stand in the place of an unknown key."""
+    """Return the accepted keys instead of an unknown one."""
     allowed = _fields(loc[:-1], of)
     elsewhere = [f"{part}.{name}" for part in of.model_fields if name in _fields((part,), of)]
     near = difflib.get_close_matches(name, allowed, n=1) or elsewhere[:1]
@@ -69,7 +68,7 @@ def _instead(name: str, loc: tuple[int | str, ...], of: type[BaseModel]) -> str:
 
 
 def _fields(loc: tuple[int | str, ...], of: type[BaseModel]) -> list[str]:
-    """Name the fields of the part at a path; none where there is no part."""
+    """Return the fields of the part at a path; an empty list if there is no part."""
     part: type[BaseModel] | None = of
     for step in loc:
         if isinstance(step, str) and part is not None:
@@ -78,7 +77,7 @@ def _fields(loc: tuple[int | str, ...], of: type[BaseModel]) -> list[str]:
 
 
 def _model(annotation: Any) -> type[BaseModel] | None:
-    """Find the model of a field that holds one, several or none."""
+    """Return the model in the type of a field; ``None`` if there is none."""
     while not isinstance(annotation, type) or get_args(annotation):
         if not get_args(annotation):
             return None

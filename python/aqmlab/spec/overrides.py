@@ -1,4 +1,4 @@
-"""Changes to a spec, as typed: ``path=value``, such as ``users.load=90`` or ``sources[0].bulk.flows=5``."""
+"""Changes of a spec as typed: ``path=value``, such as ``users.load=90`` or ``sources[0].bulk.flows=5``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aqmlab._core import SpecError
 from aqmlab.spec import bounded_input
 
 _STEP = re.compile(r'\.?(?:"([^"]+)"|([^\s."\[\]]+))|\[(\d+)\]')
-"""A name, which has quotes if a dot is in it, or a place in a list."""
+"""A name, in quotes if it contains a dot, or a list index."""
 
 _FORM = "write path=value, such as users.load=90 or sources[0].bulk.flows=5"
 
@@ -19,24 +19,24 @@ Step = str | int
 
 
 class UnknownPath(SpecError):
-    """A change that is written otherwise, or of what is not there."""
+    """A change has a wrong form, or a path that does not exist."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"--set: {what}")
         self.what = what
-        """The same where it came by no option."""
+        """The message without the name of the option."""
 
 
 def apply(tables: dict[str, Any], change: str) -> None:
-    """Change a spec's tables.
+    """Apply a change to a spec's tables.
 
-    A value is written as in TOML; what is no TOML value is text, so that quotes may be left out. Where only one of
-    several may stand, such as a queue discipline, another takes its place.
+    A value is written as in TOML; any other text is a string, so that you can omit quotes. Of mutually exclusive keys,
+    such as queue disciplines, the new one replaces the old one.
 
     Raises
     ------
-    Misplaced
-        When there is nothing at this path, saying what there is.
+    UnknownPath
+        When the path does not exist; the message says what exists there.
     """
     path, equals, text = change.partition("=")
     way = steps(path.strip())
@@ -58,7 +58,7 @@ def apply(tables: dict[str, Any], change: str) -> None:
 
 
 def assignment(path: str, value: object) -> str:
-    """Write a change of a path, to a number, a text, true or false, or to a list or a table of such.
+    """Return a change of a path to a number, a text or a boolean, or to a list or a table of these.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def _as_toml(value: object) -> str:
         return "{" + ", ".join(f"{_as_toml(str(key))} = {_as_toml(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_as_toml, value))}]"
-    # A text of JSON is one of TOML.
+    # A string of JSON is also a string of TOML.
     return json.dumps(value, ensure_ascii=False)
 
 
 def steps(path: str) -> list[Step]:
-    """Return the names and places of a path; none where it is no path."""
+    """Return the names and list indices of a path; an empty list for an invalid path."""
     way: list[Step] = []
     end = 0
     while found := _STEP.match(path, end):
@@ -89,7 +89,7 @@ def steps(path: str) -> list[Step]:
 
 
 def _check(at: Any, above: list[Step], step: Step, change: str) -> None:
-    """Refuse a step to where nothing is."""
+    """Refuse a step of a path to an absent value."""
     where = _written(above)
     if isinstance(step, int):
         if not isinstance(at, list):
@@ -104,7 +104,7 @@ def _check(at: Any, above: list[Step], step: Step, change: str) -> None:
 
 
 def _make_room(table: dict[str, Any], above: list[Step], name: str) -> None:
-    """Take away what cannot stand beside ``name``: another discipline, kind of source, or number of users."""
+    """Remove the keys that exclude ``name``: another discipline, kind of source, or number of users."""
     if above[-1:] in (["queue"], ["queue_back"]) or (len(above) == 2 and above[0] == "sources"):
         others = table.keys() - {name}
     elif above == ["users"] and name in ("load", "per_side"):
@@ -116,12 +116,12 @@ def _make_room(table: dict[str, Any], above: list[Step], name: str) -> None:
 
 
 def value(text: str) -> object:
-    """Read what is written after the equals sign: as in TOML, or else text.
+    """Parse the text after the equals sign as TOML, or return it as a string.
 
     Raises
     ------
-    Misplaced
-        When it is beyond the bounds of what is read.
+    UnknownPath
+        When it exceeds the bounds of :mod:`aqmlab.spec.bounded_input`.
     """
     try:
         return bounded_input.toml(f"value = {text}")["value"]

@@ -1,4 +1,4 @@
-"""The two networks of Le, Aikat, Jeffay and Smith (SIGCOMM 2003), and what the second is to any experiment."""
+"""The two networks of Le, Aikat, Jeffay and Smith (SIGCOMM 2003), and the uncongested network of any experiment."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from aqmlab.spec.experiment import ChainLink, Experiment, Hosts, Link, QueueSpec
 from aqmlab.spec.quantities import rate_bps
 
 BOTTLENECK = Link(rate="100 Mbit/s")
-"""Fast Ethernet between the two routers: what the users congest."""
+"""Fast Ethernet between the two routers, which the users congest."""
 
 UNCONGESTED = Link(rate="1 Gbit/s")
-"""Gigabit Ethernet between the two routers: the same users with nothing in their way."""
+"""Gigabit Ethernet between the two routers: the same users without congestion."""
 
 _DROPTAIL = QueueSpec.model_validate({"droptail": {}})
 
 _TIMES_AS_FAST = 10
 _SLOWEST = bits_per_second(UNCONGESTED.rate)
 _FASTEST = bits_per_second(schema.key("link.rate")["maximum"])
-"""The fastest link that the engine has."""
+"""The rate of the fastest link that the engine supports."""
 
 _LIMIT = 2400
-"""Packets that the queue of a link of 1 Gbit/s holds; that of a faster one holds as much time."""
+"""The length in packets of the queue of a link of 1 Gbit/s; the queue of a faster link lasts as long."""
 
 
 def uncongested(experiment: Experiment) -> Experiment:
-    """Return the same users and hosts on the same network with nothing in the way: what its queues cost, by difference.
+    """Return the same users and hosts on the uncongested network, the baseline for the effect of the queues.
 
-    Every link is ten times as fast, at least 1 Gbit/s, behind a drop-tail queue that is long enough. Delays, overhead,
-    MTU, device FIFOs, the interfaces of hosts and the times at which rates change are kept. The papers' link becomes
-    their uncongested one.
+    Every link is ten times as fast, at least 1 Gbit/s, behind a long drop-tail queue. Delays, overhead, MTU, device
+    FIFOs, the interfaces of hosts and the times at which rates change stay the same. The papers' link becomes their
+    uncongested link.
 
-    A load of the experiment still means percent of *its* link; give the users' number to compare like with like.
+    A load still means percent of the *experiment's* link; give a number of users to compare equal traffic.
     """
     link = experiment.link.model_copy(update=_scaled_hosts(experiment.link))
     chain = experiment.chain and tuple(
@@ -51,8 +51,8 @@ def uncongested(experiment: Experiment) -> Experiment:
 
 
 def _interfaces(experiment: Experiment) -> tuple[Hosts, tuple[dict[str, Any], ...]]:
-    """Return hosts and sources with the interfaces that they have on the experiment's own links."""
-    # Neither users nor a queue decide them, and each may be what the engine does not read.
+    """Return hosts and sources with the interface rates that they have on the experiment's own links."""
+    # Users and queues do not affect interfaces, and may have keys that the engine does not read.
     alone = experiment.model_copy(update={"users": Users(per_side=0), "queue": _DROPTAIL, "queue_back": None})
     resolved = json.loads(Resolved(alone.to_json()).json)
     hosts = experiment.hosts.model_copy(update={"rate": resolved["hosts"]["rate"]})
@@ -64,7 +64,7 @@ def _interfaces(experiment: Experiment) -> tuple[Hosts, tuple[dict[str, Any], ..
 
 
 def greedy(sources: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Name the sources that take whatever capacity there is, so that no network is uncongested with them.
+    """Return the names of the sources that fill any capacity, so that no network is uncongested with them.
 
     They are endless transfers and on-off flows without a pause.
     """
@@ -77,7 +77,7 @@ def greedy(sources: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _scaled_hosts(link: Link | ChainLink) -> dict[str, Any]:
-    """Return what differs of a link; one of a chain that leaves its rate to the experiment's goes on doing so."""
+    """Return the raised rates of a link; a link of a chain without a rate still inherits the experiment's."""
     changes = link.rate_changes and tuple(
         change.model_copy(update={"rate": _raised_rate(change.rate)}) for change in link.rate_changes
     )
@@ -93,7 +93,7 @@ def _raised_rate(rate: str) -> str:
 
 
 def _pauses(on_off: Mapping[str, Any]) -> bool:
-    """Say whether a flow pauses between its bursts; what is no time is for the engine to refuse."""
+    """Return true if a flow pauses between its bursts; the engine refuses invalid times."""
     match on_off.get("off"):
         case {"fixed": str(time)} | {"exponential": {"mean": str(time)}} | {"pareto": {"mean": str(time)}}:
             return bool(seconds(time))

@@ -1,4 +1,4 @@
-"""Values with a dimension as they stand in a spec: text with a unit. What it says is for the engine to read."""
+"""Quantities in a spec: text with a unit, which the engine parses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rate_bps(rate: str) -> int:
     Raises
     ------
     SpecError
-        When it is none.
+        When it is not a bit rate.
     """
     try:
         return bits_per_second(rate)

@@ -1,4 +1,4 @@
-"""What may be written in a spec, as the engine declares it: types, defaults, ranges, units and texts."""
+"""The engine's schema of a spec: types, defaults, ranges, units and texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aqmlab._core import schemas
 Schema = Mapping[str, Any]
 
 WHOLE = "Experiment"
-"""What the whole spec is called among its parts."""
+"""The name of the whole spec among its parts."""
 
 
 @cache
@@ -23,13 +23,13 @@ def has() -> Schema:
 
 
 def part(name: str) -> Schema:
-    """Return a part of it by its name, such as ``Link``."""
+    """Return the schema of a part by its name, such as ``Link``."""
     found: Schema = has() if name == WHOLE else has()["$defs"][name]
     return found
 
 
 def key(path: str) -> Schema:
-    """Return what is said of the key at a path, such as ``protocol.warmup``."""
+    """Return the schema of the key at a path, such as ``protocol.warmup``."""
     at = has()
     for name in path.split("."):
         table = part(name_of(at)) if "$ref" in at else at
@@ -45,7 +45,7 @@ def source(kind: str) -> Schema:
 
 
 def name_of(reference: Schema) -> str:
-    """Return the name of the part that is referred to."""
+    """Return the name of the part that a reference points to."""
     return str(reference["$ref"]).rpartition("/")[2]
 
 
@@ -55,11 +55,11 @@ def default(path: str) -> str:
 
 
 def meaning(path: str) -> str:
-    """Return what the key at a path means."""
+    """Return the description of the key at a path."""
     return str(key(path)["description"])
 
 
 def names(path: str) -> list[str]:
-    """Return the names that may be written for the key at a path."""
+    """Return the accepted names for the key at a path."""
     forms = part(name_of(key(path)))["anyOf"]
     return [name for form in forms for name in form.get("enum", ())]

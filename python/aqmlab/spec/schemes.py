@@ -1,9 +1,9 @@
-"""Schemes, as typed: ``name`` or ``name:key=value,key=value``.
+"""Schemes as typed: ``name`` or ``name:key=value,key=value``.
 
-A custom law has a name with a colon in it, ``module:Class``: what follows a first colon and is a bare word
-is a class, what has an equals sign is a parameter.
-The keys are the discipline's parameters, ``ecn``, which goes to the TCP stack of the hosts, and the bare word
-``noecn``, as in ``tc``: the discipline drops packets where it would mark them.
+The name of a custom law contains a colon, ``module:Class``: a bare word after the first colon is a class, and a word
+with an equals sign is a parameter.
+The keys are the discipline's parameters, ``ecn``, which applies to the TCP stack of the hosts, and the bare word
+``noecn``, as in ``tc``: the discipline drops packets instead of marking them.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from aqmlab.disciplines.custom.law import Law
 from aqmlab.spec.experiment import EcnForm, Experiment, QueueSpec, ecn_form
 
 BETWEEN_DIRECTIONS, BETWEEN_LINKS = " / ", " | "
-"""What stands in a label between the disciplines of two directions, and between those of two links."""
+"""The separators in a label between the disciplines of two directions, and between those of two links."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A queue discipline with its parameters, and what the hosts do about it."""
+    """A queue discipline with its parameters, and the ECN setting of the hosts."""
 
     label: str
-    """As it was typed."""
+    """The scheme as typed."""
     queue: QueueSpec
     ecn: bool | EcnForm | None
     """The form of ECN that the hosts negotiate. ``None`` leaves it to the experiment."""
 
     def label_in(self, experiment: Experiment) -> str:
-        """Return how it is shown: as it was typed, with the disciplines of links and directions that have others."""
+        """Return the label for output: the scheme as typed, with the other disciplines of links and directions."""
         return _by_links(experiment, self.label, self.queue, ecn=self.ecn or False)
 
     def applied_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with this scheme instead of its own.
 
-        Queues that stay are those that links of a chain have of their own, and ``queue_back``.
+        ``queue_back`` and the queues of a chain's links stay.
 
         Raises
         ------
         SpecError
-            When no link takes it.
+            When every link of a chain has a queue of its own.
         """
         if experiment.chain and all(link.queue is not None for link in experiment.chain):
             raise SpecError(f"{self.label}: no link takes it: every link of the chain has a queue of its own")
@@ -54,12 +54,12 @@ class Scheme:
 
 
 def parse(scheme: str | type[Law]) -> Scheme:
-    """Read a scheme; the class of a law is one with its defaults, called as it would be typed.
+    """Parse a scheme; the class of a law becomes a scheme with its defaults and the label ``module:Class``.
 
     Raises
     ------
     SpecError
-        When there is no such discipline or it has no such parameter.
+        When there is no such discipline, or it has no such parameter.
 
     Examples
     --------
@@ -81,21 +81,21 @@ def parse(scheme: str | type[Law]) -> Scheme:
         ecn = _ecn(given.pop("ecn")) if "ecn" in given else None
         catalogue.check_parameters(discipline, given)
     except ValueError as error:
-        # What is wrong with a law begins with its name.
+        # Errors about a custom law already begin with its name.
         what = str(error).removeprefix(name).lstrip(": ") if registry.is_custom(name) else str(error)
         raise SpecError(f"{text}: {what}") from None
     return Scheme(label=text, queue=QueueSpec.model_validate({name: given}), ecn=ecn)
 
 
 def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
-    """Write a scheme as a person would have typed it."""
+    """Return the text of a scheme, as it would be typed."""
     given = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
     text = ",".join(_assignment(key, value) for key, value in given.items())
     return f"{queue.discipline}:{text}" if text else queue.discipline
 
 
 def label_of(experiment: Experiment) -> str:
-    """Write the disciplines of an experiment as a person would have typed them, link by link where they differ.
+    """Return the text of an experiment's disciplines, as it would be typed, for each link if they differ.
 
     Examples
     --------
@@ -107,23 +107,23 @@ def label_of(experiment: Experiment) -> str:
 
 
 def _by_links(experiment: Experiment, common: str, queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
-    """Write the disciplines of each link, of which ``queue`` is called ``common``."""
+    """Return the text of the disciplines of each link, with ``common`` as the text of ``queue``."""
     links = []
     for forth, back in experiment.model_copy(update={"queue": queue}).queues:
         text = common if forth is queue else label(forth, ecn=ecn)
-        # ECN is the hosts' business: it is said once.
+        # ECN is a setting of the hosts, so that it appears once.
         links.append(text if forth == back else f"{text}{BETWEEN_DIRECTIONS}{label(back, ecn=False)}")
     return BETWEEN_LINKS.join(links) if len(set(links)) > 1 else links[0]
 
 
 def partition(text: str) -> tuple[str, str, str]:
-    """Part the discipline's name from its parameters."""
+    """Split a scheme into the discipline's name, the colon and the parameters."""
     found = re.match(rf"({registry.NAME})(:|$)", text)
     if found is None:
         return text.partition(":")
     name = found[1]
     if name.partition(":")[0] in catalogue.disciplines() and not registry.exists(name):
-        # A parameter without its value.
+        # The word after the colon is a parameter without its value.
         return text.partition(":")
     return name, found[2], text[found.end() :]
 
@@ -152,7 +152,7 @@ def _assignments(text: str) -> dict[str, Any]:
 
 
 _LONGEST_NUMBER = 100
-"""Characters; a longer one is text, which the engine refuses for the parameter."""
+"""The largest number of characters of a number; a longer one is text, which the engine refuses for a parameter."""
 
 
 def _value(text: str) -> bool | int | float | str:
@@ -170,5 +170,5 @@ def _value(text: str) -> bool | int | float | str:
 
 
 def text_of(value: object) -> str:
-    """Write the value of a parameter as it is typed."""
+    """Return the value of a parameter as it would be typed."""
     return str(value).lower() if isinstance(value, bool) else str(value)

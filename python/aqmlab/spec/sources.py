@@ -1,4 +1,4 @@
-"""Traffic beside the web users: how it stands in a spec, and the files that it may be read from."""
+"""Sources of traffic in a spec, and the files from which they are read."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _REQUIRED = ("start_seconds", "side", "request_bytes", "response_bytes")
 _OPTIONAL = ("rtt_ms",)
 
 FILES = {
-    "trace": f"CSV or Parquet that holds the columns {', '.join((*_REQUIRED, *_OPTIONAL))}, the last if you like.",
-    "pair_trace": "What holds the `text`.",
-    "tmix": "What holds the `text`.",
+    "trace": f"CSV or Parquet with the columns {', '.join((*_REQUIRED, *_OPTIONAL))}; the last is optional.",
+    "pair_trace": "A file with the `text`.",
+    "tmix": "A file with the `text`.",
 }
-"""What the ``file`` of each kind that has one is, instead of the keys that it fills in."""
+"""The description of ``file`` for each kind of source that has this key."""
 
 
 def add_keys(definitions: Mapping[str, Any]) -> None:
-    """Put what Python alone reads into a schema's definitions: the files of sources."""
+    """Add the keys that only Python reads, the files of sources, to a schema's definitions."""
     for form in definitions["Source"]["oneOf"]:
         ((kind, reference),) = form["properties"].items()
         if kind in FILES:
@@ -37,21 +37,21 @@ def add_keys(definitions: Mapping[str, Any]) -> None:
 
 
 def read_files(source: Mapping[str, Any], place: str, directory: Path) -> dict[str, Any]:
-    """Put what a source's ``file`` holds in its stead; a source without a file is returned as it is.
+    """Replace a source's ``file`` by its content; a source without a file is returned unchanged.
 
     Parameters
     ----------
     source
         A table of exactly one kind of source, such as ``{"trace": {"file": "transfers.csv"}}``.
     place
-        Where it stands in the spec, for messages: ``sources[0]``.
+        The path in the spec, for messages: ``sources[0]``.
     directory
-        What the file's name is relative to.
+        The directory that relative file names refer to.
 
     Raises
     ------
     SpecError
-        When the file cannot be read or does not hold what its kind needs.
+        When the file cannot be read, or lacks what its kind needs.
     """
     if len(source) != 1:
         raise SpecError(f"{place}: must be a table of exactly one kind of source, such as [sources.bulk]")
@@ -71,7 +71,7 @@ def read_files(source: Mapping[str, Any], place: str, directory: Path) -> dict[s
 
 
 def _columns(file: Path, place: str) -> dict[str, list[Any]]:
-    """Read transfers, one a row, from CSV or Parquet."""
+    """Read transfers from CSV or Parquet, one per row."""
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {".csv": pl.read_csv, ".parquet": pl.read_parquet}
     if file.suffix not in readers:
         raise SpecError(f"{place}: must end in {' or '.join(readers)}, got {file}")
@@ -91,7 +91,7 @@ def _columns(file: Path, place: str) -> dict[str, list[Any]]:
 
 
 def _check_column(column: pl.Series, place: str) -> None:
-    """Refuse a column that lacks a number, by the first row that does; rows count from 1, without a header."""
+    """Refuse a column with a missing number, naming its first row; rows count from 1, without the header."""
     if not (column.dtype.is_numeric() or column.dtype == pl.String):
         raise SpecError(f"{place}: the column {column.name} must hold numbers, got {column.dtype}")
     for row, value in enumerate(column, start=1):
@@ -112,9 +112,9 @@ def _is_number(text: str) -> bool:
 
 
 def _check_rows(source: Mapping[str, Any], place: str) -> None:
-    """Refuse a row or line of a file that the engine refuses, and name the file, which the engine does not know.
+    """Check the rows or lines of a file by the engine, and name the file in its errors.
 
-    Other faults of the source have no place in the file: they are left to the whole spec.
+    Other mistakes of the source are reported with the whole spec.
     """
     try:
         Resolved(json.dumps({"users": {"per_side": 0}, "sources": [source]}))
@@ -127,7 +127,7 @@ def _check_rows(source: Mapping[str, Any], place: str) -> None:
 _IN_FILE = re.compile(
     r"sources\[0\]\.\w+\.(text, line (?P<line>\d+)|(?P<column>\w+)\[(?P<row>\d+)\]): (?P<fault>.*)", re.DOTALL
 )
-"""The engine's message on a line of a text or on a row of a column."""
+"""The pattern of the engine's errors about a line of a text or a row of a column."""
 
 
 def _text(file: Path, place: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Testbeds: named tables of values, each with its source, that a spec can start from."""
+"""Testbeds: named presets of values for a spec, each value with its source."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from typing import Any
 from aqmlab._core import SpecError, testbeds
 
 PAPERS = "unc-2003"
-"""The testbed of what runs without a spec: that of Le, Aikat, Jeffay and Smith (SIGCOMM 2003)."""
+"""The testbed of commands without a spec: that of Le, Aikat, Jeffay and Smith (SIGCOMM 2003)."""
 
 
 def papers_testbed(path: str) -> Any:
-    """Return what :data:`PAPERS` has at a path, such as ``protocol.warmup``."""
+    """Return the value of :data:`PAPERS` at a path, such as ``protocol.warmup``."""
     table, _, key = path.partition(".")
     return named(PAPERS).tables[table][key]
 
 
 _INSTEAD_OF_LOAD = "per_side"
-"""A number of users, beside which no load can stand."""
+"""The key that excludes a load: the number of users."""
 
 
 @dataclass(frozen=True)
 class Testbed:
-    """A testbed, as the engine declares it."""
+    """A testbed that the engine declares."""
 
     name: str
     about: str
-    """What it is, in one sentence."""
+    """The description in one sentence."""
     tables: Mapping[str, Mapping[str, Any]]
-    """Its values by the tables of a spec that they stand in."""
+    """The values by tables of a spec."""
     sources: Mapping[str, str]
-    """Where each value is from, by its path."""
+    """The source of each value, by its path."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.about}"
 
 
 def named(name: object) -> Testbed:
-    """Return a testbed by its name.
+    """Return the testbed of this name.
 
     Raises
     ------
     SpecError
-        When there is none of this name.
+        When there is no such testbed.
     """
     if isinstance(name, str) and name in declared():
         return declared()[name]
@@ -59,7 +59,7 @@ def named(name: object) -> Testbed:
 
 @cache
 def declared() -> Mapping[str, Testbed]:
-    """Return the testbeds by their names."""
+    """Return all testbeds by their names."""
     found: dict[str, Testbed] = {}
     for entry in json.loads(testbeds()):
         tables: dict[str, dict[str, Any]] = {}
@@ -72,14 +72,14 @@ def declared() -> Mapping[str, Testbed]:
 
 
 def missing(testbed: Testbed, written: Mapping[str, Iterable[str]]) -> dict[str, dict[str, Any]]:
-    """Return the values of a testbed that a spec does not write, by their tables.
+    """Return the values of a testbed that a spec does not write, by table.
 
     Parameters
     ----------
     testbed
-        Where they are from.
+        The testbed.
     written
-        The keys that the spec writes, by the tables that they stand in.
+        The keys that the spec writes, by table.
     """
     return {
         table: {key: copy.deepcopy(value) for key, value in values.items() if not _is_written(key, written.get(table))}

@@ -1,4 +1,4 @@
-"""Tables of what web users do and how far away their servers are: by name, in full, or in a file."""
+"""The tables of web users' behaviour and round-trip times: by name, as a table, or from a file."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from aqmlab._core import Resolved, SpecError
 from aqmlab.spec import bounded_input, schema
 
 Table = str | dict[str, Any]
-"""A table that ships, by its name, or one of the user's own, in full."""
+"""The name of a shipped table, or a custom table."""
 
 FIELDS = ("workload", "rtt")
-"""Where tables stand in ``users``."""
+"""The keys of ``users`` that are tables."""
 
 _SUFFIXES = (".toml", ".json")
 
 _LONGEST_NAME = 24
-"""Characters that the name of a table of the user's own takes from what the table says of itself."""
+"""The largest number of characters of a custom table's own name in :func:`name_of`."""
 
 
 def read_files(users: Mapping[str, Any], directory: Path) -> dict[str, Any]:
-    """Put what a file holds in the stead of its name, which ends in ``.toml`` or ``.json``.
+    """Replace the names of files, which end in ``.toml`` or ``.json``, by their content.
 
     Parameters
     ----------
     users
         The part ``users`` of a spec.
     directory
-        What the files' names are relative to.
+        The directory that relative file names refer to.
 
     Raises
     ------
     SpecError
-        When a file cannot be read or is not what its name says. What it must hold is the engine's to say.
+        When a file cannot be read or is not in its format. The engine checks the content.
     """
     return {
         field: _read(directory / value, f"users.{field}") if field in FIELDS and _is_file(value) else value
@@ -47,12 +47,12 @@ def read_files(users: Mapping[str, Any], directory: Path) -> dict[str, Any]:
 
 
 def names(workload: Table, rtt: Table) -> tuple[str, str]:
-    """Return what the two are called in calibrations and tables; see :func:`name_of`.
+    """Return the names of both tables in calibrations and output; see :func:`name_of`.
 
     Raises
     ------
     SpecError
-        When a table of the user's own is none.
+        When a custom table is invalid.
     """
     if isinstance(workload, str) and isinstance(rtt, str):
         return workload, rtt
@@ -66,7 +66,7 @@ def names(workload: Table, rtt: Table) -> tuple[str, str]:
 
 
 def add_keys(definitions: Mapping[str, Any], *, load: Mapping[str, Any]) -> None:
-    """Put what Python alone reads into a schema's definitions: a load, and files."""
+    """Add the keys and values that only Python reads, a load and files, to a schema's definitions."""
     users = definitions["Users"]
     del users["required"]
     users["properties"] = {"load": {**load["anyOf"][0], "description": load["description"]}, **users["properties"]}
@@ -77,14 +77,14 @@ def add_keys(definitions: Mapping[str, Any], *, load: Mapping[str, Any]) -> None
 
 @lru_cache(maxsize=16)
 def _users(spec: str) -> Mapping[str, Any]:
-    """Return the users of a resolved spec: they are asked for once for each cell, and their tables may be long."""
+    """Return the users of a resolved spec; cached, because every cell needs them and their tables may be long."""
     users: Mapping[str, Any] = json.loads(Resolved(spec).json)["users"]
     return users
 
 
 @cache
 def shipped(field: str) -> Mapping[str, str]:
-    """Return the tables that ship for a field, by their names: canonical JSON of each."""
+    """Return the shipped tables of a field as canonical JSON, by name."""
     tables = {}
     for name in schema.names(f"users.{field}"):
         spec = {"queue": {"droptail": {}}, "users": {"per_side": 1, field: name}}
@@ -93,14 +93,14 @@ def shipped(field: str) -> Mapping[str, str]:
 
 
 def name_of(field: str, table: Mapping[str, Any]) -> str:
-    """Name a resolved table: one that ships by its name, another by what it says of itself and a digest.
+    """Return the name of a resolved table; that of a custom table consists of its own name and a digest.
 
     Parameters
     ----------
     field
         ``workload`` or ``rtt``.
     table
-        The table, every default filled in.
+        The table with every default filled in.
 
     Examples
     --------

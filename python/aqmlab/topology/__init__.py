@@ -1,1 +1,1 @@
-"""Who sends what over which links, and how that is drawn."""
+"""The topology of an experiment: links, senders and their paths, as drawings and tables."""

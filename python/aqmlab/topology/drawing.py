@@ -1,4 +1,4 @@
-"""What a spec describes, drawn for a terminal: routers and links, who sends over which of them, when it is measured."""
+"""A drawing of the topology for a terminal: routers, links and the paths of senders."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from aqmlab.ui.layout import Fitted
 from aqmlab.ui.terminal import Terminal
 
 _ROUTER = 5
-"""How wide a router is drawn."""
+"""The width of a router in columns."""
 
 _LEAST = 10
-"""How wide a link must be, to have its rate written above it."""
+"""The smallest width of a link with room for its rate, in columns."""
 
 _LINK, _RATE, _SENDER = "cyan", "bold", "green"
 
 
 def show(network: Topology, title: str) -> None:
-    """Print a network and who uses it, as wide as tables are."""
+    """Print a network and its senders, within the width of tables."""
     width = max(columns(), _ROUTER + _LEAST + _ROUTER)
     console = Terminal(width=width, color_system="auto" if sys.stdout.isatty() else None)
     parts: list[RenderableType] = [Text(title, style="bold"), "", *drawing(network, console.width), ""]
@@ -35,12 +35,12 @@ def show(network: Topology, title: str) -> None:
             console.print(Text(f"Queue at each end of every link: {network.common_queue}"))
         console.print(Text(_directions(network)))
         console.print(Text(f"Time: {network.warmup} of warm-up, then {network.duration} are measured."))
-    # Past what makes control characters visible: rich's own are colours, and it has shown all others.
+    # Bypass the escaping stream: Terminal has escaped the text already, and rich's own sequences are colours.
     console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
 def drawing(network: Topology, width: int) -> list[Text]:
-    """Draw routers, links and senders in lines of at most ``width`` columns, in several pieces if they do not fit."""
+    """Return routers, links and senders as lines of at most ``width`` columns, in several pieces if necessary."""
     links = network.links
     a_piece = max(1, (width - _ROUTER) // (_ROUTER + _LEAST))
     lines: list[Text] = []
@@ -53,23 +53,23 @@ def drawing(network: Topology, width: int) -> list[Text]:
 
 
 class _Piece:
-    """Links that stand beside each other in a drawing."""
+    """A part of a drawing: adjacent links."""
 
     def __init__(self, first: int, links: Sequence[LinkView], width: int, *, is_whole: bool) -> None:
         self.first = first
-        """The router at its left."""
+        """The router at the left end."""
         self.links = links
         most = 40 if is_whole else _LEAST
         self.link = min(most, (width - _ROUTER) // len(links) - _ROUTER)
-        """How wide a link is drawn."""
+        """The width of a link in columns."""
 
     @property
     def last(self) -> int:
-        """The router at its right."""
+        """The router at the right end."""
         return self.first + len(self.links)
 
     def lines(self, senders: Sequence[SenderView]) -> list[Text]:
-        """Draw the links, and beneath them who sends over them."""
+        """Return the lines of the links, and below them those of their senders."""
         here = [each for each in senders if each.path[0] < self.last and self.first < each.path[1]]
         packed = rows(here, [each.path for each in here])
         return [*self._routers(), *(self._row(row) for row in packed)]
@@ -99,7 +99,7 @@ class _Piece:
         return row
 
     def _column(self, router: int) -> int:
-        """Where what begins or ends at a router is drawn; beyond the piece it goes on to its edge."""
+        """Return the column of a router; a router outside the piece is at its edge."""
         router = min(max(router, self.first), self.last)
         return (router - self.first) * (_ROUTER + self.link) + _ROUTER // 2
 
@@ -109,7 +109,7 @@ def _fit(text: str, width: int) -> str:
 
 
 def _arrow(sender: SenderView, length: int) -> str:
-    """Draw a way with the name of who takes it, its head where the data go; ways that meet leave a gap."""
+    """Return the arrow of a sender's path with its name, pointing in the direction of its data, with a gap behind."""
     left = "◂" if sender.direction != 0 else "╶"
     right = "▸" if sender.direction != 1 else "╴"
     name = sender.name if len(sender.name) <= length - 6 else f"{sender.name[: length - 7]}…"
@@ -117,7 +117,7 @@ def _arrow(sender: SenderView, length: int) -> str:
 
 
 def _directions(network: Topology) -> str:
-    """Say which direction is which, and what stands on both sides of a slash."""
+    """Return the sentence that explains the directions, and the order of two values separated by a slash."""
     (forward, reverse), last = network.directions, len(network.links) + 1
     has_two = any(link.rate_back is not None or BETWEEN_DIRECTIONS in link.queue for link in network.links)
     slash = f"; a / b is {forward} / {reverse}" if has_two else ""
@@ -150,7 +150,7 @@ def _senders(network: Topology) -> Table:
 
 
 def _table(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
-    """Set rows under titles; a column in which nothing stands is left out."""
+    """Return a table; empty columns are left out."""
     kept = [column for column in range(len(titles)) if any(row[column] for row in cells)]
     made = sheet()
     for column in kept:

@@ -1,4 +1,4 @@
-"""Links in series and who sends what over which of them: what a drawing of an experiment says, in words."""
+"""The topology of an experiment in words: links in series, and the senders with their paths."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from aqmlab.spec.experiment import Experiment, QueueSpec
 T = TypeVar("T")
 
 _USUAL = ("start", "spread", "request", "jitter")
-"""Keys of sources that are not worth a word where they have their defaults."""
+"""Keys of sources that are shown only if they differ from their defaults."""
 
 _ELSEWHERE = ("name", "side", "direction", "path", "rtt", "delay_at")
-"""Keys of sources that have a place of their own."""
+"""Keys of sources that have a column of their own, or are not shown."""
 
 _DELAY_AT = {"browser": "", "server": ", at the servers", "split": ", half at the servers"}
-"""Where a round trip is spent that is not spent at the browsers."""
+"""The text about the place of the host delay, if it is not at the browsers."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,19 @@ class LinkView:
     rate: str
     rate_bps: int
     rate_back: str | None
-    """That of direction 1, where it is another."""
+    """The rate of direction 1, if it differs."""
     delay: str
     device_fifo: int
     queue: str
-    """The discipline and what was written of its parameters; two by direction, where that of direction 1 is another."""
+    """The discipline with its written parameters; of two directions both, if they differ."""
     rate_changes: tuple[tuple[str, str], ...]
-    """From when on it has which other rate."""
+    """The changes of the rate: the times and the new rates."""
     rate_changes_s: tuple[float, ...]
-    """From when on, in seconds."""
+    """The times of the changes in seconds."""
 
     @property
     def rates(self) -> str:
-        """The rate, or those of the two directions."""
+        """The rate, or the rates of both directions."""
         if self.rate_back is None:
             return self.rate
         (forth, unit), (back, unit_back) = self.rate.split(), self.rate_back.split()
@@ -56,23 +56,23 @@ class SenderView:
     name: str
     kind: str
     what: str
-    """What it sends."""
+    """A description of its traffic."""
     path: tuple[int, int]
     """The first and the last router of its path."""
     direction: int | None
-    """Where its data go: 0 towards higher numbers, 1 towards lower ones; ``None`` for both."""
+    """The direction of its data: 0 towards higher router numbers, 1 towards lower ones, ``None`` for both."""
     rtt: str
-    """What its hosts add to the round trip."""
+    """The round-trip time of its hosts, without links."""
 
     @property
     def label(self) -> str:
-        """Its name, and its kind where that says more."""
+        """The name, with the kind if they differ."""
         return self.name if self.name == self.kind else f"{self.name} ({self.kind})"
 
 
 @dataclass(frozen=True)
 class Topology:
-    """A network and who uses it."""
+    """A network and its senders."""
 
     links: tuple[LinkView, ...]
     senders: tuple[SenderView, ...]
@@ -84,12 +84,12 @@ class Topology:
 
     @property
     def common_queue(self) -> str | None:
-        """The discipline of all links, if they have the same."""
+        """The discipline of all links, if it is the same."""
         queues = {link.queue for link in self.links}
         return queues.pop() if len(queues) == 1 else None
 
     def way(self, sender: SenderView) -> str:
-        """Name the direction of a sender's data, in a chain with the routers of its path."""
+        """Return the name of the direction of a sender's data, in a chain with the routers of its path."""
         name = "both directions" if sender.direction is None else self.directions[sender.direction]
         if len(self.links) == 1:
             return name
@@ -98,7 +98,7 @@ class Topology:
 
 
 def topology(experiment: Experiment, spec: Resolved) -> Topology:
-    """Read an experiment as it is written, and its resolved spec."""
+    """Return the topology of an experiment with its resolved spec."""
     resolved = json.loads(spec.json)
     chain = resolved.get("chain") or [resolved["link"]]
     whole = (1, len(chain) + 1)
@@ -120,14 +120,14 @@ def topology(experiment: Experiment, spec: Resolved) -> Topology:
 
 
 def rows(of: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
-    """Put what takes a span of routers into as few rows as it needs, none beside another at one link.
+    """Distribute items with spans of routers over as few rows as possible, without overlaps.
 
     Parameters
     ----------
     of
-        What is put into rows, in order.
+        The items.
     spans
-        The routers where each begins and ends.
+        The first and the last router of each item.
     """
     filled: list[tuple[int, list[T]]] = []
     for each, (begins, ends) in sorted(zip(of, spans, strict=True), key=lambda pair: pair[1][0]):
@@ -148,7 +148,7 @@ def _link(link: Mapping[str, Any], in_numbers: Link, queues: tuple[QueueSpec, Qu
         rate_back=link.get("rate_back"),
         delay=link["delay"],
         device_fifo=link["device_fifo"],
-        # With spaces, so that it can be broken into lines.
+        # Spaces after commas allow line breaks.
         queue=schemes.BETWEEN_DIRECTIONS.join(texts).replace(",", ", "),
         rate_changes=tuple((change["at"], change["rate"]) for change in link.get("rate_changes", ())),
         rate_changes_s=tuple(at for at, _ in in_numbers.rate_changes),
@@ -194,7 +194,7 @@ def _path(of: Mapping[str, Any], whole: tuple[int, int]) -> tuple[int, int]:
 
 
 def _direction(kind: str, it: Mapping[str, Any]) -> int | None:
-    """Say where the data go, which is against the requests."""
+    """Return the direction of a source's data, which is opposite to that of its requests."""
     if kind == "transfers":
         asking = [side for side, rate in enumerate(it["rate_per_second"]) if rate > 0]
         return 1 - asking[0] if len(asking) == 1 else None

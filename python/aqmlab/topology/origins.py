@@ -1,4 +1,4 @@
-"""Values of an experiment that its spec does not write, and where each is from."""
+"""The values of an experiment that its spec does not write, with their origins."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Unwritten:
     """A value that the spec does not write."""
 
     path: str
-    """Where it stands in a spec."""
+    """Its path in a spec."""
     value: Any
     origin: str
-    """Where it is from: ``default``, a testbed, a TCP profile, or other values of the spec."""
+    """Its origin: ``default``, a testbed, a TCP profile, or other values of the spec."""
 
 
 def unwritten(experiment: Experiment, resolved: Mapping[str, Any]) -> list[Unwritten]:
-    """Return the values that an experiment leaves open, in the order of the resolved spec, those of TCP profiles last.
+    """Return the unwritten values in the order of the resolved spec, those of TCP profiles last.
 
     Parameters
     ----------
     experiment
-        As it is written.
+        The experiment as written.
     resolved
         Its resolved spec.
     """
@@ -47,11 +47,11 @@ def unwritten(experiment: Experiment, resolved: Mapping[str, Any]) -> list[Unwri
 
 _PROFILE = "profile "
 _NAMED = ("users.workload", "users.rtt")
-"""Tables that have a name in a spec."""
+"""The tables that a spec can give by name."""
 
 
 class _Origins:
-    """What says where a value is from."""
+    """Finds the origin of a value."""
 
     def __init__(self, experiment: Experiment, resolved: Mapping[str, Any]) -> None:
         self.written = {path for path, _ in _leaves(experiment.written, "")}
@@ -59,7 +59,7 @@ class _Origins:
         self.testbed = None if experiment.testbed is None else testbeds.named(experiment.testbed)
 
     def is_written(self, path: str) -> bool:
-        """Say whether it is written, in this form or in a shorter one: ``size = "12 kB"`` for ``size.fixed``."""
+        """Return true if a path is written, also in a shorter form: ``size = "12 kB"`` for ``size.fixed``."""
         return any(
             path[:end] in self.written for end in range(1, len(path) + 1) if path[end : end + 1] in ("", ".", "[")
         )
@@ -123,12 +123,12 @@ class _Origins:
 
 
 def _is_of_absent_users(path: str, resolved: Mapping[str, Any]) -> bool:
-    """Say whether a value is about web users, and there are none."""
+    """Return true if a value describes web users, and there are none."""
     return path.startswith("users.") and path != "users.per_side" and resolved["users"]["per_side"] == 0
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Walk to the values of a resolved spec; lists of values are values, and so are tables that have a name."""
+    """Yield the values of a resolved spec with their paths; lists of values and named tables count as one value."""
     if path in _NAMED and isinstance(value, Mapping):
         yield path, value.get("name") or value.get("source")
     elif isinstance(value, Mapping) and value:

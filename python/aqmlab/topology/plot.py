@@ -1,4 +1,4 @@
-"""What a spec describes as a figure: routers and links, who sends over which of them, when it is measured."""
+"""A figure of the topology: routers, links, the paths of senders, and the measurement window."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from aqmlab.ui import canvas
 
 _BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = canvas.PALETTE
 _COLOURS = {"web users": _BLUE, "transfers": _SKY, "bulk": _ORANGE, "datagrams": _PURPLE, "on off": _YELLOW}
-"""By kind of traffic."""
+"""Colours by kind of traffic."""
 
 _OTHER = _GREEN
-"""Of web traffic of other models, and of traces."""
+"""The colour of web traffic of other models, and of traces."""
 
 _LINK = "#555555"
 _FAINT = "#444444"
 
 
 def save(file: Path, network: Topology, title: str) -> None:
-    """Draw a network and write it in the form of the file's suffix; a ``ValueError`` says which there are."""
+    """Draw a network and write it in the format of the file's suffix; a ``ValueError`` lists the formats."""
     packed = rows(network.senders, [each.path for each in network.senders])
     height = 2.6 + 0.3 * len(packed)
     width = min(20.0, max(8.0, 1.5 * len(network.links) + 1.5))
@@ -33,7 +33,7 @@ def save(file: Path, network: Topology, title: str) -> None:
 
 
 def draw(figure: Figure, network: Topology, *, title: str) -> None:
-    """Draw routers and links, beneath them the directions of all traffic, and the time below."""
+    """Draw routers and links, below them the paths of all senders, and the time axis at the bottom."""
     packed = rows(network.senders, [each.path for each in network.senders])
     axes = figure.subplots(2, 1, height_ratios=(2.1 + 0.3 * len(packed), 0.35))
     _network(axes[0], network, packed)
@@ -44,11 +44,11 @@ def draw(figure: Figure, network: Topology, *, title: str) -> None:
 
 
 def _network(axis: Axes, network: Topology, packed: Sequence[Sequence[SenderView]]) -> None:
-    """One unit across is a link, one down a row of senders."""
+    """Draw the network: one horizontal unit is a link, one vertical unit a row of senders."""
     queue = network.common_queue
     slowest = min(link.rate_bps for link in network.links)
     for number, link in enumerate(network.links, start=1):
-        # Twice the rate, a point and a half thicker.
+        # A link of twice the rate is 1.5 points thicker.
         thickness = min(9.0, 2 + 1.5 * math.log2(link.rate_bps / slowest))
         style = (0, (3, 1)) if link.rate_changes else "-"
         axis.plot([number, number + 1], [0, 0], color=_LINK, linewidth=thickness, linestyle=style, zorder=1)

@@ -18,7 +18,7 @@ def defaults_frame(values: Sequence[Unwritten]) -> pl.DataFrame:
 
 
 def defaults_table(values: Sequence[Unwritten]) -> Table:
-    """Show values that a spec does not write, and where each is from."""
+    """Return the values that a spec does not write as a table with their origins."""
     table = console.sheet()
     table.add_column("not in the spec")
     table.add_column("value")

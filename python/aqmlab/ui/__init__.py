@@ -1,1 +1,1 @@
-"""What a person sees: the console and the canvas."""
+"""Output for people: tables, messages, figures and output files."""

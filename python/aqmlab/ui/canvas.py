@@ -1,6 +1,6 @@
-"""What figures are drawn on: their files, the colours and dashes of lines, legends, and how numbers are written.
+"""The frame of all figures: files, colours and dashes of lines, legends, and the format of numbers.
 
-The same data give the same files, to the byte.
+The same data give identical files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, LogFormatter, ScalarFormatter
 from aqmlab.ui import output_files
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's colours, which colour-blind readers can tell apart; beyond six they come again, with other dashes."""
+"""Okabe and Ito's palette for colour-blind readers; further lines repeat the colours with other dashes."""
 
 _DASHES = (
     "-",
@@ -32,22 +32,22 @@ _DASHES = (
     (0, (2.4, 1.2)),
     (0, (6, 1.2, 1.2, 1.2, 1.2, 1.2)),
 )
-"""Lines differ by their dashes as well as by colour, for print and for eyes that tell no colours apart."""
+"""Dashes distinguish lines in addition to colours, for print and for colour-blind readers."""
 
 _STYLES = [(colour, (colour + turn) % len(_DASHES)) for turn in range(len(_DASHES)) for colour in range(len(PALETTE))]
-"""Colours with dashes, by their places."""
+"""All combinations of colour and dashes, by their indices."""
 
 _THICKEST, _THINNEST = 2.8, 1.3
-"""Points: later lines are thinner, so that of two that coincide the lower one shows at the edges and in the gaps."""
+"""Line widths in points. Later lines are thinner, so that a coinciding lower line stays visible."""
 
 _SIZE = (8, 4.5)
-"""Inches."""
+"""The size of a figure in inches."""
 
 NARROW = (4, 3)
-"""Inches of a figure on a telephone, at whose width letters have their size."""
+"""The size in inches of a figure for phones, at whose width letters keep their size."""
 
 _BELOW, _BELOW_WIDTH = "below", 36
-"""The mark of a legend that lies below its axis, and the characters of its lines."""
+"""The identifier of a legend below its axis, and the characters of its lines."""
 
 _RC: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -57,24 +57,24 @@ _RC: dict[Any, Any] = {
     "grid.color": "#e5e5e5",
     "grid.linewidth": 0.6,
     "svg.hashsalt": "aqmlab",
-    # Text stays text: it can be searched and copied, and files are small.
+    # Text is not converted to paths: it can be searched and copied, and files are small.
     "svg.fonttype": "none",
-    # A dollar in the name of a scheme is a dollar.
+    # A dollar sign in a scheme must not begin mathematics.
     "text.parse_math": False,
     "legend.frameon": False,
     "legend.handlelength": 3,
 }
-"""How all figures look."""
+"""The style of all figures."""
 
 _STAMPS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
-"""What a kind of file would tell of when or with what it was made."""
+"""The metadata of each file format that would contain a date or a version."""
 
 GROUPED = FuncFormatter(lambda value, _: f"{value:,.12g}")
-"""Writes numbers as text does: 1,000."""
+"""The format of numbers with grouped thousands, as in text: 1,000."""
 
 
 class _GroupedDecades(LogFormatter):
-    """Writes 1,000 where a logarithmic axis would have a power of ten; which ticks have a label stays as it was."""
+    """Writes 1,000 instead of a power of ten on a logarithmic axis; the choice of labelled ticks stays the same."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:,.12g}" if super().__call__(x, pos) else ""
@@ -92,12 +92,12 @@ def save(stem: Path, draw: Callable[[Axes], Axes], *, title: str) -> list[Path]:
 
 
 def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, float] = _SIZE) -> None:
-    """Draw a figure and write it in the form of the file's suffix."""
+    """Draw a figure and write it in the format of the file's suffix."""
     _write([file], draw, size=size)
 
 
 def _write(files: Sequence[Path], draw: Callable[[Figure], None], *, size: tuple[float, float]) -> None:
-    """Draw a figure once, and write it in the forms of the files' suffixes."""
+    """Draw a figure once, and write it in the formats of the files' suffixes."""
     kinds = [check_kind(file) for file in files]
     with mpl.rc_context(_RC):
         layout = ConstrainedLayoutEngine()
@@ -106,7 +106,7 @@ def _write(files: Sequence[Path], draw: Callable[[Figure], None], *, size: tuple
         for axis in figure.axes:
             _write_numbers_alike(axis)
         _make_room(figure)
-        # Where things lie is found once for all forms: it takes longer than to write them.
+        # Compute the layout once for all formats: it takes longer than writing them.
         layout.execute(figure)
         figure.set_layout_engine(None)
         for file, kind in zip(files, kinds, strict=True):
@@ -115,10 +115,10 @@ def _write(files: Sequence[Path], draw: Callable[[Figure], None], *, size: tuple
 
 
 class LineStyles:
-    """Colour, width and dashes of each scheme's line, the same in every figure in which it is drawn.
+    """Colour, width and dashes of each scheme's line, the same in every figure.
 
-    Lines of one figure have different colours and different dashes as long as there are enough of them. The baseline
-    is thin and black and lies above the others, which are seen on both sides of it.
+    Lines of one figure have different colours and different dashes as long as there are enough. The baseline is thin,
+    black and above the others, which are visible on both sides of it.
     """
 
     def __init__(self, baseline: str) -> None:
@@ -127,7 +127,7 @@ class LineStyles:
         self._chosen: dict[str, tuple[int, int]] = {}
 
     def together(self, labels: Iterable[str]) -> None:
-        """Hear which lines a figure has: of all figures, before the first of them is drawn."""
+        """Register the lines of a figure; call it for all figures before drawing the first."""
         lines = [label for label in labels if label != self.baseline]
         for label in lines:
             self._beside.setdefault(label, set()).update(lines)
@@ -144,12 +144,12 @@ class LineStyles:
             "linewidth": max(_THINNEST, _THICKEST - 0.4 * colour),
             "linestyle": _DASHES[dashes],
             "dash_capstyle": "butt",
-            # A line hides those below it, whichever is drawn first: the thinner ones, and those with gaps, are above.
+            # Thin and dashed lines are above thick ones, which they do not hide.
             "zorder": 2 + colour / 10 + dashes / 100,
         }
 
     def _free(self, label: str) -> tuple[int, int]:
-        """Return the colour and dashes that are rarest among the lines beside this one, and then among all."""
+        """Return the colour and dashes that are rarest in the figures of this line, and then in all figures."""
         beside = [self._chosen[other] for other in self._beside[label] if other in self._chosen]
 
         def rarity(style: tuple[int, int]) -> tuple[int, int, int]:
@@ -160,13 +160,13 @@ class LineStyles:
 
 
 def check_writable(file: Path) -> None:
-    """Raise what a figure's file would raise in the end: ``ValueError`` for its kind, ``OSError`` for its place."""
+    """Raise the error that writing a figure would raise: ``ValueError`` for its format, ``OSError`` for its path."""
     check_kind(file)
     output_files.check(file)
 
 
 def check_kind(file: Path) -> str:
-    """Return the form of a figure, which its file's suffix says; a ``ValueError`` says which there are."""
+    """Return the format of a figure from its file's suffix, or raise a ``ValueError`` that lists the formats."""
     kind = file.suffix.removeprefix(".")
     if kind not in _STAMPS:
         raise ValueError(f"a figure is one of {', '.join(_STAMPS)}, got {file.name!r}")
@@ -174,13 +174,13 @@ def check_kind(file: Path) -> str:
 
 
 def name_inside(axis: Axes, *, colour: str = "linecolor") -> Axes:
-    """Name the lines within the axis, from top to bottom as they lie in it, where the names hide least."""
+    """Add a legend inside the axis where it hides least, in the order of the lines from top to bottom."""
     axis.legend(handles=_from_top(axis), loc="best", labelcolor=colour)
     return axis
 
 
 def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "linecolor") -> None:
-    """Name lines, all at the right: beside the axis, or beside all panels of a figure where they have the same ones."""
+    """Add a legend at the right of an axis, or at the right of all panels of a figure with the same lines."""
     if isinstance(where, Axes):
         where.legend(handles=lines, loc="center left", bbox_to_anchor=(1.01, 0.5), labelcolor=colour)
     else:
@@ -188,7 +188,7 @@ def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "
 
 
 def name_below(axis: Axes) -> None:
-    """Name the lines below a figure's only axis, in place of the names that it has: for a screen that is narrow."""
+    """Move the legend of a figure's only axis below it, for a narrow screen."""
     figure = axis.get_figure(root=True)
     assert figure is not None, "it is drawn on"
     if (beside := axis.get_legend()) is not None:
@@ -200,7 +200,7 @@ def name_below(axis: Axes) -> None:
 
 
 def name_from_top(axis: Axes) -> Axes:
-    """Name the lines beside the axis, from top to bottom as they lie in it; those of nothing come last."""
+    """Add a legend at the right, in the order of the lines from top to bottom; empty lines are last."""
     name_lines(axis, _from_top(axis))
     return axis
 
@@ -218,7 +218,7 @@ def _from_top(axis: Axes) -> list[Line2D]:
 
 
 def _write_numbers_alike(axis: Axes) -> None:
-    """Group thousands and write out powers of ten, on all axes that were not given a form of their own."""
+    """Group thousands and write out powers of ten, on all axes without a format of their own."""
     for each in (axis.xaxis, axis.yaxis):
         for is_minor, formatter in ((False, each.get_major_formatter()), (True, each.get_minor_formatter())):
             put = each.set_minor_formatter if is_minor else each.set_major_formatter
@@ -229,12 +229,12 @@ def _write_numbers_alike(axis: Axes) -> None:
 
 
 def _make_room(figure: Figure) -> None:
-    """Enlarge a figure by what its legends take beyond their share: a line's name is as long as a user's scheme."""
+    """Enlarge a figure if its legends exceed their share: labels can be as long as a user's schemes."""
     width, height = figure.get_size_inches()
     beside = [(legend, 0.4) for axis in figure.axes if (legend := axis.get_legend()) is not None]
     wider = taller = 0.0
     below = [legend for legend in figure.legends if legend.get_gid() == _BELOW]
-    # Panels keep the room that they have without their legend.
+    # A legend of a figure must not make its panels smaller.
     for legend, share in (*beside, *((legend, 0.0) for legend in figure.legends if legend not in below)):
         size = legend.get_window_extent()
         wider = max(wider, size.width / figure.dpi - share * width)

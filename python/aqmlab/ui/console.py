@@ -15,21 +15,21 @@ from aqmlab.ui.terminal import Terminal
 _WIDE = 400
 
 _UNBOUNDED = 10_000
-"""Columns of a table in a pipe, where each row is one line: programs such as ``grep`` and ``tail`` read it."""
+"""The width of a table in a pipe, where each row is one line for programs such as ``grep`` and ``tail``."""
 
 
 def sheet(**settings: Any) -> Table:
-    """Return a table to be filled, in the form that all have."""
+    """Return an empty table in the common style."""
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", **settings)
 
 
 def number(value: float | None, digits: int) -> str:
-    """Write a number with so many digits after the point; a dash where there is none."""
+    """Return a number as text with ``digits`` decimals; a dash for ``None``."""
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
 def show(table: RenderableType) -> None:
-    """Print a table: for a person at a terminal, or as plain text for a pipe; text as it is."""
+    """Print a table, formatted on a terminal and as plain text in a pipe; text is printed unchanged."""
     if isinstance(table, str):
         print(table)
         return
@@ -41,7 +41,7 @@ def show(table: RenderableType) -> None:
 
 
 def plain(table: RenderableType, *, width: int = _WIDE) -> str:
-    """Render a table as text without colours, as wide as it needs to be and no wider than ``width``."""
+    """Return a table as text without colours, at most ``width`` columns wide."""
     console = _console(width=width)
     with console.capture() as capture:
         console.print(_fitted(table))
@@ -49,7 +49,7 @@ def plain(table: RenderableType, *, width: int = _WIDE) -> str:
 
 
 def columns() -> int:
-    """Return how wide a table is at most: as the terminal or ``COLUMNS`` says, and unbounded in a pipe."""
+    """Return the largest width of a table: that of the terminal or ``COLUMNS``, and unbounded in a pipe."""
     return shutil.get_terminal_size((_UNBOUNDED, 0)).columns
 
 
@@ -58,6 +58,6 @@ def _fitted(table: RenderableType) -> RenderableType:
 
 
 def _console(width: int | None) -> Terminal:
-    """Return a console that takes a bracket in a text for a bracket, and shows nothing by itself in a notebook."""
+    """Return a console that does not interpret markup, and prints no HTML in a notebook."""
     color_system: Literal["auto"] | None = "auto" if width is None else None
     return Terminal(width=width, color_system=color_system, markup=False, emoji=False, force_jupyter=False)

@@ -1,4 +1,4 @@
-"""Control characters in text for a terminal are shown, never obeyed: names come from specs and stores of strangers."""
+"""Escaping of control characters in text for a terminal: names in specs and stores may be malicious."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 _CONTROL = re.compile(
-    # Control characters but tab and newline; marks that change the direction of text; halves of characters.
+    # Control characters other than tab and newline; characters that change the direction of text; lone surrogates.
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def visible(text: str) -> str:
-    r"""Write control characters as Python writes them, such as ``\x1b``; tabs and newlines stay.
+    r"""Replace control characters by Python's escapes, such as ``\x1b``; tabs and newlines stay.
 
     Examples
     --------
@@ -23,11 +23,11 @@ def visible(text: str) -> str:
 
 
 class VisibleStream:
-    """A stream that writes control characters as :func:`visible` does."""
+    """A stream that escapes control characters by :func:`visible`."""
 
     def __init__(self, stream: Any) -> None:
         self.rich_proxied_file = stream
-        """The stream that rich writes to: :class:`Terminal` has escaped its text."""
+        """The stream to which rich writes directly, because :class:`Terminal` has escaped its text."""
 
     def write(self, text: str) -> int:
         """Write a text."""

@@ -1,4 +1,4 @@
-"""Tables of HTML for a notebook, all text of a user escaped."""
+"""HTML tables for a notebook, with escaped text."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from html import escape
 
 TEXT, NUMBER = (f' style="text-align: {side}"' for side in ("left", "right"))
-"""Attributes of a cell of text, and of one of a number."""
+"""The attributes of a cell with text, and of one with a number."""
 
 
 def table(lines: Iterable[str], caption: str) -> str:
-    """Return a table of these rows, which are HTML, below its caption, which is text."""
+    """Return a table of rows in HTML, with a caption in plain text."""
     head = f'<caption style="text-align: left">{escape(caption)}</caption>' if caption else ""
     return "\n".join(["<table>" + head, *lines, "</table>"])
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """Write what is known of one thing, a row for each name with its value."""
+    """Return a table with a row for each name and its value."""
     lines = (f"<tr><th{TEXT}>{escape(name)}</th><td{TEXT}>{escape(value)}</td></tr>" for name, value in rows)
     return table(["<tbody>", *lines, "</tbody>"], title)

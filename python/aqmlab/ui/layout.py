@@ -1,7 +1,6 @@
-"""Tables that fit a width.
+"""The layout of tables within a width.
 
-Names go on after a comma in a further line, texts are wrapped between words, and columns that still do not fit go into
-a further table.
+Names are wrapped after commas and texts between words. Columns that still do not fit form a further table.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from aqmlab.ui.escaping import visible
 
 
 class Fitted:
-    """A table, laid out for the width that it is shown in; its first columns name the rows in each piece."""
+    """A table that adapts to the console's width; each further table repeats the first ``names`` columns."""
 
     def __init__(self, table: Table, *, names: int = 1) -> None:
         self._table = table
@@ -44,7 +43,7 @@ class Fitted:
 
 
 def _parts(table: Table, names: int, width: int) -> Iterator[list[Column]]:
-    """Part a table's columns so that each part fits; a single part may have what belongs to a number below it."""
+    """Split a table's columns so that each part fits, if possible by stacking the text behind numbers below them."""
     gap = 2 if table.collapse_padding else 3
     room = width - 2 * table.show_edge
     for is_stacked in (False, True):
@@ -64,7 +63,7 @@ def _parts(table: Table, names: int, width: int) -> Iterator[list[Column]]:
 
 
 def _measured(table: Table, names: int, *, is_stacked: bool) -> tuple[list[_Measured], list[_Measured]]:
-    """Return the columns that name the rows, and the others."""
+    """Return the first columns, which name the rows, and the other columns."""
     columns = [_Measured(column, group) for column, group in _with_groups(table.columns)]
     others = [each.stacked() for each in columns[names:]] if is_stacked else columns[names:]
     return columns[:names], others
@@ -72,27 +71,27 @@ def _measured(table: Table, names: int, *, is_stacked: bool) -> tuple[list[_Meas
 
 @dataclasses.dataclass(frozen=True)
 class _Measured:
-    """A column and how wide it may be."""
+    """A column with its smallest and its natural width."""
 
     column: Column
     group: str
-    """The first line of its heading where that stands at a neighbour on its left."""
+    """The group heading of the column, if a column on its left shows it."""
 
     @property
     def least(self) -> int:
-        """How wide it must be to break no word, and to leave a number what stands behind it."""
+        """The smallest width that breaks neither a word nor a number with its interval."""
         headings, cells = self._headings(), self._cells()
         if self.column.no_wrap or self._is_of_numbers:
             pieces = [*headings, *cells]
         else:
-            # Headings of several lines stand in line with their neighbours'.
+            # Headings of several lines are not wrapped, so that they stay aligned with their neighbours.
             whole = headings if len(headings) > 1 else headings[0].split(" ")
             pieces = [*whole, *(word for text in cells for word in text.split(" "))]
         return max((cell_len(piece) for piece in pieces), default=0)
 
     @property
     def most(self) -> int:
-        """How wide it is with room enough."""
+        """The natural width."""
         return self.least if self._is_of_numbers else max(map(cell_len, (*self._headings(), *self._cells())), default=0)
 
     @property
@@ -100,18 +99,18 @@ class _Measured:
         return self.column.justify == "right"
 
     def stacked(self) -> _Measured:
-        """Put what stands behind a number below it."""
+        """Return the column with the text behind each number on a line below."""
         if not self._is_of_numbers:
             return self
         return self._with(Text(_text(cell).plain.replace(" ", "\n")) for cell in self.column.cells)
 
     def with_group_header(self) -> _Measured:
-        """Repeat what stands at a neighbour, for the first of a piece."""
+        """Return the column with its group heading, for the first column of a part."""
         header = Text(self.group).append_text(_text(self.column.header))
         return dataclasses.replace(self, column=dataclasses.replace(self.column, header=header), group="")
 
     def broken(self, width: int) -> _Measured:
-        """Go on in a further line after a comma, where names are longer than this."""
+        """Return the column with names wrapped after commas to this width."""
         return self._with(_wrapped(_text(cell), width) for cell in self.column.cells)
 
     def _with(self, cells: Iterable[Text]) -> _Measured:
@@ -130,13 +129,13 @@ def _with_groups(columns: Sequence[Column]) -> Iterator[tuple[Column, str]]:
         above, newline, _ = _text(column.header).plain.partition("\n")
         if above and newline:
             group = above
-        # Control characters are written out before a cell is measured.
+        # Escape control characters before measuring a cell.
         cells: list[RenderableType] = [_text(cell) for cell in column.cells]
         yield dataclasses.replace(column, _cells=cells), group if newline and not above else ""
 
 
 def _with_widths(columns: Sequence[_Measured], room: int) -> list[Column]:
-    """Give each column what it must have, and what is left to those that would be wider, the narrowest first."""
+    """Give each column its smallest width, and distribute the remaining room, the smallest wishes first."""
     widths = [each.least for each in columns]
     left = max(0, room - sum(widths))
     wishes = sorted((each.most - each.least, n) for n, each in enumerate(columns))

@@ -1,8 +1,8 @@
-"""Markdown as HTML for a page that stands alone, whoever wrote it.
+"""Conversion of untrusted Markdown to HTML for a self-contained page.
 
-Of HTML in the text only what folds a part away is taken for HTML, ``<details><summary>``: Markdown has no sign for it.
-All other is shown as it was typed, so no text can bring a script, a style or a form, and nobody has to be trusted.
-Links show their words alone, since what they lead to is not in the file; pictures are those that are given.
+Of HTML in the text, only ``<details><summary>`` is interpreted, for which Markdown has no syntax. All other HTML is
+escaped, so that a text cannot contain scripts, styles or forms. Links become plain text, because their targets are not
+in the file. Pictures come from the caller.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOLD = re.compile(r"<details><summary>([^<>]*)</summary>\s*")
 _END = re.compile(r"</details>\s*")
 
 _MANY = 40
-"""Characters of a cell that has to have more than the room of its longest word."""
+"""The number of characters from which a table cell gets the class ``long``."""
 
 
 def html(text: str, pictures: Mapping[str, str]) -> str:
@@ -34,7 +34,7 @@ def html(text: str, pictures: Mapping[str, str]) -> str:
     text
         The Markdown.
     pictures
-        SVG, by where the text says that it is.
+        SVG images, by their path in the text.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def html(text: str, pictures: Mapping[str, str]) -> str:
 
 
 class _Page(RendererHTML):
-    """What is written otherwise than Markdown usually is; ``env`` has the pictures, and what was last begun."""
+    """The renderer with the differences from plain Markdown; ``env`` has the pictures and the current heading."""
 
     def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         env["part"] = self.renderInlineAsText(tokens[idx + 1].children, options, env)
         return self.renderToken(tokens, idx, options, env)
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        # On a phone it is wider than the page: a region of its own, which the keyboard reaches too.
+        # On a phone a table is wider than the page: make it a scrollable region that the keyboard reaches.
         label = escapeHtml(env["part"] or "Table")
         return f'<div class="wide" tabindex="0" role="region" aria-label="{label}">\n<table>\n'
 
@@ -82,7 +82,7 @@ class _Page(RendererHTML):
         picture = env["pictures"].get(str(tokens[idx].attrs["src"]))
         if picture is None:
             return says
-        # As an image it can run nothing and ask for nothing, and its names meet no others.
+        # As an image, SVG can neither run scripts nor load files, and its ids do not collide with others.
         data = base64.b64encode(picture.encode()).decode()
         return (
             f'<span class="wide" tabindex="0" role="region" aria-label="{says}">'
@@ -104,12 +104,12 @@ class _Page(RendererHTML):
         return escapeHtml(tokens[idx].content)
 
     def render(self, tokens: Sequence[Token], options: Any, env: Any) -> str:
-        # A part that was folded away ends with its text at the latest.
+        # Close sections that the text leaves open.
         return str(super().render(tokens, options, env)) + "</details>\n" * int(env["open"])
 
 
 def _kind(tokens: Sequence[Token], idx: int) -> str:
-    """Say of a cell that it is of a column of numbers, which are aligned to the right, or that it has many words."""
+    """Return the class attribute of a cell: ``n`` for numbers, which are right-aligned, or ``long`` for long text."""
     if "right" in str(tokens[idx].attrs.get("style", "")):
         return ' class="n"'
     return ' class="long"' if len(tokens[idx + 1].content) > _MANY else ""

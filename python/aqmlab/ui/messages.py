@@ -1,8 +1,7 @@
-"""What is said beside results: on standard error, more or less of it, and in a file.
+"""Messages on standard error and in a log file.
 
-All of it goes through the logger ``aqmlab``: progress and what was written at the level ``INFO``, a line for each cell
-at ``DEBUG``, refusals at ``ERROR``. From Python, ``logging`` decides what becomes of it; here is what the command line
-does.
+They use the logger ``aqmlab``: progress and written files at the level ``INFO``, a line for each cell at ``DEBUG``,
+errors at ``ERROR``. In Python, configure ``logging`` as usual; this module is the configuration for the command line.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ logger = logging.getLogger("aqmlab")
 
 
 _LONGEST = 2_000
-"""Characters of a message: one that quotes what was given may be as long as that is."""
+"""The largest number of characters of a message, which may quote long input."""
 
 
 class _Formatter(logging.Formatter):
-    """Writes a message that a terminal may show; an error is one line."""
+    """Formats a message with control characters escaped; an error is one line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         text = visible(record.message)
@@ -37,7 +36,7 @@ class _Formatter(logging.Formatter):
 
 
 class _StandardError(logging.Handler):
-    """Writes to what is standard error at that moment: where bars are shown, that is above them."""
+    """Writes to the present ``sys.stderr``: rich replaces it to print above progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
         refusal = "aqmlab: " if record.levelno >= logging.ERROR else ""
@@ -50,7 +49,7 @@ _standard_error.setFormatter(_Formatter())
 
 @contextmanager
 def level_of() -> Iterator[None]:
-    """Write to standard error what is said inside."""
+    """Write messages in the block to standard error."""
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     _standard_error.setLevel(logging.INFO)
@@ -66,12 +65,12 @@ def level_of() -> Iterator[None]:
 
 
 def configure(*, quiet: bool, verbose: bool, log: Path | None) -> None:
-    """Say less or more on standard error, and everything, with times, at the end of a file too.
+    """Set the level of messages on standard error, and append all messages with times to a log file.
 
     Raises
     ------
     SpecError
-        When the two exclude each other or the file cannot be written.
+        When ``quiet`` and ``verbose`` are both set, or the file cannot be written.
     """
     if quiet and verbose:
         raise SpecError("--quiet: cannot be with --verbose")
@@ -90,5 +89,5 @@ def configure(*, quiet: bool, verbose: bool, log: Path | None) -> None:
 
 
 def should_show() -> bool:
-    """Tell whether standard error is to have more than errors."""
+    """Return true if standard error shows more than errors."""
     return _standard_error.level <= logging.INFO

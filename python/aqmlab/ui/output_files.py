@@ -1,7 +1,7 @@
-"""Files that a user names for output, opened alike by every command.
+"""Output files that a user names.
 
-A regular file, or one that is not there yet, is replaced as a whole when all of it is written. A symbolic link is
-followed. A device, a pipe or a socket is written into, and never replaced.
+A new or regular file is replaced atomically when it is complete. A symbolic link is followed. A device, a pipe or a
+socket is written to, and never replaced.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 _WRITTEN_INTO = (Path("/dev"), Path("/proc"))
-"""Directories of the system whose files stand for something else, such as ``/dev/stdout`` for a redirected file."""
+"""System directories whose files refer to other files, as ``/dev/stdout`` does to a redirected file."""
 
 _DRAFT = ".draft"
 
 
 @contextmanager
 def opened(file: Path) -> Iterator[BinaryIO]:
-    """Open a file for output; when the block fails, a regular file is as it was before.
+    """Open a file for output; if the block fails, a regular file keeps its old content.
 
     Raises
     ------
@@ -44,16 +44,16 @@ def opened(file: Path) -> Iterator[BinaryIO]:
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        # A full disk does not say which file it was, and a draft is not what the user has named.
+        # The error of a full disk has no file name, and the user does not know the draft's name.
         if error.filename is None or Path(os.fsdecode(error.filename)).name.endswith(_DRAFT):
             error.filename = str(file)
         raise
 
 
 def check(file: Path) -> None:
-    """Raise the ``OSError`` that :func:`opened` would raise, before hours of computing; nothing is changed."""
+    """Raise the ``OSError`` that :func:`opened` would raise, before a long computation; nothing is changed."""
     if _is_special(file):
-        # A pipe that is opened waits for its reader, who hears that all is over when it is closed.
+        # Opening a pipe would wait for its reader, and closing it would end the reader's input.
         if not os.access(file, os.W_OK):
             raise PermissionError(13, os.strerror(13), str(file))
         return
@@ -67,13 +67,13 @@ def check(file: Path) -> None:
 
 
 def _draft(file: Path) -> tuple[Path, Path]:
-    """Return where a file is, with all links followed, and a name beside it for what is being written."""
+    """Return the real path of a file, and the path of its draft in the same directory."""
     place = Path(os.path.realpath(file))
     return place, place.with_name(f".{place.name[:200]}-{secrets.token_hex(4)}{_DRAFT}")
 
 
 def _is_special(file: Path) -> bool:
-    """Tell whether a file is written into; a directory is an error."""
+    """Return true if a file must be written to instead of replaced; a directory is an error."""
     try:
         mode = file.stat().st_mode
     except FileNotFoundError:

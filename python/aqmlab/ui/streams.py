@@ -1,4 +1,4 @@
-"""Standard output as it may be: without some characters, closed by its reader, or on a full disk."""
+"""Standard output with a limited character set, closed by its reader, or on a full disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from aqmlab.ui.escaping import VisibleStream
 
 _PLAIN = {"±": "+-", "²": "^2", "→": "->", "…": "..."}
-"""What is written where the locale has no such character; a question mark for others."""
+"""ASCII replacements of characters that the locale's encoding lacks; other characters become a question mark."""
 
 
 def _ascii_fallback(error: UnicodeError) -> tuple[str, int]:
@@ -27,7 +27,7 @@ codecs.register_error("aqmlab.plainly", _ascii_fallback)
 
 @contextmanager
 def use_ascii_fallback() -> Iterator[None]:
-    """Write to standard output what a terminal obeys, or the locale's encoding lacks, in other characters."""
+    """Replace control characters, and characters that the locale's encoding lacks, on standard output."""
     before = sys.stdout
     if isinstance(before, io.TextIOWrapper) and before.errors in ("strict", "surrogateescape"):
         before.reconfigure(errors="aqmlab.plainly")
@@ -40,7 +40,7 @@ def use_ascii_fallback() -> Iterator[None]:
 
 
 def flush() -> None:
-    """Write what is still to be written to standard output; it may be closed.
+    """Flush standard output, if it is open.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def flush() -> None:
 
 
 def discard_stdout() -> None:
-    """Drop what could not be written, so that the interpreter does not try again at its end."""
+    """Discard unwritten output, so that the interpreter does not retry when it exits."""
     with suppress(OSError, AttributeError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""A rich console for text that comes from strangers."""
+"""A rich console for untrusted text."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from aqmlab.ui.escaping import visible
 
 
 class Terminal(Console):
-    """A rich console that obeys only its own control sequences, and shows those of the text that it prints."""
+    """A rich console that escapes control sequences in the text that it prints."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield the segments of what is printed."""
+        """Yield the segments of a renderable, escaped."""
         for segment in super().render(renderable, options):
             if segment.control is None and visible(segment.text) != segment.text:
                 yield Segment(visible(segment.text), segment.style)

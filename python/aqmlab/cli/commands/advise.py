@@ -18,8 +18,8 @@ app = App()
 def advise(
     down: Annotated[str, typer.Option(metavar="RATE", help="The rate towards the users: '500 Mbit/s'.")],
     up: Annotated[str, typer.Option(metavar="RATE", help="The rate away from them: '20 Mbit/s'.")],
-    rtt: Annotated[str, typer.Option(metavar="TIME", help="Round trips without queueing: '20 ms', '10..80 ms'.")],
-    users: Annotated[int, typer.Option(metavar="N", help="People who browse.")] = 4,
+    rtt: Annotated[str, typer.Option(metavar="TIME", help="Round-trip times without queueing: '20 ms', '10..80 ms'.")],
+    users: Annotated[int, typer.Option(metavar="N", help="Web users on the side of the home.")] = 4,
     downloads: Annotated[int, typer.Option(metavar="N", help="Long downloads all the time.")] = 1,
     uploads: Annotated[int, typer.Option(metavar="N", help="Long uploads all the time.")] = 1,
     games: Annotated[int, typer.Option(metavar="N", help="People who play: datagrams, 'game up' and 'game down'.")] = 0,

@@ -23,7 +23,7 @@ def calibrate(
     rtt: Rtt = schema.default("users.rtt"),
     workload: Workload = schema.default("users.workload"),
     sides: Annotated[int, typer.Option(min=1, max=2, help="On how many sides of the link there are users.")] = 2,
-    users: Annotated[
+    most_users: Annotated[
         int, typer.Option(metavar="N", min=5, max=5_000_000, help="The most users on each side to measure with.")
     ] = 17_500,
     warmup: Warmup = _WARMUP,
@@ -42,6 +42,7 @@ def calibrate(
     from aqmlab.calibration import table as tables
     from aqmlab.calibration.measure import calibration_cells, fit_calibration, numbers_of_users
     from aqmlab.cells import calibration_model
+    from aqmlab.spec import round_trips
     from aqmlab.spec.experiment import Experiment
     from aqmlab.storage.location import location
     from aqmlab.storage.marker import folder_for_users
@@ -52,10 +53,10 @@ def calibrate(
     calibration_model.known(out)
     experiment = Experiment(
         testbed=testbeds.PAPERS,
-        users={"rtt": rtt, "workload": workload, "sides": sides},
+        users={"rtt": round_trips.users_rtt(rtt), "workload": workload, "sides": sides},
         protocol={"warmup": warmup, "duration": duration},
     )
-    cells = calibration_cells(experiment, read_seeds(seeds), numbers_of_users(users))
+    cells = calibration_cells(experiment, read_seeds(seeds), numbers_of_users(most_users))
     line = fit_calibration(experiment, run_cells(cells, out, workers))
     results = location(out)
     file = calibration_model.store(line, results)

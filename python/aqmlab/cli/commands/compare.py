@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +27,7 @@ from aqmlab.cli.options import (
     Workers,
     pcap_of,
     read_seeds,
+    spec_and_schemes,
     spec_or_papers,
 )
 from aqmlab.cli.output import check_directory, one_line_refusals, print_json, report_testbed
@@ -39,8 +38,7 @@ from aqmlab.ui.counts import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from aqmlab.cells.cell import Cell
-    from aqmlab.results.compare import Comparison
+    from aqmlab.results.comparison import Comparison
 
 app = App()
 
@@ -130,15 +128,11 @@ def compare(
 
     Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
     """
-    from aqmlab.cells import calibration_model
-    from aqmlab.metrics.parts import Parts
-    from aqmlab.results.cells import comparison_cells
-    from aqmlab.results.compare import USUAL_SEEDS, Comparison
+    from aqmlab.results.compare import plan
     from aqmlab.results.measures import check_cells, extra_cells, numbers, on_request
     from aqmlab.results.measures.table import Measured
     from aqmlab.results.numbers.table import Chosen
-    from aqmlab.results.sequential import StoppingRule
-    from aqmlab.running.pcap import capture_paths
+    from aqmlab.spec import overrides, round_trips
     from aqmlab.spec.experiment import Experiment
     from aqmlab.storage.location import location
     from aqmlab.storage.marker import folder_for_users
@@ -158,43 +152,37 @@ def compare(
     options = {
         "users.load": load,
         "users.per_side": users,
-        "users.rtt": rtt,
+        "users.rtt": None if rtt is None else round_trips.users_rtt(rtt),
         "protocol.warmup": warmup,
         "protocol.duration": duration,
         "record.exchanges": (record is not None or any(each.needs_exchanges for each in asked.values())) or None,
     }
-    named = [f"{path}={json.dumps(value)}" for path, value in options.items() if value is not None]
-    file, schemes = _spec_and_schemes(given)
+    named = [overrides.assignment(path, value) for path, value in options.items() if value is not None]
+    file, schemes = spec_and_schemes(given)
     experiment = Experiment.from_toml(file, changes=[*named, *(changes or ())])
-    schemes = schemes or list(experiment.variants)
-    if not schemes:
-        raise SpecError("SCHEME: write at least one, such as fq_codel; aqmlab aqm list names them")
-    calibrations = calibration_model.known(out)
-
-    def cells_of(seeds: Sequence[int]) -> list[Cell]:
-        return comparison_cells(schemes, experiment, seeds, calibrations, baseline=baseline, paired=paired)
-
-    cells = cells_of(USUAL_SEEDS if seeds is None else read_seeds(seeds))
-    parts = Parts.of_cells(cells)
-    stopping_rule = StoppingRule.read(until or (), budget, lambda: parts, seeds=seeds, pcap=pcap)
-    chosen = numbers(filenames, parts)
-    check_cells(asked, cells)
+    planned = plan(
+        schemes,
+        experiment,
+        seeds=None if seeds is None else list(read_seeds(seeds)),
+        until=until or (),
+        budget=budget,
+        baseline=baseline,
+        paired=paired,
+        out=out,
+        pcap=pcap_of(pcap, pcap_from, pcap_for, pcap_packets),
+    )
+    chosen = numbers(filenames, planned.parts)
+    check_cells(asked, planned.cells)
     if figures is not None:
         check_directory("--figures", figures)
-    capture = pcap_of(pcap, pcap_from, pcap_for, pcap_packets)
-    pcaps = capture_paths(capture, cells) if capture else {}
     if watch:
-        run_watched(" ".join(schemes), out, cells)
-    if stopping_rule is None:
-        comparison = Comparison(tuple(run_cells(cells, out, workers, pcaps)), paired=paired)
-    else:
-        results, stop = stopping_rule.run(cells_of, lambda cells: run_cells(cells, out, workers))
-        comparison = Comparison(tuple(results), paired=paired, stop=stop)
+        run_watched(" ".join(schemes or experiment.variants), out, planned.cells)
+    comparison = planned.run(lambda cells, pcaps: run_cells(cells, out, workers, pcaps))
     if beside := extra_cells(asked, [result.cell for result in comparison.results]):
         run_cells(beside, out, workers)
-    number = len({result.cell.seed for result in comparison.results})
-    repetitions = counted(number, "seed")
-    title = f"{cells[0].describe_users()}, {experiment.protocol.warmup} + {experiment.protocol.duration}, {repetitions}"
+    repetitions = counted(len({result.cell.seed for result in comparison.results}), "seed")
+    protocol = experiment.protocol
+    title = f"{planned.cells[0].describe_users()}, {protocol.warmup} + {protocol.duration}, {repetitions}"
     write_table(comparison.frame(*(each.name for each in chosen), sd=sd), table)
     files = []
     if not no_figures:
@@ -217,17 +205,8 @@ def compare(
         if asked:
             print()
             console.show(Measured(comparison.measured(*asked)))
-        for each in (*files, *(pcap.file for pcap in pcaps.values())):
+        for each in (*files, *(pcap.file for pcap in planned.pcaps.values())):
             print(each)
-
-
-def _spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
-    """Tell the experiment's file, if one is named, from the schemes."""
-    specs = [text for text in given if text.endswith(".toml") and (not re.search("[:+]", text) or Path(text).is_file())]
-    schemes = [text for text in given if text not in specs]
-    if len(specs) > 1:
-        raise SpecError(f"SPEC.toml: write at most one, got {', '.join(specs)}")
-    return (specs[0] if specs else None), schemes
 
 
 def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:

@@ -163,7 +163,7 @@ def parity(
     late_users: LateUsers = DEFAULT.late_users_ms,
     socket_errors: SocketErrors = DEFAULT.socket_errors_percent,
     cpu_left: CpuLeft = DEFAULT.cpu_left_percent,
-    plot: Figure = None,
+    figure: Figure = None,
     file: TableFile = None,
     as_json: Json = False,
 ) -> None:
@@ -178,7 +178,7 @@ def parity(
     from aqmlab.ui import canvas, console
 
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    check_figure(plot)
+    check_figure(figure)
     check_table(file)
     settings = Settings(
         late_p99_ms=late_p99,
@@ -191,10 +191,10 @@ def parity(
     report = both.parity(
         *(schemes or ()), experiment=experiment, seeds=list(read_seeds(seeds)), out=out, settings=settings
     )
-    if plot is not None:
+    if figure is not None:
         with one_line_refusals():
-            canvas.write(plot, lambda figure: table.overlay(figure, report))
-        report_written(plot)
+            canvas.write(figure, lambda drawn: table.overlay(drawn, report))
+        report_written(figure)
     write_table(report.frame(), file)
     if as_json:
         print_json({"schemes": report.records})

@@ -8,7 +8,6 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.options import (
-    AxesOption,
     Changes,
     Figure,
     Json,
@@ -16,10 +15,11 @@ from aqmlab.cli.options import (
     Out,
     SamplesOption,
     Seeds,
-    SpecFile,
+    SpecAndScheme,
     Workers,
     experiment_of,
     read_seeds,
+    spec_and_scheme,
 )
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
@@ -29,7 +29,7 @@ app = App()
 
 @app.command()
 def sensitivity(
-    scheme: AxesOption,
+    given: SpecAndScheme,
     over: SamplesOption,
     of: Annotated[
         list[str] | None,
@@ -43,13 +43,12 @@ def sensitivity(
     points: Annotated[
         int, typer.Option(metavar="N", min=2, help="Trajectories; base samples for sobol, a power of two.")
     ] = 8,
-    spec: SpecFile = None,
     changes: Changes = None,
     load: Load = None,
     seeds: Seeds = "3",
     workers: Workers = None,
     out: Out = "results",
-    plot: Figure = None,
+    figure: Figure = None,
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
@@ -64,8 +63,9 @@ def sensitivity(
     from aqmlab.campaigns.search.sensitivity import sensitivity as study
     from aqmlab.ui import canvas, console
 
-    check_figure(plot)
+    check_figure(figure)
     check_table(table)
+    spec, scheme = spec_and_scheme(given)
     experiment = experiment_of(spec, changes, load)
     found = study(
         scheme,
@@ -78,10 +78,10 @@ def sensitivity(
         out=out,
         workers=workers,
     )
-    if plot is not None:
+    if figure is not None:
         with one_line_refusals():
-            canvas.write(plot, lambda figure: plots.sensitivity(figure, found))
-        report_written(plot)
+            canvas.write(figure, lambda drawn: plots.sensitivity(drawn, found))
+        report_written(figure)
     write_table(found.indices, table)
     if as_json:
         print_json(found.record())

@@ -8,7 +8,6 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.options import (
-    AxesOption,
     Changes,
     Figure,
     Json,
@@ -16,10 +15,11 @@ from aqmlab.cli.options import (
     Out,
     SamplesOption,
     Seeds,
-    SpecFile,
+    SpecAndScheme,
     Workers,
     experiment_of,
     read_seeds,
+    spec_and_scheme,
 )
 from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
@@ -35,13 +35,12 @@ _OBJECTIVE = (
 
 @app.command()
 def tune(
-    scheme: AxesOption,
+    given: SpecAndScheme,
     over: SamplesOption,
     minimise: Annotated[list[str] | None, typer.Option(metavar="WHAT", help=_OBJECTIVE)] = None,
     maximise: Annotated[
         list[str] | None, typer.Option(metavar="WHAT", help="A number to maximise: throughput. May be repeated.")
     ] = None,
-    spec: SpecFile = None,
     changes: Changes = None,
     load: Load = None,
     trials: Annotated[int, typer.Option(metavar="N", min=1, help="Settings tried.")] = 40,
@@ -49,7 +48,7 @@ def tune(
     confirm: Annotated[int, typer.Option(metavar="K", min=0, help="Of the best, run again on fresh seeds.")] = 3,
     workers: Workers = None,
     out: Out = "results",
-    plot: Figure = None,
+    figure: Figure = None,
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
@@ -58,14 +57,17 @@ def tune(
     Each setting is held against the scheme as given, under the same users. The best of many look better than they are:
     they are run again on fresh seeds, and that difference counts.
 
+    Example: aqmlab tune examples/home-link.toml codel --over "target=1 ms..30 ms" --minimise "video p95"
+
     Example: aqmlab tune pi:ecn=true --over q_ref=5..300 --minimise p95 --load 98
     """
     from aqmlab.campaigns.search import plot as plots
     from aqmlab.campaigns.search.tuning import tune as search
     from aqmlab.ui import canvas, console
 
-    check_figure(plot)
+    check_figure(figure)
     check_table(table)
+    spec, scheme = spec_and_scheme(given)
     experiment = experiment_of(spec, changes, load)
     tuned = search(
         scheme,
@@ -79,10 +81,10 @@ def tune(
         out=out,
         workers=workers,
     )
-    if plot is not None:
+    if figure is not None:
         with one_line_refusals():
-            canvas.write(plot, lambda figure: plots.search(figure, tuned))
-        report_written(plot)
+            canvas.write(figure, lambda drawn: plots.search(drawn, tuned))
+        report_written(figure)
     write_table(tuned.trials, table)
     if as_json:
         print_json(tuned.record())

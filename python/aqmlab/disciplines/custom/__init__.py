@@ -1,5 +1,5 @@
-"""Custom laws: a class in Python stands wherever a discipline's name may, as ``module:Class``.
+"""Custom laws: a class in Python, written ``module:Class`` in place of a discipline's name.
 
-``law`` is their base class. ``laws`` finds one by its name, ``modules`` reads the file it is in, ``parameters`` checks
-what it is configured with, ``source`` is the hash of one in a notebook, and ``errors`` says what went wrong in one.
+``law`` has the base class. ``registry`` finds a law by its name, ``loader`` imports its file, ``parameters`` checks its
+parameters, ``hooks`` its methods, ``source`` hashes its code, and ``errors`` reports its errors.
 """

@@ -1,4 +1,4 @@
-"""What went wrong in a custom law, in one line that names its file."""
+"""Errors in a custom law, as one line that names its file."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from aqmlab.disciplines.custom.law import Law
 
 
 class LawError(Exception):
-    """A custom law raised an exception or answered what is no answer: ``file:line: what``.
+    """A custom law raised an exception or returned an invalid value: ``file:line: message``.
 
-    The exception that was raised is the ``__cause__``.
+    The exception of the law is the ``__cause__``.
     """
 
 
 class Ended(BaseException):
-    """Ends a call of a law from outside. No ``Exception``: a law that catches all of those must not keep it."""
+    """Interrupts a call of a law. Not an ``Exception``, because a law may catch all of those."""
 
 
 NO_MISTAKES = (KeyboardInterrupt, Ended)
-"""What ends a call of a law and is not its fault."""
+"""The exceptions that end a call of a law without a mistake of the law."""
 
 
 def raised(law: type, method: str, error: BaseException) -> BaseException:
-    """Return the error that says where ``law`` raised ``error``, ``SystemExit`` too; what is no mistake as it is."""
+    """Return the error with the place where ``law`` raised ``error``; exceptions that are no mistake stay unchanged."""
     if isinstance(error, NO_MISTAKES):
         return error
     file, line = _place(law, method)
@@ -36,7 +36,7 @@ def raised(law: type, method: str, error: BaseException) -> BaseException:
 
 
 def not_imported(file: str, error: BaseException) -> LawError:
-    """Return the error that says where the module in ``file`` raised ``error`` on its way in."""
+    """Return the error with the place where the import of ``file`` raised ``error``."""
     if isinstance(error, SyntaxError):
         return _caused(f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}", error)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
@@ -44,13 +44,13 @@ def not_imported(file: str, error: BaseException) -> LawError:
 
 
 def nonsense(law: type, method: str, must: str, got: object) -> LawError:
-    """Return the error that says what ``method`` must do, and what it did instead."""
+    """Return the error about an invalid return value of ``method``, with the accepted values."""
     file, line = _place(law, method)
     return LawError(f"{file}:{line}: {law.__name__}.{method} {must}, got {_shown(got)}")
 
 
 def call_under_way(thread: int) -> FrameType | None:
-    """Return the call of a law that a thread is in, the outermost, which is the engine's; ``None`` without one."""
+    """Return the outermost call of a law in a thread, which the engine made; ``None`` without one."""
     found = None
     frame = sys._current_frames().get(thread)
     while frame is not None:
@@ -62,14 +62,14 @@ def call_under_way(thread: int) -> FrameType | None:
 
 
 def unfinished(call: FrameType) -> str:
-    """Say which call of a law did not come back, and where it is."""
+    """Return a message about a call of a law that does not return."""
     code = call.f_code
     law = type(call.f_locals[code.co_varnames[0]])
     return f"{code.co_filename}:{call.f_lineno}: {law.__name__}.{code.co_name} does not come back"
 
 
 def _place(law: type, method: str) -> tuple[str, int]:
-    """Where the method begins; where the class does when it has none of its own."""
+    """Return the first line of a method, or of the class if it inherits the method."""
     own = getattr(law, method, None)
     code = getattr(own, "__code__", None)
     if code is not None and own is not getattr(Law, method, None):

@@ -1,7 +1,7 @@
-"""Custom laws: the base class, and what it is told.
+"""Custom laws: the base class and the types of its methods.
 
-A law is a class derived from :class:`Law` in a module of yours. ``my_module:MyLaw`` then names it wherever a
-discipline's name may stand. ``docs/guide/custom-law.md`` is the guide.
+A law is a class derived from :class:`Law` in a module of yours. ``my_module:MyLaw`` is then accepted as the name of a
+discipline. ``docs/guide/custom-law.md`` is the guide.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from aqmlab._core import LinkContext, Packet, QueueState, Stream
 
 
 class Verdict(StrEnum):
-    """A law's answer about one packet; the plain texts will do as well."""
+    """A law's decision about one packet. A law may also return the plain texts."""
 
     PASS = "pass"
-    """Let it through."""
+    """Accept the packet."""
     MARK = "mark"
     """Signal congestion: set CE when the packet is ECN-capable, drop it otherwise."""
     DROP = "drop"
-    """Drop it, ECN-capable or not."""
+    """Drop the packet, ECN-capable or not."""
 
 
 Answer = Verdict | Literal["pass", "mark", "drop"]
 
 
 class Time(float):
-    """A point in time: seconds since the start, which also know their whole nanoseconds.
+    """A point in time in seconds since the start, with its whole nanoseconds.
 
     The nanoseconds are exact for the first 26 days.
 
@@ -48,20 +48,20 @@ class Time(float):
 
 
 class Law:
-    """A custom law: derive from it, and answer in ``on_enqueue`` or ``on_dequeue`` or both.
+    """The base class of custom laws. Derive from it, and decide in ``on_enqueue`` or ``on_dequeue`` or both.
 
-    Within one instant a timeout comes before an arrival, and ``on_empty`` before the arrival that ends the idle period.
-    Every arrival is shown to ``on_enqueue``, even one that the queue's limit will then refuse.
+    At the same instant a timeout comes before an arrival, and ``on_empty`` before the arrival that ends the idle
+    period. ``on_enqueue`` is called for every arrival, also if the queue's limit then drops the packet.
 
     Parameters
     ----------
     config
-        An instance of the class's ``Config``, a dataclass in which every field has a default.
+        An instance of the class's ``Config``, a dataclass whose fields all have defaults.
     link
         The link behind the queue.
     rng
-        The only source of random numbers that a law may use: one seed gives one result. It is the stream that a
-        discipline of the catalogue would have had in this place.
+        The only source of random numbers that a law may use, so that one seed gives one result. A discipline of the
+        catalogue in this place would have the same stream.
 
     Examples
     --------
@@ -71,12 +71,12 @@ class Law:
     """
 
     limit: ClassVar[str | int] = "10000 packets"
-    """The most that may wait, unless the parameter ``limit`` says otherwise: packets, or bytes as in ``"30 kB"``."""
+    """The default of the parameter ``limit``, the capacity of the queue: packets, or bytes as in ``"30 kB"``."""
 
     next_timeout: float | None = None
-    """When ``on_timeout`` is wanted next, in seconds, to the nearest nanosecond; ``None`` for never.
+    """The time of the next ``on_timeout`` in seconds, to the nearest nanosecond; ``None`` for no timeout.
 
-    It is read after every call. For periods without rounding count nanoseconds, and set it to ``ns / 1e9``.
+    The engine reads it after every call. For exact periods count nanoseconds, and set it to ``ns / 1e9``.
     """
 
     def __init__(self, config: Any, link: LinkContext, rng: Stream) -> None:
@@ -85,25 +85,25 @@ class Law:
         self.rng = rng
 
     def on_enqueue(self, packet: Packet, queue: QueueState, now: Time) -> Answer:
-        """Judge an arriving packet; ``queue`` is what waits before it."""
+        """Decide on an arriving packet; ``queue`` has the packets before it."""
         return Verdict.PASS
 
     def on_dequeue(self, packet: Packet, queue: QueueState, now: Time) -> Answer:
-        """Judge a packet about to leave after waiting since ``packet.enqueued_at``; ``queue`` is what stays behind."""
+        """Decide on a packet at dequeue, enqueued at ``packet.enqueued_at``; ``queue`` has the packets behind it."""
         return Verdict.PASS
 
     def on_overflow(self, packet: Packet, queue: QueueState, now: Time) -> None:
-        """Hear that the queue had no room for the packet that ``on_enqueue`` has just let through."""
+        """React to a tail drop of the packet that ``on_enqueue`` has just accepted."""
 
     def on_empty(self, now: Time) -> None:
-        """Hear that the last waiting packet left."""
+        """React to the departure of the last packet in the queue."""
 
     def on_timeout(self, queue: QueueState, now: Time) -> None:
-        """Do what was to be done at ``next_timeout``; afterwards ``next_timeout`` must lie later, or be ``None``."""
+        """React to the timeout; afterwards ``next_timeout`` must be later than ``now``, or ``None``."""
 
     def probe(self) -> Mapping[str, float]:
-        """Show the law's variables for the table ``queue``: a dict, always of the same names in the same order.
+        """Return the law's variables for the table ``queue``: a dict, always with the same names in the same order.
 
-        A variable that has no value yet is NaN here and null in the table.
+        A variable without a value yet is NaN here and null in the table.
         """
         return {}

@@ -1,7 +1,7 @@
-"""The modules that custom laws are in: found on ``sys.path`` and in the current directory, read anew when changed.
+"""The loader of custom laws' modules, from ``sys.path`` and the current directory; a changed file is reloaded.
 
-Python's own import would give a cached module, or one imported before its file changed; a result is to stand for the
-source whose hash is beside it. So a module is run from the very bytes that were hashed.
+Python's own import may return a module from before its file changed. A result must belong to the source whose hash is
+stored with it, so that the loader executes the same bytes that it hashes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from aqmlab.disciplines.custom.parameters import CustomLaw
 
 @dataclass(frozen=True)
 class Module:
-    """A module as it was read from its file."""
+    """A module as read from its file."""
 
     file: str
     digest: str
     """The hash of its source."""
     namespace: dict[str, Any]
     laws: dict[str, CustomLaw]
-    """Those that were asked for so far, by class."""
+    """The laws that were requested so far, by class name."""
 
 
 _read: dict[str, Module] = {}
@@ -40,7 +40,7 @@ _may_import = True
 
 @contextmanager
 def end_imports() -> Iterator[None]:
-    """Import no module inside that was not read before: its name came with what somebody else wrote."""
+    """Refuse to import further modules in the block, in which the names of laws come from untrusted input."""
     global _may_import
     before, _may_import = _may_import, False
     try:
@@ -50,12 +50,12 @@ def end_imports() -> Iterator[None]:
 
 
 def read(name: str) -> Module:
-    """Return a module as its file is now.
+    """Return a module, reloaded if its file has changed.
 
     Raises
     ------
     ValueError
-        When there is none of this name, or it may not be imported.
+        When there is no such module, or it may not be imported.
     LawError
         When it cannot be imported.
     """
@@ -80,7 +80,7 @@ def read(name: str) -> Module:
 
 
 def exists(name: str) -> bool:
-    """Say whether there is a module of this name."""
+    """Return true if there is a module of this name."""
     if not _may_import:
         return name in _read
     with _current_directory_on_path():
@@ -112,7 +112,7 @@ def _execute(name: str, spec: ModuleSpec, source: bytes) -> dict[str, Any]:
     finally:
         known = _read.get(name)
         if before is not None and (known is None or before.__dict__ is not known.namespace):
-            # Somebody else's import stays what it was.
+            # Restore a module that other code has imported.
             sys.modules[name] = before
     return module.__dict__
 

@@ -1,4 +1,4 @@
-"""A custom law's parameters: a dataclass of the user's, its values checked, and what a catalogue would say of it."""
+"""The parameters of a custom law: validation of its ``Config`` dataclass, and its catalogue entry."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Make = Callable[[LinkContext, Stream], object]
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 _KEPT = {
-    "limit": "it is the queue's: set the class attribute limit",
-    catalogue.NOECN: "it is the queue's",
-    "ecn": "it is the hosts' business",
+    "limit": "it belongs to the queue: set the class attribute limit",
+    catalogue.NOECN: "it belongs to the queue",
+    "ecn": "it belongs to the hosts",
     "source": "it is the hash of the module",
 }
-"""What no parameter may be called, and why."""
+"""Reserved names of parameters, with the reasons."""
 
 _OF_QUEUE = ("limit", catalogue.NOECN)
-"""Those of them that a table may have."""
+"""The reserved names that a queue's table may have."""
 
 
 _UNITS_NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
@@ -41,7 +41,7 @@ _UNITS_NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
 
 
 def _texts(field: FieldInfo) -> tuple[str, str]:
-    """Return the unit and the meaning of a parameter, where they are given."""
+    """Return the unit and the meaning of a parameter; an empty text if one is not given."""
     unit, meaning, *_ = (*(text for text in field.metadata if isinstance(text, str)), "", "")
     return unit, meaning
 
@@ -53,13 +53,13 @@ class _NoParameters:
 
 @dataclass(frozen=True)
 class CustomLaw:
-    """A law class, and the source it is from."""
+    """A law class with its name and the hash of its source."""
 
     name: str
-    """``module:Class``."""
+    """The name in the form ``module:Class``."""
     law: type[Law]
     source: str
-    """The hash of its module's source, or of its own where it has none; empty where nothing is stored."""
+    """The hash of its module's source, or of its own source without a module; empty if nothing is stored."""
 
     @cached_property
     def _config(self) -> Any:
@@ -78,7 +78,7 @@ class CustomLaw:
         return fields
 
     def check(self) -> None:
-        """Raise a ``ValueError`` when this is no law."""
+        """Raise a ``ValueError`` when the class is not a valid law."""
         if not (isinstance(self.law, type) and issubclass(self.law, Law)):
             raise ValueError(f"{self.name} must be a class derived from aqmlab.Law, got {self.law!r}")
         if misspelt_hooks := hooks.misspelt_hooks(self.law):
@@ -95,13 +95,13 @@ class CustomLaw:
 
     @cached_property
     def discipline(self) -> catalogue.Discipline:
-        """What the catalogue would say of it."""
+        """Its entry in the form of the catalogue."""
         summary = (self.law.__doc__ or "").strip().partition("\n")[0]
         limit = catalogue.Parameter(
             name="limit",
             unit="packets or bytes",
             default=str(self.law.limit),
-            meaning="The most that may wait.",
+            meaning="The capacity of the queue.",
             source=self.name,
         )
         return catalogue.Discipline(
@@ -114,7 +114,7 @@ class CustomLaw:
         )
 
     def _described(self, name: str) -> catalogue.Parameter:
-        """Return what the catalogue would say of a parameter."""
+        """Return a parameter in the form of the catalogue."""
         (parameter,) = (each for each in self.discipline.parameters if each.name == name)
         return parameter
 
@@ -130,16 +130,16 @@ class CustomLaw:
         )
 
     def configure(self, parameters: Mapping[str, Any]) -> Any:
-        """Return the ``Config`` with these parameters instead of its defaults.
+        """Return an instance of ``Config`` with these parameters.
 
         Raises
         ------
         SpecError
-            When one of them has no such value.
+            When a value is not accepted.
         """
         given = {name: self._in_unit(name, value) for name, value in parameters.items() if name not in _KEPT}
         try:
-            # As JSON a text may stand for a member of an enumeration, and a list for a tuple.
+            # In JSON mode pydantic accepts a text for a member of an enumeration, and a list for a tuple.
             return self._adapter.validate_json(json.dumps(given, default=str))
         except ValidationError as error:
             raise SpecError(self._one_line(error)) from None
@@ -149,7 +149,7 @@ class CustomLaw:
             raise errors.raised(self.law, "Config", error) from error
 
     def _in_unit(self, name: str, value: object) -> object:
-        """Read a time with a unit, such as ``15 ms``, as a number of the parameter's own unit."""
+        """Convert a time with a unit, such as ``15 ms``, to a number in the parameter's unit."""
         field = self._fields.get(name)
         unit = _texts(field)[0] if field is not None else ""
         if unit not in _UNITS_NS or not isinstance(value, str):
@@ -159,7 +159,7 @@ class CustomLaw:
         except ValueError as error:
             default = self._described(name).default
             raise SpecError(f"queue.{self.name}.{name}: {error} ({unit}; default {default})") from None
-        # Of a parameter that is a whole number.
+        # The parameter may be an integer.
         return int(number) if number.is_integer() else number
 
     def _one_line(self, error: ValidationError) -> str:
@@ -178,11 +178,11 @@ class CustomLaw:
         return {**config, **of_queue, "source": self.source}
 
     def maker(self, parameters: Mapping[str, Any]) -> Make:
-        """Return what makes a law with these parameters."""
+        """Return a function that makes a law with these parameters."""
         self.configure(parameters)
 
         def make(link: LinkContext, rng: Stream) -> object:
-            # A Config of its own for each law: what one does to it is nothing to the other direction's.
+            # Each direction has a Config of its own, because a law may change it.
             config = self.configure(parameters)
             try:
                 return self.law(config, link, rng)

@@ -1,8 +1,7 @@
-"""Custom laws by their names, ``module:Class``.
+"""The registry of custom laws by their names, ``module:Class``.
 
-A module is read anew when its file has changed. The hash of its source goes into the resolved spec as ``source``, so
-that a law that was changed is another cell. A class of a notebook or a script is taken as it is there, and hashed by
-itself.
+A module is reloaded when its file has changed. The hash of its source is part of the resolved spec as ``source``, so
+that a changed law makes another cell. A class in a notebook or a script is used as it is, and hashed without a module.
 """
 
 from __future__ import annotations
@@ -20,44 +19,45 @@ from aqmlab.disciplines.custom.law import Law
 from aqmlab.disciplines.custom.parameters import CustomLaw, Make
 
 NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*"
-"""What a custom law is called: ``module:Class``."""
+"""The pattern of a custom law's name, ``module:Class``."""
 
 _lock = threading.RLock()
-"""Held while a module is read: cells are prepared on several threads."""
+"""The lock for loading modules: several threads prepare cells."""
 
 _registered: dict[str, CustomLaw] = {}
-"""Classes of notebooks, scripts and functions, by name."""
+"""The classes in notebooks, scripts and functions, by name."""
 
 
 def is_custom(name: str) -> bool:
-    """Say whether a discipline's name is a custom law's, which no name of the catalogue looks like."""
+    """Return true if a discipline's name is that of a custom law: names of the catalogue have no colon."""
     return ":" in name
 
 
 def discipline(name: str) -> catalogue.Discipline:
-    """Return what is to be known of a discipline, the catalogue's or the user's.
+    """Return the catalogue entry of a discipline or a custom law.
 
     Raises
     ------
     ValueError
-        When there is none of this name.
+        When there is no such discipline or law.
     LawError
-        When the user's module cannot be imported.
+        When the module of a law cannot be imported.
     """
     return find(name).discipline if is_custom(name) else catalogue.discipline(name)
 
 
 def from_class(law: type[Law]) -> CustomLaw:
-    """Return a class as a law; a ``ValueError`` says why it is none."""
+    """Return a class as a law, or raise a ``ValueError`` that says why it is not valid."""
     custom = CustomLaw(f"{law.__module__}:{law.__qualname__}" if isinstance(law, type) else repr(law), law, source="")
     custom.check()
     return custom
 
 
 def register(law: type[Law]) -> str:
-    """Return the name by which a class may stand in a spec; a ``ValueError`` says why it may not.
+    """Return the name of a law's class in a spec, or raise a ``ValueError`` that says why it is not valid.
 
-    A class of a module is found by it. One of a notebook, a script or a function is remembered, the last of each name.
+    A class in a module can be found by its name. Of the classes in notebooks, scripts and functions, the registry keeps
+    the last one of each name.
     """
     from_class(law)
     name = f"{law.__module__}:{law.__name__}"
@@ -69,7 +69,7 @@ def register(law: type[Law]) -> str:
 
 
 def find(name: str) -> CustomLaw:
-    """Import a law by its name; errors are those of :func:`discipline`."""
+    """Return a law by its name, importing its module; errors are those of :func:`discipline`."""
     if not re.fullmatch(NAME, name):
         raise ValueError(f"write a custom law as module:Class, got {name!r}")
     module_name, _, class_name = name.partition(":")
@@ -98,7 +98,7 @@ def find(name: str) -> CustomLaw:
 
 
 def exists(name: str) -> bool:
-    """Say whether there is a module for a law of this name."""
+    """Return true if there is a module for a law of this name."""
     with _lock:
         return loader.exists(name.partition(":")[0])
 
@@ -108,12 +108,12 @@ def _is_law(value: object) -> bool:
 
 
 def makers(resolved: Mapping[str, Any]) -> tuple[Make | None, Make | None]:
-    """Return what makes the laws of a resolved spec, one for each direction; ``None`` for one of the catalogue.
+    """Return the functions that make a resolved spec's laws, one per direction; ``None`` for a catalogue discipline.
 
     Raises
     ------
     SpecError
-        When a law's source is no longer the one that was resolved.
+        When a law's source has changed since the spec was resolved.
     """
     return _maker("queue", resolved["queue"]), _maker("queue_back", resolved.get("queue_back", resolved["queue"]))
 

@@ -1,7 +1,7 @@
-"""The source of a class that is in no module of its own: of a notebook, a script or a function.
+"""The source hash of a class outside a module: in a notebook, a script or a function.
 
-Its hash stands for the class in a spec. A module is hashed whole; here it is the class, and what it uses of the place
-in which it is written: functions, classes and plain values, followed as far as they go.
+The hash identifies the class in a spec. It covers the class, and recursively the functions, classes and plain values
+that the class uses from its surroundings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
 
 
 def digest(law: type) -> str:
-    """Return the hash of a class's source and of what it uses beside it.
+    """Return the hash of a class's source and of everything that it uses.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def _collect(name: str, thing: object, law: type, pieces: dict[str, str]) -> Non
 
 
 def _used(thing: type | FunctionType) -> Iterator[tuple[str, object]]:
-    """Find what a function or a class uses outside itself, by name."""
+    """Yield the objects outside a function or a class that it uses, by name."""
     if isinstance(thing, type):
         yield from ((base.__qualname__, base) for base in thing.__bases__)
         for value in vars(thing).values():
@@ -68,13 +68,13 @@ def _text(thing: type | FunctionType, law: type) -> str:
         return inspect.getsource(thing) if isinstance(thing, FunctionType) else _class_text(thing, law)
     except (OSError, TypeError, SyntaxError, LookupError):
         raise ValueError(
-            f"{law.__name__}: the source of {thing.__qualname__} cannot be read, and stands for it in results: write it"
-            " into a file or a notebook"
+            f"{law.__name__}: the source of {thing.__qualname__} cannot be read, and its hash identifies results: write"
+            " it into a file or a notebook"
         ) from None
 
 
 def _class_text(thing: type, law: type) -> str:
-    """Python finds the file of a class by its module, which a notebook has not: its methods know theirs."""
+    """Return the source of a class. In a notebook only its methods know their file."""
     text = "".join(linecache.getlines(_file(thing) or _file(law) or ""))
     found = [
         node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef) and node.name == thing.__name__
@@ -83,7 +83,7 @@ def _class_text(thing: type, law: type) -> str:
 
 
 def _file(thing: type) -> str | None:
-    """Find the file, or the cell of a notebook, of a class's methods or of those that it inherits from its module."""
+    """Return the file, or the cell of a notebook, of a class's methods or of those inherited in its module."""
     for each in thing.__mro__:
         for value in vars(each).values() if each.__module__ == thing.__module__ else ():
             if isinstance(value, FunctionType) and linecache.getlines(value.__code__.co_filename):

@@ -14,7 +14,7 @@ from aqmlab.results.table import Column, ComparisonTable, Row, fitted
 
 
 class Chosen:
-    """The tables of a frame that :meth:`aqmlab.results.compare.Comparison.frame` gave: means, and differences."""
+    """The tables of a frame that :meth:`aqmlab.results.comparison.Comparison.frame` gave: means, and differences."""
 
     def __init__(self, rows: pl.DataFrame, numbers: Iterable[Number]) -> None:
         self._rows = rows

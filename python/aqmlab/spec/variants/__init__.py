@@ -1,5 +1,5 @@
 """Variants: a scheme with changes of the spec, compared like a scheme.
 
-A variant is typed as ``dualpi2 + tcp.congestion=prague + tcp.ecn=accurate``, or it is a table of a spec,
-``variants.NAME``, whose keys are those of a spec and ``scheme``.
+A variant is typed as ``dualpi2 + tcp.congestion=prague + tcp.ecn=accurate``, or is a table ``variants.NAME`` of a spec
+with the keys of a spec and ``scheme``.
 """

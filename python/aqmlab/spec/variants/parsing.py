@@ -1,4 +1,4 @@
-"""Variants as they are typed, and as tables of a spec."""
+"""The parser of variants, as typed and as tables of a spec."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from aqmlab.spec.schemes import Scheme
 from aqmlab.spec.variants.variant import ECN, JOINED, Variant, path_of
 
 _REFUSED = {
-    "queue": "is the scheme's to say: write its parameters after it, as in codel:target=10 ms",
-    "variants": "are not changed by a variant",
+    "queue": "belongs to the scheme: write its parameters after it, as in codel:target=10 ms",
+    "variants": "cannot be changed by a variant",
     "sides": "are names, which change no result",
 }
-"""Keys that no variant changes, and why."""
+"""The keys that no variant changes, with the reasons."""
 
 
 def parse(text: str | type[Law], experiment: Experiment) -> Variant:
-    """Read a variant: a scheme, or the name of a variant of the spec, and changes after `` + ``.
+    """Parse a variant: a scheme, or the name of a variant of the spec, and changes after `` + ``.
 
     Raises
     ------
     SpecError
-        When there is no such scheme or variant, or a change is written otherwise.
+        When there is no such scheme or variant, or a change has a wrong form.
 
     Examples
     --------
@@ -53,12 +53,12 @@ def parse(text: str | type[Law], experiment: Experiment) -> Variant:
 
 
 def check(experiment: Experiment) -> None:
-    """Refuse an experiment's tables of variants that cannot be any; the message names the table.
+    """Check an experiment's tables of variants; the message names the table.
 
     Raises
     ------
     SpecError
-        When a name is a discipline's or cannot be typed, or a table has a wrong key.
+        When a name is that of a discipline or cannot be typed, or a table has a wrong key.
     """
     for name, table in experiment.variants.items():
         if not re.fullmatch(r"[\w.-]+", name):

@@ -1,4 +1,4 @@
-"""A variant, and the experiment that it makes of another."""
+"""A variant, and its application to an experiment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JOINED = " + "
 """The text between a scheme and its changes."""
 
 ECN = "tcp.ecn"
-"""The change that belongs to a scheme: two forms of ECN are one experiment."""
+"""The change that belongs to a scheme: two forms of ECN do not make two experiments."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Variant:
     """A scheme, and changes of the spec."""
 
     label: str
-    """The name of its table, or the text as it was typed."""
+    """The name of its table, or the text as typed."""
     scheme: Scheme | None
-    """``None`` keeps the experiment's queue."""
+    """The scheme; ``None`` keeps the experiment's queue."""
     changes: tuple[str, ...] = ()
-    """Of the form ``path=value``."""
+    """The changes of the form ``path=value``."""
 
     @property
     def paths(self) -> list[str]:
@@ -35,7 +35,7 @@ class Variant:
         return [*map(path_of, self.changes), *([ECN] if has_ecn else [])]
 
     def label_in(self, experiment: Experiment) -> str:
-        """Return how it is shown in tables."""
+        """Return the label in tables."""
         if self.changes or self.scheme is None or self.label != self.scheme.label:
             return self.label
         return self.scheme.label_in(experiment)
@@ -53,12 +53,12 @@ class Variant:
         Raises
         ------
         SpecError
-            When a change is of a key that does not exist or has a wrong value.
+            When a key of a change does not exist or has a wrong value.
         """
         return self._changed(experiment, self.changes)
 
     def compared_in(self, experiment: Experiment) -> Experiment:
-        """Return the experiment that it is compared in: without its changes, but with its form of ECN."""
+        """Return the experiment of its comparison: without its changes, except for its form of ECN."""
         return self._changed(experiment, tuple(change for change in self.changes if path_of(change) == ECN))
 
     def _changed(self, experiment: Experiment, changes: tuple[str, ...]) -> Experiment:
