@@ -1,9 +1,9 @@
-"""Results as figures of your own: functions that draw frames by scheme on an axis of matplotlib's, and return it.
+"""Functions for your own figures: each draws frames by scheme on an axis of matplotlib, and returns the axis.
 
-Colours, dashes and widths are those of all other figures, the same for one list of schemes; ``uncongested`` is thin and
-black. ``axes.prop_cycle`` and ``lines.linewidth`` of matplotlib's ``rcParams`` take their place where you have changed
-them, and keyword arguments that of both. The names of the lines lie within the axis. A figure without a layout engine
-gets ``constrained``, so that a plain ``savefig`` holds all of it.
+Colours, dashes and widths are those of all other figures, the same for the same list of schemes; ``uncongested`` is
+thin and black. If you change ``axes.prop_cycle`` and ``lines.linewidth`` in matplotlib's ``rcParams``, they override
+the styles; keyword arguments override both. The legend is inside the axis. A figure without a layout engine gets
+``constrained``, so that a plain ``savefig`` includes everything.
 
 >>> import aqmlab as lab
 >>> lab.plot.cdf(comparison.response_times(), axis)  # doctest: +SKIP
@@ -30,17 +30,17 @@ __all__ = ["against", "bars", "ccdf", "cdf", "density", "difference", "ellipse",
 
 
 def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
-    """Draw the share of requests answered within a time, each with its band where there is one.
+    """Draw the share of requests answered within a time, with bands if there are any.
 
     Parameters
     ----------
     curves
         Frames of ``time_ms`` and ``fraction``, such as ``comparison.response_times()`` or those of :func:`aqmlab.cdf`;
-        ``low`` and ``high``, where they have them, are the ends of a band.
+        ``low`` and ``high``, if present, are the bounds of a band.
     axis
-        Where to draw.
+        The axis to draw on.
     **line
-        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
+        Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
     return _whole(plot.response_time_cdf(axis, curves, _styles(curves, line)))
 
@@ -54,34 +54,34 @@ def ccdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
 
 
 def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str, **line: Any) -> Axes:
-    """Draw how many more requests are answered within a time than under the scheme ``to``, each with its band.
+    """Draw the differences of distributions of response times from that of the scheme ``to``, each with its band.
 
     Parameters
     ----------
     bands
-        Frames as :func:`aqmlab.difference_band` gives them, such as ``comparison.response_time_differences()``.
+        Frames of :func:`aqmlab.difference_band`, such as ``comparison.response_time_differences()``.
     axis
-        Where to draw.
+        The axis to draw on.
     to
         The scheme that they are compared with, such as ``comparison.first``.
     **line
-        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
+        Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
     return _whole(plot.response_time_difference(axis, bands, _styles((to, *bands), line), to))
 
 
 def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes, **bar: Any) -> Axes:
-    """Draw a bar for each scheme, and a line over its interval where there is one.
+    """Draw a bar for each scheme, with a line for its interval if there is one.
 
     Parameters
     ----------
     intervals
-        Frames of one row with ``mean``, ``low`` and ``high``, such as ``comparison.intervals("loss_percent")``; without
-        a row there is no bar.
+        Frames of one row with ``mean``, ``low`` and ``high``, such as ``comparison.intervals("loss_percent")``; an
+        empty frame has no bar.
     axis
-        Where to draw.
+        The axis to draw on.
     **bar
-        Of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
+        Properties of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
     """
     plot.bars(axis, intervals, _styles(intervals), **bar)
     _give_room(axis)
@@ -89,33 +89,33 @@ def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes, **bar: Any) -> Axes:
 
 
 def slowdown(curves: Mapping[str, pl.DataFrame], axis: Axes, *, quantile: str = "p50", **line: Any) -> Axes:
-    """Draw how many times as long requests take as on the uncongested network, over the size of the response.
+    """Draw slowdowns, relative to the uncongested network, by the size of the response.
 
     Parameters
     ----------
     curves
         Frames such as ``comparison.slowdowns()``.
     axis
-        Where to draw.
+        The axis to draw on.
     quantile
-        Of the slowdowns of requests of one size: ``"p50"``, ``"p90"`` or ``"p99"``.
+        The quantile of the slowdowns of requests of one size: ``"p50"``, ``"p90"`` or ``"p99"``.
     **line
-        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
+        Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
     return _whole(plot.slowdowns(axis, curves, _styles(curves, line), quantile))
 
 
 def queue(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
-    """Draw the mean queueing delay over time, each with a band from the least to the most.
+    """Draw the mean queueing delay over time, with a band from the minimum to the maximum.
 
     Parameters
     ----------
     curves
         Frames such as ``comparison.queues(direction=1)``.
     axis
-        Where to draw.
+        The axis to draw on.
     **line
-        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
+        Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
     plot.delay_over_time(axis, curves, _styles(curves, line))
     axis.set(xlabel="time since the start, s", ylabel="queueing delay, ms")
@@ -123,7 +123,7 @@ def queue(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
 
 
 def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
-    """Draw queueing delay and throughput together: the ellipse of one standard deviation, with its centre.
+    """Draw the ellipses of one standard deviation of queueing delay and throughput, with their centres.
 
     Better is up and to the left (RFC 7928, section 2.7, after Winstein and Balakrishnan, SIGCOMM 2013).
 
@@ -132,7 +132,7 @@ def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
     points
         Frames such as ``comparison.delay_and_throughput(direction=1)``.
     axis
-        Where to draw.
+        The axis to draw on.
     """
     plot.ellipses(axis, points, _styles(points))
     axis.set(xlabel="queueing delay, ms", ylabel="throughput, Mbit/s")
@@ -140,19 +140,19 @@ def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
 
 
 def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4, **line: Any) -> Axes:
-    """Draw one number against another, such as the loss against the load, with a line over each interval there is.
+    """Draw one number against another, such as the loss against the load, with intervals if there are any.
 
     Parameters
     ----------
     curves
-        Frames of ``x`` and ``y``; where they have them, ``low`` and ``high`` are the ends of an interval of ``y``, and
-        ``left`` and ``right`` of one of ``x``.
+        Frames of ``x`` and ``y``; if present, ``low`` and ``high`` are the bounds of an interval of ``y``, and ``left``
+        and ``right`` of an interval of ``x``.
     axis
-        Where to draw.
+        The axis to draw on.
     dots
         The size of the dot at each point, in points; 0 draws none.
     **line
-        Of every line, as for :meth:`matplotlib.axes.Axes.plot`.
+        Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
 
     Examples
     --------
@@ -168,30 +168,30 @@ def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4, 
 
 
 def trace(samples: pl.DataFrame, axis: Axes) -> Axes:
-    """Draw one queue over time as a surface, and the average that its law keeps as a line.
+    """Draw one queue over time as an area, and the average of its law as a line.
 
     Parameters
     ----------
     samples
-        A row for each, of ``time_s`` and ``queue``, and of ``average`` where the law keeps one; in any unit.
+        A frame of ``time_s`` and ``queue``, and ``average`` if the law has one, in any unit.
     axis
-        Where to draw.
+        The axis to draw on.
     """
     plot.trace(axis, samples).set_xlabel("time since the start, s")
     return _whole(axis)
 
 
 def density(exchanges: pl.DataFrame, axis: Axes, **mesh: Any) -> Axes:
-    """Draw how many requests have which size of the response and which response time, up to 100 kB and 14 s.
+    """Draw the number of requests by response size and response time, up to 100 kB and 14 s.
 
     Parameters
     ----------
     exchanges
-        A row for each request, such as ``result.exchanges``.
+        A frame with a row for each request, such as ``result.exchanges``.
     axis
-        Where to draw; a colour bar stands beside it.
+        The axis to draw on; a colour bar is added to its figure.
     **mesh
-        As for :meth:`matplotlib.axes.Axes.pcolormesh`, such as ``cmap``.
+        Properties of the mesh, such as ``cmap``, as for :meth:`matplotlib.axes.Axes.pcolormesh`.
     """
     _give_room(axis)
     image = plot.density(axis, exchanges.lazy(), **mesh)
@@ -200,7 +200,7 @@ def density(exchanges: pl.DataFrame, axis: Axes, **mesh: Any) -> Axes:
 
 
 def _styles(labels: Iterable[str], line: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-    """Return how each scheme's line is drawn: as in all figures, then as rcParams, then as the call asks for."""
+    """Return the style of each scheme's line: that of all figures, overridden by rcParams and then by the call."""
     labels = list(labels)
     ours = LineStyles(BASELINE)
     ours.together(labels)
@@ -217,13 +217,13 @@ def _is_changed(parameter: Any) -> bool:
 
 
 def _whole(axis: Axes, *, colour: str = "linecolor") -> Axes:
-    """Name the lines, and leave room for all that stands around the axis."""
+    """Add the legend and a layout with room for it."""
     _give_room(axis)
     return name_inside(axis, colour=colour)
 
 
 def _give_room(axis: Axes) -> None:
-    """Give the figure a layout that leaves room for all around its axes, unless it has one."""
+    """Give the figure a constrained layout unless it has one."""
     figure = axis.get_figure(root=True)
     if figure is not None and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")

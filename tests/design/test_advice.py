@@ -101,15 +101,15 @@ def test_hardly_any_users_count_as_the_fewest_of_the_map() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"down": "2 Gbit/s", "up": "1 Gbit/s"}, "down, Mbit/s from 2 to 1000, and nothing is known of 2000"),
-        ({"up": "1 Mbit/s"}, "down / up from 1 to 40, and nothing is known of 500"),
-        ({"rtt": "600 ms"}, "rtt, ms from 5 to 200, and nothing is known of 600"),
+        ({"down": "2 Gbit/s", "up": "1 Gbit/s"}, "down, Mbit/s from 2 to 1000, got 2000"),
+        ({"up": "1 Mbit/s"}, "down / up from 1 to 40, got 500"),
+        ({"rtt": "600 ms"}, "rtt, ms from 5 to 200, got 600"),
         ({"users": 100_000}, "load, % from 5 to 110"),
-        ({"downloads": 40}, r"1 \+ downloads from 1 to 17, and nothing is known of 41"),
+        ({"downloads": 40}, r"1 \+ downloads from 1 to 17, got 41"),
     ],
 )
 def test_a_link_outside_of_the_map_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(lab.SpecError, match=f"^link: the map has {message}"):
+    with pytest.raises(lab.SpecError, match=f"^link: the map covers {message}"):
         lab.advise(replace(HOME, **change), out=tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -224,9 +224,9 @@ def test_a_run_that_is_far_from_the_map_is_told_of() -> None:
     assert not any(note.startswith("The run is far from the map") for note in given_advice(by_map, by_map).notes)
 
 
-def test_a_map_of_other_results_is_told_of() -> None:
+def test_a_map_with_another_results_number_is_noted() -> None:
     one = ranked(droptail=np.array([2.0, 1.9]), codel=np.array([1.9, 2.0]))
-    assert any(note.startswith("The map is of results 0") for note in given_advice(one, one).notes)
+    assert any(note.startswith("The map has the results number 0") for note in given_advice(one, one).notes)
 
 
 def test_schemes_that_a_rule_makes_the_defaults_are_run_once(tmp_path: Path) -> None:
@@ -311,12 +311,12 @@ def test_a_discipline_is_written_as_its_man_page_has_it(scheme: str, text: str) 
 
 
 def test_cake_shapes_itself() -> None:
-    synthetic_map = tc.commands(cell("fq_cobalt:quantum=610 B,through_old=never"))
-    assert synthetic_map.lines == (
+    commands = tc.commands(cell("fq_cobalt:quantum=610 B,through_old=never"))
+    assert commands.lines == (
         "tc qdisc replace dev $WAN root cake besteffort flows rtt 100ms memlimit 4194304 bandwidth 20mbit overhead 38",
         "tc qdisc replace dev $LAN root cake besteffort flows rtt 100ms memlimit 4194304 bandwidth 500mbit overhead 38",
     )
-    assert any("CAKE alone" in note for note in synthetic_map.notes)
+    assert any("only in CAKE" in note for note in commands.notes)
 
 
 def test_red_has_byte_thresholds_for_each_direction() -> None:
@@ -385,7 +385,7 @@ def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--rtt", "300 ms"), "link: the map has rtt, ms from 5 to 200, and nothing is known of 300"),
+        (("--rtt", "300 ms"), "link: the map covers rtt, ms from 5 to 200, got 300"),
         (("--rtt", "20 ms", "--minimise", "loss"), "minimise: must be a time, such as mean, p50"),
         (("--rtt", "20 ms", "--seeds", "1"), "seeds: must be two at least, for an interval, got 1"),
         (("--rtt", "20"), 'rtt: "20": write a unit'),

@@ -46,8 +46,8 @@ def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
         ("codel", [1]),
     ]
     (sentence,) = notes
-    assert sentence.endswith("seed 2 is not valid and is left out: the router was late.")
-    with pytest.raises(Refused, match=r"seed 2 is not valid and is left out: the router was late\.$"):
+    assert sentence.endswith("seed 2 is invalid and left out: the router was late.")
+    with pytest.raises(Refused, match=r"seed 2 is invalid and left out: the router was late\.$"):
         queries.comparison(store, keys(doctored, valid=False))
     with fixtures.console.console(doctored) as address:
         visitor = Visitor(address)
@@ -59,6 +59,6 @@ def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
 
 def test_a_comparison_takes_none(doctored: Path) -> None:
     results = queries.results(lab.Store(doctored), keys(doctored))
-    with pytest.raises(lab.SpecError, match=r"^results: a live run that is not valid goes into no mean, got .*seed 2"):
+    with pytest.raises(lab.SpecError, match=r"^results: an invalid live run is in no mean, got .*seed 2"):
         lab.Comparison(tuple(results))
     assert lab.Comparison(tuple(result for result in results if result.valid)).schemes

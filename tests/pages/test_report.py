@@ -223,9 +223,9 @@ def test_invalid_live_runs_are_named_and_left_out(out: Path, tmp_path: Path) -> 
     assert [result.directory for result in partly.invalid] == [bad]
     assert [result.cell.seed for result in partly.by_label["codel"]] == [1, 2]
     page = Page(html(partly))
-    assert "seed 3 is not valid and is left out: the router was late." in page.text
+    assert "seed 3 is invalid and left out: the router was late." in page.text
     assert "INVALID" in page.text
-    with pytest.raises(lab.SpecError, match="not valid"):
+    with pytest.raises(lab.SpecError, match="all runs are invalid live runs"):
         gather(doctored, Choice(cells=[bad.name]))
 
 
@@ -239,7 +239,7 @@ def test_the_same_cells_give_the_same_file(out: Path, tmp_path: Path, selection:
     [
         (["0123"], "CELL: must be a cell of store, got '0123', which is no cell; aqmlab ls --paths lists them"),
         (["."], "CELL: must be a cell of store, got '.', which is no cell; aqmlab ls --paths lists them"),
-        (["--scheme", "red"], "CELL: there is none such in store; aqmlab ls lists those there are"),
+        (["--scheme", "red"], "CELL: no such cell in store; aqmlab ls lists all cells"),
         (["--seeds", "x"], "--seeds: must be a number of seeds"),
         (["-o", "nowhere/r.html"], "nowhere/r.html: cannot be written: No such file or directory"),
         (["--out", "nowhere"], "--out: must be a results directory, got nowhere"),

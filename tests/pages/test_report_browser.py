@@ -139,7 +139,7 @@ def test_the_pointer_shows_values_and_only_ctrl_wheel_zooms(page: Any) -> None:
 def test_a_figure_has_other_views(page: Any) -> None:
     figure = page.locator("figure[data-chart='response-times']")
     before = figure.locator(".mark-line path").first.get_attribute("d")
-    figure.get_by_role("button", name="not yet, logarithmic").click()
+    figure.get_by_role("button", name="CCDF, logarithmic").click()
     page.wait_for_function(
         "before => before !=="
         " document.querySelector('figure[data-chart=response-times] .mark-line path')?.getAttribute('d')",

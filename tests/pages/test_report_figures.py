@@ -150,7 +150,7 @@ def test_slowdown_is_shown_if_every_request_has_a_row(tmp_path: Path) -> None:
     assert row["p50"] == pytest.approx(octave_slowdowns.median(), rel=1e-5)
 
 
-def test_where_the_time_went_is_what_explain_says_and_adds_up(out: Path, tmp_path: Path) -> None:
+def test_response_times_by_cause_equal_those_of_explain(out: Path, tmp_path: Path) -> None:
     file = lab.report(out=out, to=tmp_path / "report.html", schemes=["codel"], seeds=[1, 3], explain=True)
     page = Page(file.read_text(encoding="utf-8"))
     rows = pl.DataFrame(page.data["charts"]["parts"]["rows"])
@@ -163,7 +163,7 @@ def test_where_the_time_went_is_what_explain_says_and_adds_up(out: Path, tmp_pat
             assert mine["ms"].sum() == pytest.approx(means["response_time_ms"], rel=1e-4)
             assert mine.filter(part="queueing")["ms"].item() == pytest.approx(means["queueing"], rel=1e-4)
     assert list(page.data["charts"]["parts"]["views"]) == ["all requests", "around p50", "around p90", "around p99"]
-    assert "Where the time of web users' requests went, ms" in page.text
+    assert "Response times of web users by cause, ms" in page.text
     assert rows.sort("place")["part"].unique(maintain_order=True)[0] == "handshake"
 
 

@@ -138,7 +138,7 @@ BRIEF = lab.Protocol(warmup="1 s", duration="5 s")
 def test_a_greedy_source_has_no_baseline_and_a_note_says_why(small: lab.Experiment, tmp_path: Path) -> None:
     comparison = lab.compare("pi", experiment=with_bulk(small), seeds=[1], out=tmp_path)
     assert [result.cell.label for result in comparison.results] == ["pi"]
-    assert any("upload takes whatever capacity there is" in note for note in comparison.notes)
+    assert any("upload takes any capacity" in note for note in comparison.notes)
 
 
 def test_a_baseline_is_there_only_on_request(small: lab.Experiment, tmp_path: Path) -> None:

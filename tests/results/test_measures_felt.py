@@ -354,8 +354,8 @@ def test_the_command_runs_what_they_need_and_shows_it(aqmlab: Command, tmp_path:
     for title in (
         "Page-load times of web users",
         "Quality of outcome",
-        "Harm by those who",
-        "After a step of rate or load",
+        "Harm by other traffic",
+        "Step response of the queueing delay",
     ):
         assert title in output
     assert "±" in output
@@ -373,11 +373,11 @@ def test_the_command_runs_what_they_need_and_shows_it(aqmlab: Command, tmp_path:
     ("measure", "changes", "reason"),
     [
         ("page", {"users": {"per_side": 0}, "sources": BULK}, "page needs web users"),
-        ("step", {}, "step needs a change of a rate, or a source that starts or stops, in the measured window"),
+        ("step", {}, "step needs a change of a rate, or a source that starts or stops, in the measurement window"),
         (
             "outcome",
             {"chain": [{"rate": "2 Mbit/s"}, {"rate": "2 Mbit/s"}]},
-            "outcome needs one link in the place of a chain",
+            "outcome needs a single link instead of a chain",
         ),
     ],
 )

@@ -164,7 +164,7 @@ def test_a_comparison_shows_chosen_numbers(spec: Path, aqmlab: Command, out: Pat
     assert first.split()[2] == "-" or first.split()[3] == "-"
     wrong = aqmlab(*arguments, "--measures", "game p99")
     assert wrong.code == 2
-    assert "worked out on request: slowdown" in wrong.err
+    assert "computed on request: slowdown" in wrong.err
 
 
 def test_until_goes_by_the_number_of_a_source(spec: Path, aqmlab: Command, out: Path) -> None:

@@ -150,7 +150,7 @@ def test_each_measure_can_be_asked_for_by_its_name() -> None:
         (("--until", "p95 within 5 %", "--budget", "2"), "budget: "),
         (("--until", "p95 within 5 %", "--seeds", "4"), "seeds: cannot be with until"),
         (("--until", "p95 within 5 %", "--pcap", "file.pcapng"), "pcap: cannot be with until"),
-        (("--budget", "2 h"), "budget: is about until"),
+        (("--budget", "2 h"), "budget: needs until"),
     ],
 )
 def test_a_mistake_is_one_line(aqmlab: Command, arguments: tuple[str, ...], reason: str) -> None:

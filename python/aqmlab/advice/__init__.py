@@ -1,1 +1,1 @@
-"""Advice: which queue discipline and which settings for an access link, from a map of many and a run on this one."""
+"""Advice on the queue discipline and settings of an access link, from a survey of many links and a run on this one."""

@@ -1,4 +1,4 @@
-"""The link that advice is asked for: an access link, its rates, who uses it, and the experiment that it is."""
+"""The access link of advice: its rates, its users, and its experiment."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ _GAME = (("game up", "80 kbit/s", "100 B", 0), ("game down", "160 kbit/s", "200 
 """The datagrams of a player: name, rate, packet, side of the sender. Ours: a shooter's updates, 100 a second."""
 
 _UPLOAD_SHARE = 0.14
-"""What users send, requests and acknowledgements in their frames, in parts of what they fetch: 5.46 beside 39.25 Mbit/s
-of 4,000 on 1 Gbit/s each way, by this engine."""
+"""The traffic that users send, requests and acknowledgements in frames, relative to the traffic that they fetch.
+
+With this engine, 4,000 users on 1 Gbit/s in each direction send 5.46 Mbit/s and fetch 39.25 Mbit/s.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,24 +29,24 @@ class AccessLink:
     Parameters
     ----------
     down, up
-        Its rate towards them and away from them, such as ``"500 Mbit/s"``: what the wire carries, frames' overhead
-        included. ``up`` is at most ``down``.
+        The rates towards the home and away from it, such as ``"500 Mbit/s"``, on the wire with the overhead of frames.
+        ``up`` is at most ``down``.
     rtt
-        Round-trip times without queueing: ``"20 ms"``, or ``"10..80 ms"`` for any between the two, alike often.
+        Round-trip times without queueing: ``"20 ms"``, or ``"10..80 ms"`` for a uniform distribution.
     users
-        People who browse, as in docs/workload.md: each thinks, some 38 s on average, and fetches a page.
+        People who browse, as in docs/workload.md: each repeatedly thinks, some 38 s on average, and fetches a page.
     downloads, uploads
-        Long transfers that go on all the time in either direction.
+        Endless transfers in either direction.
     games
-        People who play: each sends 80 kbit/s in packets of 100 bytes and receives 160 kbit/s in packets of 200 bytes.
+        People who play. Each sends 80 kbit/s in packets of 100 bytes and receives 160 kbit/s in packets of 200 bytes.
         The sources are called ``game up`` and ``game down``.
     ecn
-        Whether all hosts negotiate ECN (RFC 3168).
+        Hosts negotiate ECN (RFC 3168).
 
     Raises
     ------
     SpecError
-        When a value is none, or there can be no such link.
+        When a value is invalid.
 
     Examples
     --------
@@ -94,14 +96,14 @@ class AccessLink:
 
     @property
     def load_percent(self) -> float:
-        """What the users need if nothing holds them back, in percent of the rate of the direction they fill more."""
+        """The load of the users without congestion, in percent of the rate of the more loaded direction."""
         return 100 * self.users / users_who_fill(self.down_mbps, self.up_mbps)
 
     def experiment(self, *, warmup_s: float, duration_s: float) -> Experiment:
-        """Return the experiment that it is, but for the discipline.
+        """Return the experiment on this link, without the discipline.
 
-        Hosts are those of today, Linux with CUBIC, and none of their own interfaces is in the way. The link is a
-        shaper's: disciplines count Ethernet's header in a packet, as in Linux, and no device's ring is below them.
+        Hosts run modern Linux with CUBIC, and their interfaces do not limit them. The link is a shaper: disciplines
+        count the Ethernet header in a packet, as in Linux, and there is no device FIFO.
         """
         low, high = self.rtt_ms
         transfers = {"rtt": {"range": {"min": f"{low} ms", "max": f"{high} ms"}}}
@@ -123,7 +125,7 @@ class AccessLink:
             users={"per_side": self.users, "sides": 1, "rtt": round_trips.uniform(low, high)},
             sources=sources,
             protocol={"warmup": f"{warmup_s:g} s", "duration": f"{duration_s:g} s"},
-            # What is read of a run is its summary: tables that nobody looks at are to be small.
+            # Only the summary of a run is read: sparse samples keep the other tables small.
             record={"queue_every": "1 s", "link_every": "1 s"},
         )
 
@@ -137,7 +139,7 @@ class AccessLink:
 
 
 def users_who_fill(down_mbps: float, up_mbps: float) -> float:
-    """Return how many users fill one of the directions, by the calibration that ships for users on one side."""
+    """Return the number of users who fill one of the directions, by the package's calibration for one side."""
     return min(down_mbps, up_mbps / _UPLOAD_SHARE) / known()[(*Users().names, 1)].mbps_per_user
 
 

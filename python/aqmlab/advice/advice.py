@@ -1,4 +1,4 @@
-"""Advice for one link: what the map says of links like it, a run on the link itself, and the commands."""
+"""Advice for one link: the map's ranking on similar links, a run on the link itself, and commands."""
 
 from __future__ import annotations
 
@@ -29,48 +29,48 @@ from aqmlab.store.result import Result
 from aqmlab.ui import console
 
 MINIMISED = tuple(name for name in MEASURES if name not in ("loss", "bulk"))
-"""The measures that the map can be ranked by. Loss may be 0, which has no ratio; goodput is shown in a column."""
+"""The measures for a ranking by the map. Loss may be 0, which has no ratio; goodput has its own column."""
 
 _TIME_MEASURES = "ms"
-"""The unit of all that may be minimised: a time above 0 has a ratio, and less of it is better."""
+"""The unit of measures that may be minimised: a time above 0 has a ratio, and less of it is better."""
 
 _CONFIRMATION_RUNS = 3
-"""So many of the map's first are run on the link itself, beside the plain queue."""
+"""The number of the map's best candidates that are run on the link itself, besides the plain queue."""
 
 _REQUESTS = 500
 _A_USER_S = 0.16
 _LEAST_S, _MOST_S = 30.0, 300.0
-"""A run is measured for as long as about so many requests take, within bounds; both are ours. A user makes so many a
-second on an empty link, by this engine."""
+"""The bounds of a run's measurement window, which is otherwise long enough for about :data:`_REQUESTS` requests. A user
+makes :data:`_A_USER_S` requests a second on an idle link, by this engine. All are ours."""
 
 NOT_TRIED = (
-    "links whose rate varies or comes in bursts, as over the air",
+    "links of varying or bursty rate, such as wireless links",
     "senders other than CUBIC, such as BBR and those of L4S, and mixes of them",
-    "calls and other UDP beside the web, the transfers and games",
-    "hosts told apart, as CAKE does",
+    "calls and other UDP besides the web, the transfers and games",
+    "fairness between hosts, as in CAKE",
 )
-"""What neither the map nor the run is about."""
+"""The conditions that neither the map nor the run covers."""
 
 
 @dataclass(frozen=True, repr=False)
 class Advice:
-    """What is advised for a link, and why."""
+    """The advice for a link, and its reasons."""
 
     link: AccessLink
     minimised: Number
     map: tuple[Ranking, ...]
-    """The candidates on the links of the map that are like it, the best first; none where the map lacks the number."""
+    """The candidates on similar links of the map, the best first; none if the map lacks the number."""
     run: tuple[Ranking, ...]
-    """Those that were run on the link itself, the best first."""
+    """The candidates that were run on the link itself, the best first."""
     seeds: tuple[int, ...]
     results: tuple[Result, ...]
     """The run's results, by candidate and seed."""
     made_by: Mapping[str, Any]
-    """What made the map."""
+    """The provenance of the map."""
 
     @cached_property
     def advised(self) -> str:
-        """The candidate: the map's first, unless the run on the link itself tells another one from it as better."""
+        """The advised candidate: the map's first, unless another one is significantly better in the run on the link."""
         if not self.map:
             return self.run[0].candidate
         rankings = {each.candidate: each for each in self.run}
@@ -79,7 +79,7 @@ class Advice:
 
     @property
     def scheme(self) -> str:
-        """The advised scheme, as it is typed after ``aqmlab compare``."""
+        """The advised scheme, as typed after ``aqmlab compare``."""
         return CANDIDATES[self.advised](self.link)
 
     @cached_property
@@ -89,28 +89,28 @@ class Advice:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of it, in sentences."""
+        """Sentences about the limits of the advice."""
         plain = next(each for each in self.run if each.candidate == PLAIN)
         said = list(checks.failures(checks.check(self.results)))
         if plain.is_indistinguishable:
             said.append("On this link a plain queue is not distinguishable from the best: there is little to gain.")
         if not self.map:
-            said.append(f"The map does not have {self.minimised.name}: all candidates were run on this link instead.")
+            said.append(f"The map lacks {self.minimised.name}: all candidates were run on this link instead.")
             return [*said, f"Not tried: {'; '.join(NOT_TRIED)}."]
         there, here = (
             next(each for each in of if each.candidate == self.advised).change for of in (self.map, self.run)
         )
         if here.low > there.high or here.high < there.low:
             said.append(
-                "The run is far from the map: few of its links are like this one in what matters. The run counts."
+                "The run is far from the map, which has few links that are similar in what matters. The run counts."
             )
         if self.made_by["results"] != results_number():
             made = self.made_by["results"]
-            said.append(f"The map is of results {made}, this engine's are {results_number()}: the run counts.")
+            said.append(f"The map has the results number {made}, this engine {results_number()}: the run counts.")
         return [*said, f"Not tried: {'; '.join(NOT_TRIED)}."]
 
     def record(self) -> dict[str, Any]:
-        """Return it as one object, for ``--json``."""
+        """Return the advice as one object, for ``--json``."""
         return {
             "link": asdict(self.link),
             "minimised": self.minimised.name,
@@ -131,10 +131,10 @@ class Advice:
         Returns
         -------
         polars.DataFrame
-            ``where`` (``link`` or ``map``), ``scheme``, ``measure`` and its ``unit``, its geometric ``mean``; whether
-            it is the best or not distinguishable from it, ``alike``; and in percent, each with its bounds as ``_low``
-            and ``_high``, the change from the plain queue, how far it is ``behind`` the best, and the change of the
-            goodput of long transfers, ``bulk``.
+            ``where`` (``link`` or ``map``), ``scheme``, ``measure`` and its ``unit``, its geometric ``mean``;
+            ``alike``, true for the best and those not distinguishable from it; and in percent, each with its bounds as
+            ``_low`` and ``_high``, the change from the plain queue, the change from the best (``behind``), and the
+            change of the goodput of long transfers, ``bulk``.
         """
         measure = {"measure": self.minimised.name, "unit": self.minimised.unit}
         rows = [
@@ -146,20 +146,20 @@ class Advice:
 
     @property
     def asked(self) -> str:
-        """What was asked, and what is advised, in sentences."""
+        """The link and the advice in sentences."""
         alike = [each.candidate for each in self.run if each.is_indistinguishable and each.candidate != self.advised]
         others = f"; not distinguishable from it on this link: {', '.join(alike)}" if alike else ""
         return (
             f"{self.link}\n\nAdvised: {self.scheme}{others}\n"
-            f"Minimised is {self.minimised.name}; long transfers are shown beside. Changes are from a plain queue,"
-            f" {CANDIDATES[PLAIN](self.link)}. The 95 % intervals of a column hold together.\n"
+            f"The advice minimises {self.minimised.name}; a column shows long transfers. Changes are from a plain"
+            f" queue, {CANDIDATES[PLAIN](self.link)}. The 95 % intervals of a column hold together.\n"
         )
 
     @property
     def sheets(self) -> list[Table]:
-        """What was run on this link, and what the map knows of links like it."""
+        """The rankings on this link, and on similar links of the map."""
         here = f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not distinguishable from the best"
-        there = f"On {NEAR} links of the map that are like it. * not distinguishable from the best"
+        there = f"On {NEAR} similar links of the map. * not distinguishable from the best"
         shown = [(here, self.run), (there, self.map)]
         return [table.ranking_table(title, self.link, self.minimised, ranked) for title, ranked in shown if ranked]
 
@@ -176,32 +176,32 @@ def advise(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Advice:
-    """Say which queue discipline serves an access link best, with which settings.
+    """Advise on the queue discipline for an access link, with its settings.
 
-    The package has a map: a dozen candidates on links of many kinds, under the same users. They are ranked on the links
-    that are like this one. The first three and a plain queue are then run on this very link.
+    The package has a map: a dozen candidates on many links, under the same users. They are ranked on the links that are
+    similar to this one. The best three and a plain queue are then run on this link itself.
 
     Parameters
     ----------
     link
-        The link, and who uses it.
+        The link with its users.
     minimise
-        What is to be small: ``mean``, ``p50``, ``p90``, ``p95`` or ``p99`` of the response times of those who browse,
-        in ms, or ``delay`` and ``delay p99`` in the queues. What it costs long transfers is shown beside. Of another
-        time, such as ``"game up one-way p99"``, the map knows nothing: all candidates are run on the link.
+        The measure to minimise: ``mean``, ``p50``, ``p90``, ``p95`` or ``p99`` of the web users' response times in ms,
+        or ``delay`` and ``delay p99`` of the queues. A column shows the effect on long transfers. The map lacks other
+        times, such as ``"game up one-way p99"``: for these all candidates are run on the link.
     seeds
-        The users that the run has. The map's are others.
+        The seeds of the run, which has other users than the map.
     out
-        The results directory; cells it has are not run again.
+        The results directory; stored cells are not run again.
     workers
-        Cells run at a time; by default as many as this process may use processors.
+        The number of cells to run at a time; by default the number of processors that this process may use.
     progress
-        Whether it is told on standard error how far the run is; by default at a terminal and in a notebook.
+        Show progress on standard error; by default on a terminal and in a notebook.
 
     Raises
     ------
     SpecError
-        When the link is outside of the map, or something asked for is impossible.
+        When the link is outside of the map, or an argument is invalid.
 
     Examples
     --------
@@ -244,22 +244,22 @@ def advise(
 
 
 def rankings(known: Map, link: AccessLink, minimise: str, near: int = NEAR) -> tuple[Ranking, ...]:
-    """Rank the candidates on so many links of a map that are like one."""
+    """Rank the candidates on the ``near`` links of a map that are most similar to a link."""
     return _ranked(known.near(link, near), minimise)
 
 
 def _ranked(rows: pl.DataFrame, minimise: str) -> tuple[Ranking, ...]:
-    """Rank candidates by rows of a ``link``, which may be a seed, and a ``candidate``."""
+    """Rank candidates by rows with a ``link``, which may be a seed, and a ``candidate``."""
     values = _columns(rows, minimise)
     if not values:
-        raise SpecError(f"minimise: there is nothing to measure of {minimise}, for lack of requests")
+        raise SpecError(f"minimise: {minimise} has no value, because no requests were completed")
     return tuple(rank(values, _columns(rows, "bulk"), plain=PLAIN))
 
 
 def _columns(rows: pl.DataFrame, measure: str) -> dict[str, Values]:
-    """Return a measure by candidate, for the links where there is something to measure.
+    """Return a measure by candidate, for the links with a positive value.
 
-    A candidate under which nobody was answered, where others had answers, counts as the slowest of those.
+    A candidate without completed requests counts like the slowest of the others.
     """
     wide = rows.pivot("candidate", index="link", values=measure).drop("link")
     wide = wide.with_columns(pl.all().fill_null(pl.max_horizontal(pl.all())))
@@ -268,9 +268,9 @@ def _columns(rows: pl.DataFrame, measure: str) -> dict[str, Values]:
 
 
 def _candidates(by_map: Sequence[Ranking], link: AccessLink) -> dict[str, str]:
-    """Return the plain queue and the map's first by their schemes, each once: a rule may give the defaults.
+    """Return the plain queue and the map's best candidates by their schemes, without duplicate schemes.
 
-    Without the map they are all.
+    Without the map it returns all candidates.
     """
     names = {CANDIDATES[PLAIN](link): PLAIN}
     for candidate in [each.candidate for each in by_map] or CANDIDATES:

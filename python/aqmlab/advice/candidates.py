@@ -1,4 +1,4 @@
-"""What is advised: queue disciplines, each at its defaults or at a published rule's settings for the link."""
+"""The candidates of advice: queue disciplines with their defaults, or with a published rule's settings for the link."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from aqmlab import design
 from aqmlab.advice.access_link import AccessLink
 
 PLAIN = "droptail"
-"""What others are compared with: a plain queue of the length that Linux gives an interface."""
+"""The candidate that others are compared with: a plain queue of the default length in Linux."""
 
 _FULL_PACKET = 1500.0
-"""The packets of long transfers, which are what fills a buffer, in bytes."""
+"""The size in bytes of the packets of long transfers, which fill a buffer."""
 
 
 def _buffer(link: AccessLink) -> str:
-    """One product of bandwidth and delay, at the faster rate: one limit is for both directions."""
+    """Return a drop-tail queue of one bandwidth-delay product at the faster rate, because both directions share it."""
     capacity = design.packets_per_sec(bits_per_sec=1e6 * link.down_mbps, mean_packet=_FULL_PACKET)
     return design.droptail(packets_per_sec=capacity, rtt_s=link.rtt_mean_ms / 1e3).scheme
 
 
 def _codel(name: str) -> Callable[[AccessLink], str]:
-    # The target is to hold for the slower direction too, where the longest packet takes longest.
+    # The target must suit the slower direction, where the longest packet takes longest.
     def scheme(link: AccessLink) -> str:
         made = design.codel(bits_per_sec=1e6 * link.up_mbps, rtt_max_s=link.rtt_ms[1] / 1e3)
         return made.scheme.replace("codel", name, 1)
@@ -31,7 +31,7 @@ def _codel(name: str) -> Callable[[AccessLink], str]:
 
 
 def _cake(link: AccessLink) -> str:
-    """CAKE's queues: its rule for emptied ones, and where it shapes a quantum of rate/4096, from 300 B to a frame."""
+    """Return CAKE's queues: its rule for emptied queues, and a shaper's quantum of rate/4096, from 300 B to a frame."""
     quantum = min(max(1e6 * link.up_mbps / 8 / 4096, 300), 1514)
     return f"fq_cobalt:quantum={quantum:.0f} B,through_old=never"
 
@@ -48,7 +48,7 @@ CANDIDATES: Mapping[str, Callable[[AccessLink], str]] = MappingProxyType(
         "ared": _unconditionally("ared:mean_packet=1000 B"),
         "codel": _unconditionally("codel"),
         "codel, by rule": _codel("codel"),
-        # As much room as CAKE has at least, as fq_cobalt's default.
+        # The minimum buffer of CAKE, and the default of fq_cobalt.
         "cobalt": _unconditionally("cobalt:limit=4194304 B"),
         "pie": _unconditionally("pie"),
         "pi2": _unconditionally("pi2"),
@@ -59,5 +59,5 @@ CANDIDATES: Mapping[str, Callable[[AccessLink], str]] = MappingProxyType(
         "fq_cobalt": _cake,
     }
 )
-"""The scheme of each for a link, as it would be typed; settings are Linux's, or a rule's
+"""The candidates, with functions that return their scheme for a link; settings are Linux's, or those of a rule
 (docs/guide/design.md)."""

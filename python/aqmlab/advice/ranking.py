@@ -1,6 +1,6 @@
-"""Candidates side by side, by links of the map or seeds of a run: the best, and those not distinguishable from it.
+"""The ranking of candidates over links of the map or seeds of a run.
 
-Ratios under the same conditions are compared: links differ more from one another than candidates on one link do.
+Ratios under the same conditions are compared, because links differ more than candidates on one link.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Change:
 
     @classmethod
     def of(cls, difference: Difference) -> Change:
-        """Return the change that a difference of logarithms is."""
+        """Return a difference of logarithms as a change."""
         return cls(*(_percent(each) for each in (difference.mean, difference.low, difference.high)))
 
     def record(self) -> dict[str, float | None]:
-        """Return it as an object for ``--json``; a bound that is not known is null."""
+        """Return the change as an object for ``--json``; an unknown bound is null."""
         return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
 
     def __str__(self) -> str:
@@ -40,25 +40,25 @@ class Change:
 
 @dataclass(frozen=True)
 class Ranking:
-    """How a candidate stands."""
+    """The rank of a candidate."""
 
     candidate: str
     mean: float
-    """The geometric mean of what is minimised."""
+    """The geometric mean of the minimised measure."""
     change: Change
     """The change of that mean from the plain queue."""
     behind: Change | None
-    """By how much it is worse than the best; none for the best itself."""
+    """The change from the best; ``None`` for the best itself."""
     bulk: Change | None
-    """What it does to the goodput of long transfers; none where there are none."""
+    """The change of the goodput of long transfers; ``None`` without any."""
 
     @property
     def is_indistinguishable(self) -> bool:
-        """True where it is the best or not distinguishable from it."""
+        """True if it is the best or not distinguishable from it."""
         return self.behind is None or self.behind.low <= 0
 
     def flat(self) -> dict[str, Any]:
-        """Return its numbers as a row of a table."""
+        """Return the numbers as a row of a table."""
         changes = {"change": self.change, "behind": self.behind, "bulk": self.bulk}
         numbers = {
             f"{name}_percent{end}": None if change is None else change.record()[key]
@@ -68,7 +68,7 @@ class Ranking:
         return {"mean": self.mean, "alike": self.is_indistinguishable, **numbers}
 
     def record(self) -> dict[str, Any]:
-        """Return it as an object for ``--json``."""
+        """Return the ranking as an object for ``--json``."""
         return {
             "candidate": self.candidate,
             "mean": self.mean,
@@ -85,11 +85,11 @@ def rank(values: Mapping[str, Values], bulk: Mapping[str, Values], *, plain: str
     Parameters
     ----------
     values
-        What is minimised, by candidate: a number above nought for each link or seed, the same ones in each.
+        The minimised measure by candidate: a number above 0 for each link or seed, the same ones for each candidate.
     bulk
-        The goodput of long transfers on those links and under those seeds that have any; empty where none has.
+        The goodput of long transfers on the links or under the seeds that have any; empty without any.
     plain
-        The candidate that the others are held against.
+        The candidate that the others are compared with.
 
     Examples
     --------

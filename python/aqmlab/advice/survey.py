@@ -1,4 +1,4 @@
-"""The map: what each candidate came to on links of many kinds, shipped with the package, and the links near one."""
+"""The map: the package's survey of all candidates on many links, and its links near a given one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aqmlab.metrics.numbers import NUMBERS
 
 FILE = "survey.parquet"
 PROVENANCE = b"advice"
-"""The key of the file's metadata under which it says what made it."""
+"""The key of the provenance in the file's metadata."""
 
 SPACE: Mapping[str, Span] = {
     "down, Mbit/s": Span(start=2, to=1000, scale="log"),
@@ -32,28 +32,28 @@ SPACE: Mapping[str, Span] = {
     "1 + downloads": Span(start=1, to=17, scale="log", whole=True),
     "1 + uploads": Span(start=1, to=5, scale="log", whole=True),
 }
-"""What the map is over, alike far from end to end; ``rtt`` is the mean. All go by factors: one transfer beside none is
-as much of a step as three beside one. The ranges are ours, access links from ADSL to fibre."""
+"""The dimensions of the map, each scaled to the same length; ``rtt`` is the mean. All are logarithmic: from no transfer
+to one is the same step as from one to three. The ranges are ours, access links from ADSL to fibre."""
 
 MEASURES = ("mean", "p50", "p90", "p95", "p99", "delay", "delay p99", "loss", "bulk")
 """The measures of each point: those of :data:`aqmlab.metrics.numbers.NUMBERS`, over both directions together,
-and ``bulk``, the goodput of the long transfers in Mbit/s, null where there are none."""
+and ``bulk``, the goodput of the long transfers in Mbit/s, null without any."""
 
 LOAD = "load, %"
-"""The one dimension that may be less than in the map: fewer users than those of its least load are hardly any."""
+"""The only dimension that may be below the map's range: the smallest load is already that of very few users."""
 
 NEAR = 16
-"""Number of map links that count as near a link. Ours: for what is advised it matters little from 2 to 32, see
-docs/guide/advice.md; on eight links, a dozen candidates could not be told apart that differ tenfold in the mean."""
+"""The number of map links that count as near a link. Ours: from 2 to 32 it hardly changes the advice, see
+docs/guide/advice.md; on eight links, candidates whose means differ tenfold could not be distinguished."""
 
 
 def coordinates(link: AccessLink) -> dict[str, float]:
-    """Return where a link is.
+    """Return the coordinates of a link on the map.
 
     Raises
     ------
     SpecError
-        When that is outside of what has been tried.
+        When the link is outside of the map.
     """
     numbers = {
         "down, Mbit/s": link.down_mbps,
@@ -67,12 +67,12 @@ def coordinates(link: AccessLink) -> dict[str, float]:
         span = SPACE[name]
         if span.share(number) is None:
             known = f"{name} from {span.start:g} to {span.to:g}"
-            raise SpecError(f"link: the map has {known}, and nothing is known of {number:g}")
+            raise SpecError(f"link: the map covers {known}, got {number:g}")
     return numbers
 
 
 def link_at(point: Mapping[str, Any], *, ecn: bool) -> AccessLink:
-    """Return the link at a point of the space; its round trips are from half of the mean to one and a half."""
+    """Return the link at a point of the map; its round-trip times are from half of the mean to one and a half."""
     down, rtt = point["down, Mbit/s"], point["rtt, ms"]
     up = down / point["down / up"]
     return AccessLink(
@@ -87,23 +87,23 @@ def link_at(point: Mapping[str, Any], *, ecn: bool) -> AccessLink:
 
 
 def measured(summary: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return what a run came to in each of the measures."""
+    """Return the map's measures of a run."""
     bulk = sum(source["goodput_mbps"] for source in summary["sources"]) if summary["sources"] else None
     return {**{name: NUMBERS[name].read(summary) for name in MEASURES if name != "bulk"}, "bulk": bulk}
 
 
 @dataclass(frozen=True)
 class Map:
-    """What was measured: a row for each link, with and without ECN, and candidate."""
+    """The survey: a row for each link, with and without ECN, and candidate."""
 
     rows: pl.DataFrame
     """The columns of :data:`SPACE`, ``ecn``, ``candidate``, and :data:`MEASURES`."""
     provenance: Mapping[str, Any]
-    """What made it: the number of the engine's ``results``, its version, how many ``points``, the ``command``."""
+    """Its provenance: the results number (``results``), the engine's version, the ``points`` and the ``command``."""
 
     @property
     def is_stale(self) -> bool:
-        """Whether the engine's results have another number by now."""
+        """True if the engine has another results number."""
         return bool(self.provenance["results"] != results_number())
 
     def near(self, link: AccessLink, number: int = NEAR) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Candidates as a table."""
+"""The ranking of candidates as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aqmlab.ui import console
 
 
 def ranking_table(title: str, link: AccessLink, minimised: Number, ranked: Sequence[Ranking]) -> Table:
-    """Show candidates for a link, the best first: what is minimised, and what long transfers get."""
+    """Return the ranking as a table, the best first, with the minimised measure and the effect on long transfers."""
     what = f"{minimised.name}, {minimised.unit}"
     sheet = console.sheet(collapse_padding=True, title=title, title_justify="left")
     sheet.add_column("scheme", overflow="fold")

@@ -1,4 +1,4 @@
-"""A scheme as commands of Linux's ``tc``: a shaper for each direction of a link, and below it the discipline.
+"""A scheme as commands of Linux's ``tc``: a shaper for each direction of a link, with the discipline below it.
 
 Sources: the man pages tc(8), tc-htb(8), tc-pfifo(8), tc-red(8), tc-codel(8), tc-fq_codel(8), tc-pie(8), tc-fq_pie(8),
 tc-cake(8) and tc-dualpi2(8) of iproute2.
@@ -18,32 +18,32 @@ from aqmlab.cells.cell import Cell
 from aqmlab.disciplines.catalogue import NOECN
 
 Parameters = Mapping[str, Any]
-"""A discipline's parameters, resolved."""
+"""A discipline's resolved parameters."""
 
 _DIRECTIONS = ("$WAN", "$LAN")
-"""The interfaces by which a router sends: direction 0 to the provider, direction 1 to those at home."""
+"""The interfaces of a router: it sends direction 0 to the provider, and direction 1 to the home."""
 
 _SEEN = 14
-"""Of a frame's overhead the shaper sees Ethernet's header by itself."""
+"""The bytes of a frame's overhead that the shaper already counts: the Ethernet header."""
 
 _FRAME = 1514
 
 
 @dataclass(frozen=True)
 class Commands:
-    """What to type, as root, on the router; ``$WAN`` and ``$LAN`` are its interfaces."""
+    """The commands to type as root on the router; ``$WAN`` and ``$LAN`` are its interfaces."""
 
     lines: tuple[str, ...]
-    """Empty where Linux has no such discipline."""
+    """The command lines; empty if Linux does not have the discipline."""
     notes: tuple[str, ...]
-    """What is otherwise than it was simulated."""
+    """The differences from the simulation."""
 
     def __str__(self) -> str:
         return "\n".join((*self.lines, "", *self.notes))
 
 
 def commands(cell: Cell) -> Commands:
-    """Write the scheme of a cell, on a single link, as commands."""
+    """Return the scheme of a cell with a single link as commands."""
     queues = (cell.resolved["queue"], cell.resolved.get("queue_back", cell.resolved["queue"]))
     (link,) = cell.links
     rates, overhead = (link.rate_bps, link.rate_back_bps), link.overhead_bytes
@@ -89,10 +89,10 @@ def _red(its: Parameters, bits: int) -> str:
 
 
 def burst(weight: float, min_th: float) -> int:
-    """Return the burst, in packets, by which ``tc`` is told of RED's weight.
+    """Return the burst in packets, by which ``tc`` sets RED's weight.
 
-    It is the largest that leaves the average below ``min_th``: L with ``L + 1 + ((1 - w)^(L + 1) - 1) / w < min_th``
-    (Floyd and Jacobson 1993, section V). From it ``tc`` takes the weight back, as the next lower power of two.
+    It is the largest that keeps the average below ``min_th``: L with ``L + 1 + ((1 - w)^(L + 1) - 1) / w < min_th``
+    (Floyd and Jacobson 1993, section V). ``tc`` computes the weight from it, as the next lower power of two.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _fq_pie(its: Parameters, bits: int) -> str:
 
 
 def _of_pie(its: Parameters) -> str:
-    # Its gains are in sixteenths of a hertz.
+    # Linux has PIE's gains in sixteenths of a hertz.
     return (
         f"target {_time(its['qdelay_ref'])} tupdate {_time(its['t_update'])}"
         f" alpha {16 * its['alpha']:.0f} beta {16 * its['beta']:.0f}"
@@ -162,9 +162,9 @@ def _cake(isolation: str) -> Callable[[Parameters, int], str]:
 _PIE = {"limit", "qdelay_ref", "t_update", "alpha", "beta", "delay_from"}
 _FLOWS = {"flows", "quantum"}
 _COBALT = {"interval", "target", "quantum", "limit"}
-"""CAKE takes the target from the interval, and the quantum from the rate, as they were simulated."""
+"""The parameters that CAKE sets: it derives the target from the interval, and the quantum from the rate."""
 
-_NEAREST = "Linux has COBALT in CAKE alone, whose limit counts what packets take in the kernel's memory."
+_NEAREST = "Linux has COBALT only in CAKE, whose limit counts the kernel's memory of packets."
 
 _WRITTEN: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] = MappingProxyType(
     {
@@ -172,7 +172,7 @@ _WRITTEN: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] =
         "ared": (
             _red,
             {"min_th", "max_th", "w_q", "max_p", "ecn_policy", "mean_packet", "limit", "target_delay"},
-            "Linux measures RED's queue in bytes; it was packets here, taken for avpkt bytes each.",
+            "Linux measures RED's queue in bytes; the simulation counted packets, converted with avpkt bytes each.",
         ),
         "codel": (_codel, {"limit", "target", "interval"}, ""),
         "fq_codel": (_fq_codel, {"limit", "target", "interval", "drop_batch"} | _FLOWS, ""),
@@ -187,7 +187,7 @@ _WRITTEN: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] =
         ),
     }
 )
-"""How each is written, which of its parameters that says, and what is to be known."""
+"""For each discipline: a function that returns its arguments, the parameters that they set, and a note."""
 
 _MISSING = {"pi2": "Linux has no PI2 of its own; from 6.17 on the Classic queue of its dualpi2 is one."}
 

@@ -1,1 +1,1 @@
-"""Results as one file to pass on: a page that a browser shows without a network."""
+"""Reports: results as one HTML file, which a browser shows without a network."""

@@ -1,4 +1,4 @@
-"""How a report's results are made again: files to save, and commands to type."""
+"""Instructions to reproduce the results of a report: specs to save, and commands to type."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from aqmlab.store.result import Result
 
 @dataclass(frozen=True)
 class Step:
-    """A file, and what to type where it is saved."""
+    """A spec to save, and the commands to type in its directory."""
 
     file: str
     spec: str
-    """TOML."""
+    """The spec as TOML."""
     commands: Sequence[str]
 
 
 def steps(gathered: Gathered) -> list[Step]:
-    """Say how to make the cells again: by one comparison where one makes just these, else a scheme at a time."""
+    """Return the steps that reproduce the cells: one comparison if it has the same cells, or a step for each scheme."""
     return _as_comparison(gathered) or [
         _scheme(f"{number}.toml", results) for number, results in enumerate(gathered.by_label.values(), start=1)
     ]
 
 
 def is_explainable(result: Result) -> bool:
-    """Whether ``aqmlab explain`` has something to say of a cell: web users behind a queue of the simulator's."""
+    """Return true if ``aqmlab explain`` supports a cell: simulated, with web users, and not the baseline."""
     return result.cell.kernel is None and result.cell.label != BASELINE and bool(result.cell.users_per_side)
 
 
 def _as_comparison(gathered: Gathered) -> list[Step]:
-    """Try whether a comparison has the same cells: its spec is that of a scheme, with the ECN of none if need be."""
+    """Return a comparison with the same cells, if there is one, trying the spec with and without its form of ECN."""
     labels, cells = gathered.labels, [each.cell for each in gathered.valid]
-    # A scheme is that of direction 0: the queue of direction 1 stands in the spec.
+    # A scheme sets the queue of direction 0; the queue of direction 1 is in the spec.
     schemes = [label.partition(BETWEEN_DIRECTIONS)[0] for label in labels]
-    # A law of somebody's own is a module, which is not imported because a cell has its name.
-    # Nor is a variant applied: its changes may name files and modules.
+    # A custom law is not imported only because a stored cell names its module.
+    # Variants are not applied either: their changes may name files and modules.
     are_schemes = bool(labels) and not any(JOINED in label for label in labels)
     names = {text.partition(":")[0] for text in schemes} | {name for cell in cells for name in cell.disciplines}
     if not (are_schemes and names <= disciplines().keys()) or any(cell.kernel for cell in cells):
@@ -75,7 +75,7 @@ def _scheme(file: str, results: Sequence[Result]) -> Step:
 
 
 def _runs(seeds: Sequence[int]) -> Iterable[str]:
-    """Write seeds as the options that name them: those that follow one another together."""
+    """Return seeds as values of ``--seeds``, one for each run of consecutive seeds."""
     runs: list[list[int]] = []
     for seed in seeds:
         if runs and seed == runs[-1][-1] + 1:
@@ -86,14 +86,14 @@ def _runs(seeds: Sequence[int]) -> Iterable[str]:
 
 
 def toml(tables: Mapping[str, Any]) -> str:
-    """Write a spec as a file has it."""
+    """Return a spec as TOML."""
     import tomli_w
 
     return tomli_w.dumps(_known(tables))
 
 
 def _known(value: Any) -> Any:
-    """Leave out what is null, which TOML does not write."""
+    """Return a value without nulls, which TOML lacks."""
     if isinstance(value, Mapping):
         return {name: _known(each) for name, each in value.items() if each is not None}
     return [_known(each) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""The report's figures: which rows each has, and what is said of it."""
+"""The figures of a report: their rows, views and explanations."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from aqmlab.results.cells import BASELINE
 from aqmlab.spec.directions import label, place
 
 BARS = [number for number in NUMBERS.values() if number.is_brief and len(number.path) == 1]
-"""What is drawn as bars."""
+"""The numbers that are drawn as bars."""
 
 _INTERVALS = "The thin lines are 95 % intervals of the mean over the seeds (Student's t)."
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure: rows, and the ways to look at them."""
+    """One figure: rows, and several views of them."""
 
     name: str
     title: str
     said: str
-    """How it is read."""
+    """The explanation below the title."""
     rows: pl.DataFrame
     views: Mapping[str, Mapping[str, Any]]
-    """Vega-Lite by what a person chooses between; the first is shown first. Their data are ``rows``."""
+    """Specs of Vega-Lite by the names of the views; the first one is shown first. Their data are ``rows``."""
     has_lines: bool = True
-    """Whether each scheme is a line, whose name hides and shows it."""
+    """True if each scheme is a line, which its name in the legend hides and shows."""
     key: Mapping[str, str] = field(default_factory=dict)
-    """What is drawn beside schemes, and its colour."""
+    """The entries of the legend other than schemes, with their colours."""
 
     @property
     def schemes(self) -> list[str]:
-        """The short names of what is drawn."""
+        """The short names of the schemes in the figure."""
         return self.rows["scheme"].unique(maintain_order=True).to_list()
 
     def record(self) -> dict[str, Any]:
-        """Return what the page's script draws."""
+        """Return the data for the page's script."""
         return {"rows": self.rows.to_dicts(), "views": self.views}
 
 
 def charts(gathered: Gathered, vega: VegaBuilder, times: Explained = MappingProxyType({})) -> list[Chart]:
-    """Draw what is gathered, and where its time went if that is known; what has nothing to draw is left out."""
+    """Return the figures of the selected cells, with response times by cause if given; empty figures are left out."""
     made = [
         _response_times(gathered, vega),
         _differences(gathered, vega),
@@ -74,21 +74,21 @@ def _response_times(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     if rows.is_empty():
         return None
     linear = Axis("time_ms", "response time, ms", domain=(0, 2000))
-    answered = Axis("within", "requests answered within it, %", domain=(0, 100))
-    waiting = "requests that take longer, %"
+    cumulative = Axis("within", "requests answered within it, %", domain=(0, 100))
+    complementary = "requests that take longer, %"
     views = {
-        "answered, linear": vega.lines(linear, answered),
-        "answered, logarithmic": vega.lines(_TIME, answered),
-        "not yet, linear": vega.lines(linear, Axis("beyond", waiting, domain=(0, 100))),
-        # Beyond the longest time there is nothing, which has no place on a logarithmic axis.
-        "not yet, logarithmic": vega.lines(_TIME, Axis("beyond", waiting, is_log=True), where="datum.beyond > 0"),
+        "CDF, linear": vega.lines(linear, cumulative),
+        "CDF, logarithmic": vega.lines(_TIME, cumulative),
+        "CCDF, linear": vega.lines(linear, Axis("beyond", complementary, domain=(0, 100))),
+        # The share beyond the longest time is 0, which a logarithmic axis cannot show.
+        "CCDF, logarithmic": vega.lines(_TIME, Axis("beyond", complementary, is_log=True), where="datum.beyond > 0"),
     }
-    said = "Answered: the share of the requests that have their answer within a time. Not yet: that which waits longer."
+    said = "CDF: the share of the requests that are answered within a time. CCDF: the share that takes longer."
     return Chart("response-times", "Response times", said, rows, views)
 
 
 def _differences(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
-    """Draw the differences from the first scheme, pair by pair; of one pair where one seed is all there is."""
+    """Draw the paired differences from the first scheme; with one seed, that of one pair."""
     if len(gathered.labels) < 2:
         return None
     first, *others = gathered.labels
@@ -102,13 +102,13 @@ def _differences(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
             return None
         cells = {label: gathered.by_label[label][0] for label in gathered.labels}
         rows = vega.rows({label: series.difference(cells[first], cells[label]) for label in others})
-        said = "There is one pair of one seed, so there is no band: nobody knows how much of it is chance."
+        said = "One seed gives one pair and no band, so that the effect of chance is unknown."
     if rows.is_empty():
         return None
-    more = Axis("more", "requests more within it, percentage points")
+    more = Axis("more", "difference of the CDFs, percentage points")
     view = vega.lines(_TIME, more, band=gathered.paired is not None, zero=True)
     name = vega.names[first]
-    above = f"Above 0 a scheme has answered more requests by then than {name}, under the same users."
+    above = f"Above 0 a scheme answers more requests within a time than {name}, under the same users."
     return Chart("difference", f"Response times, less {name}'s", f"{above} {said}", rows, {"": view})
 
 
@@ -121,7 +121,7 @@ def _sizes(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
         what: vega.lines(size, Axis(field, f"response time, ms: {what}", is_log=True))
         for field, what in (("p50", "median"), ("p90", "90th percentile"))
     }
-    said = "Of the sizes between two powers of two, where there are ten requests or more, all seeds together."
+    said = "By octave of the size, if it has at least ten requests, all seeds together."
     return Chart("sizes", "Response time by response size", said, rows, views)
 
 
@@ -134,12 +134,12 @@ def _slowdowns(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
         return None
     size = Axis("bytes", "size of the response, bytes", is_log=True)
     views = {
-        what: vega.lines(size, Axis(field, f"times as long: {what}", is_log=True))
+        what: vega.lines(size, Axis(field, f"slowdown: {what}", is_log=True))
         for field, what in (("p50", "median"), ("p90", "90th percentile"), ("p99", "99th percentile"))
     }
     said = (
-        "How many times as long a request takes as the same request of the same user on the uncongested network. Of the"
-        " sizes between two powers of two, where there are ten requests or more, all seeds together."
+        "The response time of a request divided by that of the same request on the uncongested network. By octave of"
+        " the size, if it has at least ten requests, all seeds together."
     )
     return Chart("slowdown", "Slowdown by response size", said, rows, views)
 
@@ -154,7 +154,7 @@ def _densities(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
         for label in (*gathered.labels, *(label for label in gathered.by_label if label == BASELINE))
         if vega.names[label] in rows["scheme"]
     }
-    said = "The darker, the more requests have this size of the response and this response time, all seeds together."
+    said = "A darker cell has more requests with this response size and response time, all seeds together."
     return Chart("density", "Response times and sizes", said, rows, views, has_lines=False)
 
 
@@ -169,15 +169,15 @@ def _parts(vega: VegaBuilder, times: Explained) -> Chart | None:
         for band, what in explained.BANDS.items()
     }
     said = (
-        "What response times are made of, in the mean over the seeds: the parts add up. Around p90 are the requests"
-        " from half a percentile point below the 90th percentile to half a point above it."
+        "The parts of response times by cause, means over the seeds. Requests around p90 are those from half a"
+        " percentile point below the 90th percentile to half a point above it."
     )
     shown = rows.with_columns(**part)
-    return Chart("parts", "Where the time went", said, shown, views, has_lines=False, key=colours)
+    return Chart("parts", "Response times by cause", said, shown, views, has_lines=False, key=colours)
 
 
 def _over_time(gathered: Gathered, vega: VegaBuilder, field: str, title: str, axis: str, said: str) -> Chart | None:
-    """Draw a variable of the queue from the first seed of each scheme, a view for each direction of each link."""
+    """Draw a variable of the queue from the first seed of each scheme, with a view for each direction of each link."""
     kept = {bound: f"{field}_{bound}" for bound in ("low", "mean", "high")}
     frames = {label: timeseries.downsample(gathered.by_label[label][0]) for label in gathered.labels}
     rows = vega.rows(
@@ -202,14 +202,14 @@ def _over_time(gathered: Gathered, vega: VegaBuilder, field: str, title: str, ax
     seeds = sorted({gathered.by_label[label][0].cell.seed for label in gathered.labels})
     said = (
         f"{said} Seed {' and '.join(map(str, seeds))}, after {cell.warmup_s:g} s of warm-up. Lines are means of"
-        f" {timeseries.BINS} stretches of time, bands reach from the least to the most in each."
+        f" {timeseries.BINS} periods, bands are from the minimum to the maximum of each."
         f" {label(cell.direction_names).capitalize()}"
     ).rstrip()
     return Chart(field.replace("_ms", "").replace("_", "-"), title, said, rows, views)
 
 
 def _bars(gathered: Gathered, vega: VegaBuilder, number: Number) -> Chart | None:
-    """Draw a bar for each scheme; a view for each direction of each link, where the number is one of links."""
+    """Draw a bar for each scheme, with a view for each direction of each link if the number is one of links."""
     found = {
         where: vega.rows({label: frame.with_columns(place=pl.lit(where)) for label, frame in intervals.items()})
         for where, intervals in series.intervals(gathered, number).items()
@@ -219,7 +219,7 @@ def _bars(gathered: Gathered, vega: VegaBuilder, number: Number) -> Chart | None
         return None
     views, longer = {}, False
     for where, rows in drawn.items():
-        # An interval from two or three seeds may be many times as long as every bar.
+        # An interval from two or three seeds may be many times as long as all bars.
         longest, highest = float(max(rows["mean"])), float(max([0.0, *rows["high"].drop_nulls()]))
         end = max(longest, min(2 * longest, highest))
         longer |= highest > end
@@ -228,9 +228,9 @@ def _bars(gathered: Gathered, vega: VegaBuilder, number: Number) -> Chart | None
         condition = f"datum.place === {json.dumps(where)}"
         views[where] = vega.bars(axis, whiskers=has_intervals, where=condition)
     every = pl.concat(drawn.values())
-    said = _INTERVALS if every["low"].is_not_null().any() else "One seed: there are no intervals."
+    said = _INTERVALS if every["low"].is_not_null().any() else "One seed gives no intervals."
     if longer:
-        said += " Those that leave the figure are longer."
+        said += " Intervals that leave the figure are longer."
     return Chart(
         number.name.replace(" ", "-"),
         number.heading[0].upper() + number.heading[1:],
@@ -243,5 +243,5 @@ def _bars(gathered: Gathered, vega: VegaBuilder, number: Number) -> Chart | None
 
 _PLACES = {part: place for place, part in enumerate(PARTS)}
 _TIME = Axis("time_ms", "response time, ms", is_log=True)
-_DELAY = "How long what waits takes at the link's rate."
-_PROBABILITY = "With what probability the law drops or marks a packet, where it has one."
+_DELAY = "The time that the link needs to send the queued packets."
+_PROBABILITY = "The probability with which the law drops or marks a packet, if it has one."

@@ -1,4 +1,4 @@
-"""Where the time of requests went, for a report: each of its cells is run again, watched."""
+"""Response times by cause for a report, from reruns of its cells."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from aqmlab.running.run import Watch
 from aqmlab.running.sweep import map_cells
 
 Explained = Mapping[str, pl.DataFrame]
-"""By scheme what :func:`aqmlab.explain.by_band` says of each of its seeds, one below the other."""
+"""By scheme, the concatenated results of :func:`aqmlab.explain.by_band` for its seeds."""
 
 BANDS = {"mean": "all requests", "p50": "around p50", "p90": "around p90", "p99": "around p99"}
-"""Whose time it is, by what ``by_band`` calls them."""
+"""The names of the bands of ``by_band``."""
 
 
 def explained(gathered: Gathered) -> Explained:
-    """Run all cells again and say where the time of their requests went; at a terminal, how far they are.
+    """Run all cells again and return their response times by cause, with progress on a terminal.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def explained(gathered: Gathered) -> Explained:
     Raises
     ------
     SpecError
-        When one cannot be explained: a live run, one of another engine, one without requests of web users.
+        When a cell cannot be explained: a live run, another results number, or no requests of web users.
     """
     results = {each.cell.key: each for each in gathered.valid}
 
@@ -50,7 +50,7 @@ def explained(gathered: Gathered) -> Explained:
 
 
 def means(times: Explained) -> dict[str, pl.DataFrame]:
-    """Return by scheme a row for each part that any time went to: ``band``, ``part``, ``ms`` in the mean over seeds."""
+    """Return by scheme a row for each cause with any time: ``band``, ``part``, ``ms``, the mean over seeds."""
     parts = _present(times.values())
     return {
         label: bands.group_by("band", maintain_order=True)
@@ -61,11 +61,11 @@ def means(times: Explained) -> dict[str, pl.DataFrame]:
 
 
 def table(times: Explained) -> ComparisonTable:
-    """Return the same as a table, with the standard deviations over the seeds."""
+    """Return the means as a table, with the standard deviations over the seeds."""
     parts = ("response_time_ms", *_present(times.values()))
     named = {"response_time_ms": "response time", **PARTS}
     return ComparisonTable(
-        "Where the time of web users' requests went, ms",
+        "Response times of web users by cause, ms",
         [Column("", named[part], Number(named[part], "ms", (part,))) for part in parts],
         [_row(label, bands.filter(band=band), what) for label, bands in times.items() for band, what in BANDS.items()],
     )

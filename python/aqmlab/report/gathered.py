@@ -1,4 +1,4 @@
-"""What a report is about: which cells of a store, and which of them can be compared seed by seed."""
+"""The selection of a report: cells of a store, and those of them that can be compared seed by seed."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ from aqmlab.store.store import Store
 
 @dataclass(frozen=True)
 class Choice:
-    """What is asked for. Nothing asks for the newest comparison."""
+    """The criteria of a selection; without any it is the newest comparison."""
 
     cells: Sequence[str] = ()
-    """Keys of cells, or how they begin; directories of cells do too."""
+    """Keys of cells, unique prefixes of keys, or directories of cells."""
     schemes: Sequence[str] = ()
-    """As they were typed, or names of disciplines, the first of which others are compared with; the uncongested network
-    is there in any case."""
+    """Schemes as typed, or names of disciplines; others are compared with the first one. The uncongested network is
+    always included."""
     load: float | None = None
     seeds: Sequence[int] | None = None
     experiment: Experiment | None = None
-    """Cells of this experiment, under any scheme."""
+    """Select cells of this experiment, under any scheme."""
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """Cells that a report is about."""
+    """The cells of a report."""
 
     valid: tuple[Result, ...]
-    """Scheme by scheme, the uncongested network first."""
+    """The valid results by scheme, the uncongested network first."""
     invalid: tuple[Result, ...]
-    """Live runs that say of themselves that their machine did not keep up: of them nothing is computed."""
+    """The invalid live runs, from which nothing is computed."""
 
     @cached_property
     def comparison(self) -> Comparison:
-        """All that is valid."""
+        """The comparison of all valid results."""
         return Comparison(self.valid)
 
     @cached_property
     def by_label(self) -> dict[str, list[Result]]:
-        """The same, by scheme."""
+        """The valid results by label."""
         named: dict[str, list[Result]] = {}
         for result in self.valid:
             named.setdefault(result.cell.label, []).append(result)
@@ -64,17 +64,17 @@ class Gathered:
 
     @property
     def labels(self) -> list[str]:
-        """The schemes that are compared, the first of which is the one that others are compared with."""
+        """The labels of the schemes without the baseline; others are compared with the first one."""
         return [label for label in self.by_label if label != BASELINE]
 
     @property
     def is_one_seed(self) -> bool:
-        """Whether each scheme has one cell, all with the same users."""
+        """True if each scheme has one cell, all with the same seed."""
         return self._is_one_world and len({result.cell.seed for result in self.valid}) == 1
 
     @cached_property
     def pairs(self) -> dict[str, list[Result]]:
-        """The cells by scheme of the seeds that every scheme has; none where these are fewer than two."""
+        """The cells with the common seeds of all schemes, by label; none for fewer than two common seeds."""
         if len(self.labels) < 2 or not self._is_one_world:
             return {}
         seeds = [{result.cell.seed for result in self.by_label[label]} for label in self.labels]
@@ -87,17 +87,17 @@ class Gathered:
 
     @property
     def has_enough_pairs(self) -> bool:
-        """True where there are enough pairs to tell schemes apart."""
+        """True if there are enough pairs for a paired comparison."""
         return bool(self.pairs) and len(next(iter(self.pairs.values()))) >= FEWEST
 
     @cached_property
     def paired(self) -> Comparison | None:
-        """The pairs, compared."""
+        """The paired comparison, if there are pairs."""
         return Comparison(tuple(each for of in self.pairs.values() for each in of), paired=True) if self.pairs else None
 
     @cached_property
     def schemes(self) -> list[dict[str, Any]]:
-        """What ``compare`` says of each scheme, with its differences from the first where there are pairs."""
+        """The records of all schemes, with paired differences from the first if there are pairs."""
         schemes = self.comparison.schemes
         if self.paired is not None:
             differences = {scheme["label"]: scheme["paired"] for scheme in self.paired.schemes if "paired" in scheme}
@@ -112,12 +112,12 @@ class Gathered:
 
 
 def gather(out: Location | str, choice: Choice) -> Gathered:
-    """Find what is asked for.
+    """Return the selected cells.
 
     Raises
     ------
     SpecError
-        When there is no such cell, those there are have nothing to report, or they are of different experiments.
+        When there is no such cell, all selected runs are invalid, or they belong to different experiments.
     """
     store = Store(out)
     kept = store.cells()
@@ -127,21 +127,21 @@ def gather(out: Location | str, choice: Choice) -> Gathered:
         rows = _of(rows, choice.experiment, out)
     rows = rows.filter(_wanted(choice))
     if rows.is_empty() or (choice.schemes and (rows["label"] == BASELINE).all()):
-        raise SpecError(f"CELL: there is none such in {out}; aqmlab ls lists those there are")
+        raise SpecError(f"CELL: no such cell in {out}; aqmlab ls lists all cells")
     keys = [key for key in named if key in rows["cell"]] if named else _newest(rows)
     results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
     if not named:
         results.sort(key=lambda result: (_rank(result, choice.schemes), grouping.started_at_s(result)))
     valid, invalid = grouping.split_valid(results)
     if not valid:
-        raise SpecError("CELL: of live runs that are not valid there is nothing to report; aqmlab ls --json says why")
+        raise SpecError("CELL: all runs are invalid live runs, which have no report; aqmlab ls --json has the reasons")
     by_scheme = grouping.by_scheme(valid)
     check_one_experiment(each.cell for each in by_scheme)
     return Gathered(by_scheme, invalid)
 
 
 def _rank(result: Result, schemes: Sequence[str]) -> int:
-    """Return the place of a scheme among those asked for."""
+    """Return the index of a scheme among the selected ones."""
     places = [place for place, name in enumerate(schemes) if name in (result.cell.label, result.cell.scheme)]
     return places[0] if places else len(schemes)
 
@@ -169,16 +169,16 @@ def _wanted(choice: Choice) -> list[pl.Expr]:
 
 
 def _of(rows: pl.DataFrame, experiment: Experiment, out: Location | str) -> pl.DataFrame:
-    """Return the cells of an experiment, whichever their scheme, results number and world.
+    """Return the cells of an experiment, with any scheme, results number and world.
 
     Raises
     ------
     SpecError
-        When there are none, naming what the newest cell differs in.
+        When there are none, naming the difference of the newest cell.
     """
     (cell,) = cells_of(experiment, [1], known(out))
     found = _alike(rows, cell.row, ())
-    # The uncongested network is that of other links as well.
+    # Experiments with other links may have the same uncongested network.
     if found.filter(pl.col("signal") != "none").is_empty():
         newest = json.loads(rows["spec"][-1]) if rows.height else cell.resolved
         different = differences_text(
@@ -190,7 +190,7 @@ def _of(rows: pl.DataFrame, experiment: Experiment, out: Location | str) -> pl.D
 
 
 def _newest(rows: pl.DataFrame) -> list[str]:
-    """Return the cells of the newest comparison, the oldest first: all that share everything but scheme and seed."""
+    """Return the cells of the newest comparison, the oldest first: they differ only in scheme and seed."""
     schemes = rows.filter(pl.col("signal") != "none")
     newest = (rows if schemes.is_empty() else schemes).row(-1, named=True)
     return _alike(rows, newest, ("results", "world", "kernel"))["cell"].to_list()
@@ -200,7 +200,7 @@ _OF_ONE_EXPERIMENT = ("users_per_side", "workload", "rtt", "traffic", "warmup_s"
 
 
 def _alike(rows: pl.DataFrame, wanted: Mapping[str, Any], also: Iterable[str]) -> pl.DataFrame:
-    """Return the cells of the experiment of a row which share some columns with it as well."""
+    """Return the cells of the same experiment as a row that also share some columns with it."""
 
     def same(names: Iterable[str]) -> pl.Expr:
         return pl.all_horizontal(pl.lit(True), *(pl.col(name).eq_missing(wanted[name]) for name in names))
@@ -209,7 +209,7 @@ def _alike(rows: pl.DataFrame, wanted: Mapping[str, Any], also: Iterable[str]) -
     specs = {links: _without_scheme(wanted, links=links) for links in (False, True)}
 
     def is_of_experiment(row: Mapping[str, Any]) -> bool:
-        # A cell that several experiments have carries the digest of the first.
+        # A cell of several experiments has the digest of the first one.
         links = row["signal"] != "none"
         return row["experiment"] == wanted["experiment"] or _without_scheme(row, links=links) == specs[links]
 

@@ -1,4 +1,4 @@
-"""Names as they are shown. Who wrote them is not known: what would not be seen, or would move other text, is spelt."""
+"""Labels for display: untrusted names, shortened, with invisible characters spelt out."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Iterable
 
 _LONGEST = 40
-"""Characters of a name in a figure or a sentence; the tables have the whole of it."""
+"""The largest number of characters of a name in a figure or a sentence; tables have the whole name."""
 
 
 def visible(text: str) -> str:
-    r"""Spell the characters that have no shape: marks of direction, controls, halves of characters.
+    r"""Spell out invisible characters: marks of direction, control characters, lone surrogates.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def visible(text: str) -> str:
 
 
 def short(labels: Iterable[str]) -> dict[str, str]:
-    """Give each label a short name of its own."""
+    """Return a unique short name for each label."""
     names: dict[str, str] = {}
     for label in labels:
         name = visible(label.replace("\n", " "))

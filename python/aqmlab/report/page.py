@@ -1,4 +1,4 @@
-"""The report's file: one page with all that it needs in it, which asks no network for anything."""
+"""The report as one self-contained HTML file, which loads nothing from a network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from aqmlab.ui.extras import require
 
 _OF_EACH = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
 _VEGA = ("vendored/vega.min.js", "vendored/vega-lite.min.js", "vendored/vega-embed.min.js")
-"""The libraries that draw, each after those that it needs."""
+"""The libraries that draw, in the order of their dependencies."""
 
 _OFTEN_ALIKE = ("world", "results", "engine", "commit", "Python", "machine")
 
@@ -40,31 +40,30 @@ def report(
     experiment: Experiment | None = None,
     explain: bool = False,
 ) -> Path:
-    """Write what cells of a results directory came to, or a study of them, as one HTML file to pass on.
+    """Write a report of stored cells, or of a study, as one HTML file.
 
     Parameters
     ----------
     *cells
-        Keys of cells, how keys begin, or directories of cells. Without any it is the newest comparison: all cells that
-        share everything but scheme and seed with the newest one. The name of a study, alone: that study, at the longest
-        of its lengths of which every cell is there.
+        Keys of cells, unique prefixes of keys, or directories of cells. The default is the newest comparison: all cells
+        that differ from the newest one only in scheme and seed. The name of a study, alone, reports that study at the
+        longest of its lengths that is complete.
     out
         The results directory, or its URL.
     to
-        The file, which is replaced.
+        The output file, which is replaced.
     schemes
-        Only these, as they were typed, or by the names of their disciplines; and the uncongested network. The first is
-        the one that others are compared with. Of a study, the schemes that it was given instead of its own.
+        Select these schemes, as typed or by the names of their disciplines, and the uncongested network. Others are
+        compared with the first one. For a study, the schemes that it was run with instead of its own.
     load
-        Only cells of this load in percent.
+        Select cells of this load in percent.
     seeds
-        Only cells with these seeds. Of a study, these repetitions instead of its length's, one after the other.
+        Select cells with these seeds. For a study, these consecutive repetitions instead of those of its length.
     experiment
-        The newest comparison of this experiment, instead of the newest of all. Schemes and variants are not part of an
-        experiment.
+        Select the newest comparison of this experiment. Schemes and variants are not part of an experiment.
     explain
-        Whether it is worked out where the time of web users' requests went, see :func:`aqmlab.explain`: each cell is
-        run once more for it, which takes a few times as long as it did.
+        Add response times of web users by cause, see :func:`aqmlab.explain`. Each cell is run again for it, which takes
+        a few times as long as the first run.
 
     Returns
     -------
@@ -74,8 +73,8 @@ def report(
     Raises
     ------
     SpecError
-        When there are no such cells, or none that are valid; when cells are named beside an experiment; when one cannot
-        be explained, as a live run; or when no length of a study is there whole.
+        When there are no such cells, or no valid ones; when both cells and an experiment are given; when a cell cannot
+        be explained, such as a live run; or when no length of a study is complete.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def report(
         study.write(out, choice, file)
         return file
     gathered = gather(out, choice)
-    # Before what may take hours.
+    # Check before a computation that may take hours.
     output_files.check(file)
     times = explained.explained(gathered) if explain else {}
     page = html(gathered, times)
@@ -104,7 +103,7 @@ def report(
 
 
 def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
-    """Write the page, with where the time of requests went if it is known; the same cells give the same page."""
+    """Return the page, with response times by cause if given; the same cells give the same page."""
     vega = VegaBuilder(list(gathered.by_label))
     drawn = charts(gathered, vega, times)
     schemes = gathered.schemes
@@ -137,7 +136,7 @@ def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
 
 
 def _made(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Say how cells were made: what is the same of all of them, and the columns of a table of the rest."""
+    """Return the provenance of cells: the values that all of them share, and the columns of a table of the others."""
     columns: dict[str, list[str]] = {name: [] for name in (*_OF_EACH, *_OFTEN_ALIKE)}
     for each in results:
         made = each.metadata
@@ -160,7 +159,7 @@ def _made(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, list[str
 
 
 def _in_script(value: object) -> Any:
-    """Write JSON that ends no script, whatever is in it."""
+    """Return JSON for a script element, escaped so that it cannot end the element."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

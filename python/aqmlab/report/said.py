@@ -1,4 +1,4 @@
-"""What a report says in words: the question and the answer, in sentences that are computed from the results."""
+"""The narrative of a report: question, answer and notes in sentences computed from the results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from aqmlab.stats.intervals import Values
 from aqmlab.store.result import Result
 
 _MOST_NAMED = 6
-"""Schemes in a sentence; of more, the tables tell."""
+"""The largest number of schemes in a sentence; the tables have all."""
 
 _TIMES = {"p50": "the median response time", "p90": "the 90th percentile"}
 
 
 def question(gathered: Gathered, names: Mapping[str, str]) -> tuple[str, str]:
-    """Say what was asked, and where: of whom, on which link, for how long."""
+    """Return the question of the report, and the setting: link, users and times."""
     labels = [names[label] for label in gathered.labels or gathered.by_label]
     who = "web users" if gathered.valid[0].cell.users_per_side else "senders"
     if len(labels) == 1:
@@ -44,7 +44,7 @@ def question(gathered: Gathered, names: Mapping[str, str]) -> tuple[str, str]:
 
 
 def answer(gathered: Gathered, names: Mapping[str, str]) -> list[str]:
-    """Say what came out, a sentence each; intervals are of 95 %."""
+    """Return the sentences of the answer; intervals are 95 % intervals."""
     if all(_values(gathered.by_label[label], partial(_time, "p50")) is None for label in gathered.labels):
         sentences = [
             _least(gathered, names, partial(_delay, number), f"the mean delay in the queue {place}")
@@ -57,7 +57,7 @@ def answer(gathered: Gathered, names: Mapping[str, str]) -> list[str]:
 
 
 def notes(gathered: Gathered) -> list[str]:
-    """Say what is to be known of the cells before anything is made of them."""
+    """Return sentences about the cells that a reader needs before the results."""
     said = [*grouping.invalid_note(gathered.invalid), *gathered.comparison.notes]
     seeds = {tuple(sorted(each.cell.seed for each in results)) for results in gathered.by_label.values()}
     if len(seeds) > 1:
@@ -66,7 +66,7 @@ def notes(gathered: Gathered) -> list[str]:
 
 
 def _setting(cell: Cell) -> str:
-    """Say what the users and their link are."""
+    """Return a sentence about the link, the users and the times."""
     links = cell.links
     what = "The link carries" if len(links) == 1 else f"The {len(links)} links carry"
     parts = [f"{what} {_rates(cell)}"]
@@ -82,7 +82,7 @@ def _setting(cell: Cell) -> str:
 
 
 def _rates(cell: Cell) -> str:
-    """Say what links carry in each direction."""
+    """Return the rates of the links in each direction."""
     each = [
         list(dict.fromkeys(_rate(rate) for rate in rates))
         for rates in zip(*((link.rate_bps, link.rate_back_bps) for link in cell.links), strict=True)
@@ -107,7 +107,7 @@ def _seeds(seeds: Iterable[int]) -> str:
 
 
 def _least(gathered: Gathered, names: Mapping[str, str], measure: Measure, what: str) -> str:
-    """Say under which scheme a time is shortest and which are not told apart from it, or without pairs each time."""
+    """Return a sentence about a time: the shortest, the indistinguishable and the longer ones, or all without pairs."""
     cells = (
         gathered.pairs if gathered.has_enough_pairs else {label: gathered.by_label[label] for label in gathered.labels}
     )
@@ -137,7 +137,7 @@ def _least(gathered: Gathered, names: Mapping[str, str], measure: Measure, what:
 
 
 def _mean(values: Values) -> str:
-    """Write a mean time with its interval, where it has one; no time is below 0."""
+    """Return a mean time as text with its interval, if any, limited to 0."""
     mean, low, high = stats.mean_interval(values)
     return f"{_number(mean)} ms" + (_brackets(max(low, 0.0), high) if len(values) >= FEWEST else "")
 
@@ -147,7 +147,7 @@ def _brackets(low: float, high: float, unit: str = "") -> str:
 
 
 def _losses(gathered: Gathered, names: Mapping[str, str]) -> str:
-    """Say which share of the packets of each direction is lost."""
+    """Return a sentence about the loss in each direction."""
     of_places = []
     for place, intervals in series.intervals(gathered, NUMBERS["loss"]).items():
         known = {
@@ -160,16 +160,16 @@ def _losses(gathered: Gathered, names: Mapping[str, str]) -> str:
         if f"{known[most]:.2f} %" != share:
             share = f"from {share} ({names[least]}) to {known[most]:.2f} % ({names[most]})"
         of_places.append(f"{share} {place}")
-    return f"Of the packets are lost {_listed(of_places, 'and')}." if of_places else ""
+    return f"The loss of packets is {_listed(of_places, 'and')}." if of_places else ""
 
 
 def _certainty(gathered: Gathered) -> str:
     seeds = max(len(results) for results in gathered.by_label.values())
     if seeds < FEWEST:
         few = "One seed is" if seeds == 1 else f"{seeds} seeds are"
-        return f"{few} too few to tell schemes apart or to give intervals: run {FEWEST} at least, 5 are better."
+        return f"{few} too few to tell schemes apart or to give intervals: run at least {FEWEST}, 5 are better."
     pairs = " Those of differences hold together for all schemes." if gathered.has_enough_pairs else ""
-    return f"In brackets are 95 % intervals over {seeds} seeds (Student's t).{pairs}"
+    return f"The brackets are 95 % intervals over {seeds} seeds (Student's t).{pairs}"
 
 
 Measure = Callable[[Result], float | None]
@@ -180,13 +180,13 @@ def _time(share: str, result: Result) -> float | None:
 
 
 def _delay(direction: int, result: Result) -> float | None:
-    """Return the mean delay in one of the directions of all links."""
+    """Return the mean queueing delay in a direction of a link."""
     mean: float | None = result.summary["directions"][direction]["queue_delay_ms"]["mean"]
     return mean
 
 
 def _values(results: Sequence[Result], measure: Measure) -> Any:
-    """Return a measure of each seed; nothing where one has none."""
+    """Return a measure of all seeds; ``None`` if a seed lacks it."""
     values = [measure(result) for result in results]
     return np.array(values, dtype=float) if values and None not in values else None
 
@@ -211,5 +211,5 @@ def _rate(bps: int) -> str:
 
 
 def _number(value: float) -> str:
-    """Write three digits; whole thousands are grouped."""
+    """Return a number with three digits and grouped thousands."""
     return f"{float(f'{value:.3g}'):,.10g}"

@@ -1,4 +1,4 @@
-"""What is drawn, as frames small enough to send: few points, but each value that is kept is one of the results'."""
+"""Downsampled series for figures: few points, each of them a value of the results."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from aqmlab.spec import directions
 from aqmlab.store.result import Result, pooled_cdf
 
 _PER_DECADE = 50
-"""Points of a distribution kept between a time and ten times that."""
+"""The number of points of a distribution per decade of times."""
 
 _TENTHS = 10
-"""Steps of a decade of times in a density."""
+"""The number of cells of a density per decade of times."""
 
 _FEWEST = 10
-"""Requests of a size of which a median is shown."""
+"""The smallest number of requests of a size for which a median is shown."""
 
 
 def distribution(results: Sequence[Result]) -> pl.DataFrame:
     """Return points of the distribution of response times over all seeds.
 
-    Columns are ``time_ms``, and the per cents of requests ``within`` it and ``beyond``.
+    The columns are ``time_ms``, and the percentages of requests ``within`` it and ``beyond``.
     """
     curve = pooled_cdf(results).with_columns(step=(pl.col("time_ms").log10() * _PER_DECADE).floor())
     return (
@@ -37,17 +37,17 @@ def distribution(results: Sequence[Result]) -> pl.DataFrame:
 
 
 def band(differences: pl.DataFrame) -> pl.DataFrame:
-    """Return a difference of distributions with its band in percentage points, as ``more``, ``low`` and ``high``.
+    """Return a difference of distributions and its band in percentage points: ``more``, ``low`` and ``high``.
 
-    No difference can be larger than all requests, whatever a band over few seeds says.
+    A band over few seeds is limited to the possible differences.
     """
     return differences.select("time_ms", pl.col("low", "high").clip(-1, 1) * 100, more=pl.col("difference") * 100)
 
 
 def difference(first: Result, other: Result) -> pl.DataFrame:
-    """Return how many more requests, in percentage points, are answered within a time under another scheme.
+    """Return the difference of two distributions of response times in percentage points.
 
-    It is of one seed, and so has no band.
+    For one seed there is no band.
     """
     times = np.geomspace(10, 10_000, 3 * _PER_DECADE + 1)
     theirs, mine = (np.array(stats.shares_within(each.response_time_bins, times)) for each in (first, other))
@@ -57,7 +57,7 @@ def difference(first: Result, other: Result) -> pl.DataFrame:
 def by_size(results: Sequence[Result]) -> pl.DataFrame:
     """Return the median and the 90th percentile of response times by response size, over all seeds.
 
-    Columns are ``bytes``, the middle of the sizes on a logarithmic axis, ``p50``, ``p90`` in ms, and ``requests``.
+    The columns are ``bytes``, the middle of the sizes on a logarithmic axis, ``p50``, ``p90`` in ms, and ``requests``.
     """
     pooled = pl.concat([result.response_times for result in results])
     rows = []
@@ -71,9 +71,9 @@ def by_size(results: Sequence[Result]) -> pl.DataFrame:
 
 
 def density(results: Sequence[Result]) -> pl.DataFrame:
-    """Return which share of the requests has which response size and response time, over all seeds.
+    """Return the share of requests by response size and response time, over all seeds.
 
-    Columns are ``bytes`` and ``bytes_to``, two powers of two; ``time_ms`` and ``time_ms_to``, a tenth of a decade; and
+    The columns are ``bytes`` and ``bytes_to``, an octave; ``time_ms`` and ``time_ms_to``, a tenth of a decade; and
     ``percent`` of the requests.
     """
     bins = pl.concat([result.response_times for result in results])
@@ -93,9 +93,9 @@ def density(results: Sequence[Result]) -> pl.DataFrame:
 
 
 def intervals(gathered: Gathered, number: Number) -> dict[str, dict[str, pl.DataFrame]]:
-    """Return each scheme's mean of a number over its seeds with its 95 % interval, as ``Comparison.intervals`` does.
+    """Return each scheme's mean of a number over its seeds with its 95 % interval, like ``Comparison.intervals``.
 
-    They stand under the name of each direction of each link, where the number is one of links, else under ``""``.
+    The keys are the directions of each link if the number is one of links, otherwise ``""``.
     """
     if number.name not in OF_LINK:
         return {"": gathered.comparison.intervals(number.name)}

@@ -1,4 +1,4 @@
-"""A study as one file: its page, its details, how it is repeated and what was run, without any script."""
+"""The report of a study as one HTML file without scripts: its page, details, and instructions to repeat it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from aqmlab.ui.messages import logger
 
 
 def gather(out: Path | str, choice: Choice, tell: Tell = nobody) -> Report:
-    """Decide the claims of a study that is chosen, and put together its tables and figures, from what is kept of it.
+    """Return the report of the selected study from its stored results: claims, tables and figures.
 
     Raises
     ------
     SpecError
-        When more is chosen than one study, or a load, which studies have of their own; when no length is there whole.
+        When several studies, or a load, are selected, or no length of the study is complete.
     """
     if len(choice.cells) > 1:
         raise SpecError(f"CELL: a study is reported by itself, got {', '.join(choice.cells)}")
@@ -44,12 +44,12 @@ def gather(out: Path | str, choice: Choice, tell: Tell = nobody) -> Report:
 
 
 def write(out: Path | str, choice: Choice, file: Path) -> None:
-    """Write the file; where somebody sees or hears of it, say which part is being made.
+    """Write the file, with progress if it is shown or logged.
 
     Raises
     ------
     SpecError
-        What :func:`gather` raises.
+        As :func:`gather`.
     """
     with ReportProgress() if is_seen() or logger.handlers else nullcontext(nobody) as tell:
         report = gather(out, choice, tell)
@@ -60,7 +60,7 @@ def write(out: Path | str, choice: Choice, file: Path) -> None:
 
 
 def html(report: Report, notes: str, tell: Tell = nobody) -> str:
-    """Write the page of a study with what somebody has noted of it; the same cells give the same page."""
+    """Return the page of a study with a person's notes; the same cells give the same page."""
     pictures = _drawn(report, tell)
     cells = [(run, each) for run, results in report.results.items() for each in results]
     made = [each.metadata for each in report.distinct.values()]
@@ -79,7 +79,7 @@ def html(report: Report, notes: str, tell: Tell = nobody) -> str:
 
 
 def _drawn(report: Report, tell: Tell) -> dict[str, str]:
-    """Return the figures as SVG, by where the page has them."""
+    """Return the figures as SVG, by their paths in the page."""
     with tempfile.TemporaryDirectory() as folder:
         drawn = {}
         for figure in report.figures:
@@ -95,7 +95,7 @@ def _shown(text: str, pictures: Mapping[str, str]) -> Any:
 
 
 def _experiments(report: Report) -> dict[str, str]:
-    """Return where the spec of each experiment differs from that of the first."""
+    """Return the differences of each experiment's spec from that of the first."""
     specs = {run: dict(_paths(results[0].cell.resolved)) for run, results in report.results.items()}
     first = next(iter(specs.values()))
     return {
@@ -108,7 +108,7 @@ def _experiments(report: Report) -> dict[str, str]:
 
 
 def _paths(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Go through a spec's values, each with its path; a list is one value."""
+    """Yield a spec's values with their paths; a list counts as one value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _paths(inner, f"{path}.{name}" if path else name)
@@ -117,10 +117,10 @@ def _paths(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _one_after_the_other(choice: Choice) -> range | None:
-    """Return the seeds as a study has them."""
+    """Return the selected seeds as a range, which a study needs."""
     if choice.seeds is None:
         return None
     seeds = sorted({*choice.seeds})
     if not seeds or seeds != list(range(seeds[0], seeds[-1] + 1)):
-        raise SpecError(f"seeds: must follow one another in a study, got {seeds}")
+        raise SpecError(f"seeds: must be consecutive in a study, got {seeds}")
     return range(seeds[0], seeds[-1] + 1)

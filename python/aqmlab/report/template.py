@@ -1,4 +1,4 @@
-"""Templates, filled in: what is shown is text, whoever wrote it, but for what was made to be part of the page."""
+"""Templates of pages: values are escaped as text unless they are marked as raw HTML."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aqmlab.report import names
 
 
 def filled(template: str, **values: Any) -> str:
-    """Return a page: a template with its values, the style and the version."""
-    # It takes a while to import, and the command's help does without.
+    """Return a page from a template, with the style sheet and the version."""
+    # jinja2 is slow to import, and the help of commands does not need it.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
@@ -30,24 +30,24 @@ def filled(template: str, **values: Any) -> str:
 
 
 def part(name: str) -> str:
-    """Return a file of the package."""
+    """Return the text of a file in the package."""
     return (resources.files("aqmlab.report") / name).read_text(encoding="utf-8")
 
 
 def raw(text: str) -> Any:
-    """Return what is part of the page as it is."""
+    """Mark text as raw HTML."""
     from markupsafe import Markup
 
     return Markup(text)
 
 
 def _shown(value: Any) -> Any:
-    """Spell what has no shape in all text that the page shows."""
+    """Spell out invisible characters in text."""
     return names.visible(value) if type(value) is str else value
 
 
 def _breakable(name: str) -> Any:
-    """Let a scheme's name be broken between its parameters rather than within one."""
+    """Allow line breaks between the parameters of a scheme."""
     from markupsafe import Markup, escape
 
     return Markup("<wbr>").join(escape(names.visible(part)) for part in re.split("(?<=[:,])", name))

@@ -21,7 +21,7 @@ _ROW = 24
 
 _SOLID = [1, 0]
 
-# The wheel alone scrolls the page, and so does a finger.
+# The wheel without Ctrl and a finger scroll the page.
 _ZOOM = {
     "name": "zoom",
     "bind": "scales",
@@ -50,7 +50,7 @@ _CONFIG = {
 }
 
 Spec = dict[str, Any]
-"""A chart, or a part of one, as Vega-Lite has it."""
+"""A chart, or a part of one, in the form of Vega-Lite."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""What cells gave: one result, statistics over seeds, and schemes side by side."""
+"""Comparisons of schemes: their plans, statistics over seeds, tables and figures."""

@@ -76,7 +76,7 @@ def variant_cells(
 
 
 def _check_distinct(parsed: Sequence[Variant], cells: Sequence[Cell]) -> None:
-    """Refuse a variant whose changes leave it as another one is."""
+    """Refuse a variant whose changes make it equal to another one."""
     if not any(variant.changes for variant in parsed):
         return
     first_of: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Comparisons: plans of cells that are run under several schemes."""
+"""Comparisons: plans of cells under several schemes, and their runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
 USUAL_SEEDS = (1, 2, 3)
-"""The seeds of a comparison without others."""
+"""The default seeds of a comparison."""
 
 RunCells = Callable[[list[Cell], Mapping[str, Pcap]], list[Result]]
 """A function that runs cells with their captures, by key."""
@@ -45,7 +45,7 @@ class ComparisonPlan:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """The cells of its seeds; a stopping rule may ask for more."""
+        """The cells of its seeds; a stopping rule may add more."""
         return self._cells_of(self.seeds)
 
     @cached_property
@@ -126,40 +126,41 @@ def compare(
     ----------
     *scheme_texts
         The schemes as on the command line: ``"pi:q_ref=24,ecn=true"``, or ``"my_module:MyLaw"`` for a custom law.
-        In a notebook or a script a law may be given as its class, ``MyLaw``, and with parameters as
+        In a notebook or a script you can give the class of a law, ``MyLaw``, and with parameters
         ``"__main__:MyLaw:threshold=24"``. A variant is a scheme with changes of the spec,
-        ``"dualpi2 + tcp.congestion=prague + tcp.ecn=accurate"``, or the name of one of the experiment's variants. By
-        default these are compared.
+        ``"dualpi2 + tcp.congestion=prague + tcp.ecn=accurate"``, or the name of one of the experiment's variants. The
+        default is all of the experiment's variants.
     experiment
-        All but the scheme: users, hosts, link, protocol. By default those of the testbed `unc-2003` at 98 % load.
+        The experiment without the scheme: users, hosts, link, protocol. The default is the testbed `unc-2003` at 98 %
+        load.
     seeds
-        One cell for each scheme and seed, each seed once. With one seed the users are the same under every scheme.
-        Seeds 1 to 3 by default, and with ``until`` as many as it takes.
+        The seeds, without duplicates; there is one cell for each scheme and seed. Under one seed all schemes have the
+        same users. The default is seeds 1 to 3, or the choice of ``until``.
     until
-        What is to be known how well, such as ``["p95 within 5 %", "loss within 10 %"]``: seeds 1 to 5, 10, 20 or 40 are
-        run until the 95 % intervals of these measures, which hold at all four looks together, are as narrow as that
-        under every scheme.
+        The targets of the stopping rule, such as ``["p95 within 5 %", "loss within 10 %"]``. It adds seeds up to 5, 10,
+        20 or 40 until the 95 % intervals of these measures are this narrow under every scheme. The intervals hold at
+        all four looks together.
     budget
-        The most processor time that this may take, such as ``"2 h"``: no look is begun that would need more.
+        The largest processor time of ``until``, such as ``"2 h"``: it does not begin a look that would exceed it.
     baseline
-        Whether the same network with nothing in the way is run beside the schemes, see
-        :func:`aqmlab.spec.presets.uncongested`. By default it is unless a source takes whatever capacity there is.
+        Also run the uncongested network, see :func:`aqmlab.spec.presets.uncongested`. The default is true unless a
+        source fills any capacity.
     paired
-        Whether each further scheme is compared with the first one seed by seed: the mean difference of each measure
-        with its 95 % interval (Student's t), in which all schemes hold together. It takes two seeds or more.
+        Compare each further scheme with the first one seed by seed: the mean difference of each measure with its 95 %
+        interval (Student's t), which hold for all schemes together. It needs at least two seeds.
     out
-        The results directory, or its URL such as ``"s3://bucket/prefix"``; cells it has are not run again.
+        The results directory, or its URL, such as ``"s3://bucket/prefix"``; stored cells are not run again.
     workers
-        Cells run at a time; by default as many as this process may use processors.
+        The number of cells to run at a time; by default the number of processors that this process may use.
     pcap
-        A packet capture to be made of each cell, in a file whose name is this one's with scheme and seed.
+        A packet capture of each cell, in a file whose name also has scheme and seed.
     progress
-        Whether it is told on standard error how far the cells are; by default at a terminal and in a notebook.
+        Show progress on standard error; by default on a terminal and in a notebook.
 
     Raises
     ------
     SpecError
-        When a scheme or the experiment asks for something impossible.
+        When a scheme or the experiment is invalid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Schemes side by side under the same users, with the uncongested network for scale."""
+"""The comparison of schemes under the same users, with the uncongested network as the baseline."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from aqmlab.ui import console
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The results of all cells, scheme by scheme, the uncongested network first where it is among them.
+    """The results of all cells by scheme, beginning with the uncongested network if it is included.
 
     Raises
     ------
     SpecError
-        When a live run among them is not valid, or they are of different experiments.
+        When a live run is invalid, or the cells belong to different experiments.
     """
 
     results: tuple[Result, ...]
     paired: bool = False
-    """Whether each further scheme is compared with the first one seed by seed."""
+    """Compare each further scheme with the first one seed by seed."""
     stop: StopReason | None = None
-    """Where it stopped and why, where it went on until something was known."""
+    """The result of the stopping rule, if there is one."""
 
     def __post_init__(self) -> None:
         for result in self.results:
             if not result.valid:
-                raise SpecError(f"results: a live run that is not valid goes into no mean, got {result.cell}")
+                raise SpecError(f"results: an invalid live run is in no mean, got {result.cell}")
         check_one_experiment(result.cell for result in self.results)
 
     @property
@@ -60,11 +60,11 @@ class Comparison:
         ``half_width`` has half of the 95 % interval of each mean (Student's t), ``sd`` the standard deviation over the
         seeds, under the same names; both are ``None`` for one seed.
 
-        Where pairs are asked for, a scheme after the first has ``paired``: the first scheme's label, ``to``; the mean
+        In a paired comparison, each scheme after the first has ``paired``: the first scheme's label, ``to``; the mean
         over the seeds of its ``difference`` from that scheme; the bounds of the interval, ``low`` and ``high``; and the
         corrected p value ``p``. The intervals of one number hold together with 95 % for all schemes and, with
-        ``until``, at all looks: each alone has the ``confidence``. A difference is significant where its interval
-        excludes 0.
+        ``until``, at all looks: each alone has the ``confidence``. A difference is significant if its interval excludes
+        0.
         """
         records = {label: [result.record() for result in results] for label, results in self._by_label.items()}
         schemes = [stats.over_seeds(each) for each in records.values()]
@@ -83,8 +83,9 @@ class Comparison:
         Returns
         -------
         dict
-            By label frames of ``time_ms``, ``fraction``, the share of requests answered within it, and, of two seeds or
-            more, ``low`` and ``high``, the ends of its 95 % interval (Student's t) over the seeds, each time by itself.
+            By label, frames of ``time_ms``, ``fraction``, the share of requests answered within that time, and, with
+            several seeds, ``low`` and ``high``, the bounds of its 95 % interval (Student's t) over the seeds, for each
+            time separately.
         """
         return {
             label: stats.share_intervals(pooled_cdf(results), [each.response_time_bins for each in results])
@@ -92,9 +93,9 @@ class Comparison:
         }
 
     def response_time_differences(self) -> dict[str, pl.DataFrame]:
-        """Return how each further scheme's distribution of response times differs from the first's, with its band.
+        """Return the differences of further schemes' distributions of response times from the first's, with bands.
 
-        Frames are as :func:`aqmlab.stats.difference_band` gives them; none without pairs.
+        The frames are those of :func:`aqmlab.stats.difference_band`; none without ``paired``.
         """
         if not self.paired:
             return {}
@@ -105,13 +106,13 @@ class Comparison:
         return {label: stats.difference_band(first, histograms[label], confidence=confidence) for label in further}
 
     def slowdowns(self) -> dict[str, pl.DataFrame]:
-        """Return how many times as long each scheme's requests take as on the uncongested network, by response size.
+        """Return the slowdowns of each scheme's requests relative to the uncongested network, by response size.
 
         Returns
         -------
         dict
-            By label frames as :func:`aqmlab.results.measures.slowdown.by_size` gives them: ``bytes``, ``requests``, and
-            ``p50``, ``p90`` and ``p99`` of the slowdowns.
+            By label, frames of :func:`aqmlab.results.measures.slowdown.by_size`: ``bytes``, ``requests``, and ``p50``,
+            ``p90`` and ``p99`` of the slowdowns.
 
         Raises
         ------
@@ -123,35 +124,35 @@ class Comparison:
         return {label: slowdown.by_size(of, free) for label, of in self._by_label.items() if label != BASELINE}
 
     def queues(self, *, link: int = 1, direction: int) -> dict[str, pl.DataFrame]:
-        """Return each scheme's queueing delay over time, of its first seed, as few rows that keep the extremes.
+        """Return each scheme's queueing delay over time, of its first seed, downsampled with all extremes.
 
         Parameters
         ----------
         link
-            One of the links in series, counted from 1.
+            The number of the link in a chain, from 1.
         direction
-            0 for what users of side 0 send, 1 for what comes back.
+            The direction: 0 for traffic from side 0, 1 for traffic from side 1.
 
         Returns
         -------
         dict
-            By label frames of ``time_s``, and ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` of a stretch.
+            By label, frames of ``time_s``, and ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` of a period.
         """
         rows = {label: timeseries.downsample(of[0]) for label, of in self._by_label.items()}
         return {label: frame.filter(link=link, direction=direction) for label, frame in rows.items()}
 
     def delay_and_throughput(self, *, direction: int) -> dict[str, pl.DataFrame]:
-        """Return each scheme's mean queueing delay and throughput of each second, all seeds together.
+        """Return each scheme's mean queueing delay and throughput in each second, all seeds together.
 
         Parameters
         ----------
         direction
-            0 for what users of side 0 send, 1 for what comes back.
+            The direction: 0 for traffic from side 0, 1 for traffic from side 1.
 
         Returns
         -------
         dict
-            By label frames of ``delay_ms`` and ``throughput_mbps``, as :func:`aqmlab.plot.ellipse` draws them.
+            By label, frames of ``delay_ms`` and ``throughput_mbps`` for :func:`aqmlab.plot.ellipse`.
         """
         return {
             label: pl.concat(timeseries.slices(each, direction).select("delay_ms", "throughput_mbps") for each in of)
@@ -169,8 +170,8 @@ class Comparison:
         Returns
         -------
         dict
-            By label frames of one row: ``mean``, and the interval from ``low`` to ``high``, null for one seed. Where no
-            seed has a value there is no row.
+            By label, frames of one row: ``mean``, and the interval from ``low`` to ``high``, null for one seed. Without
+            a value there is no row.
 
         Raises
         ------
@@ -181,23 +182,23 @@ class Comparison:
         return {label: rows.filter(scheme=label).select("mean", "low", "high") for label in self._by_label}
 
     def frame(self, *measures: str, sd: bool = False) -> pl.DataFrame:
-        """Return numbers of every scheme as a long frame.
+        """Return numbers of all schemes as a long frame.
 
         Parameters
         ----------
         *measures
             Names of numbers: ``"loss"``, ``"p95"``, ``"delay p99 reverse"``, ``"game one-way p99"``, or a path in a
-            record such as ``"response_time_ms.p90"``; see docs/guide/results.md. By default all numbers with a name.
+            record such as ``"response_time_ms.p90"``; see docs/guide/results.md. The default is all named numbers.
         sd
-            Whether there is a column with the standard deviation over the seeds, ``sd``.
+            Add a column with the standard deviation over the seeds, ``sd``.
 
         Returns
         -------
         polars.DataFrame
             ``scheme``, ``measure`` and its ``unit``; the ``mean`` over the ``n`` seeds that have a value; its 95 %
-            interval (Student's t) from ``low`` to ``high``, which stays within the possible values, and its
-            ``half_width``; null for one seed. A number that no seed of a scheme has is left out. Where pairs are asked
-            for, ``less`` names the scheme whose value is subtracted from that of ``scheme``, null for plain means.
+            interval (Student's t) from ``low`` to ``high``, limited to the possible values, and its ``half_width``;
+            null for one seed. A number that no seed of a scheme has is left out. In a paired comparison ``less`` is the
+            scheme whose value is subtracted from that of ``scheme``, null for plain means.
 
         Raises
         ------
@@ -225,40 +226,40 @@ class Comparison:
 
     @property
     def first(self) -> str:
-        """The label of the first scheme, with which further ones are compared; the uncongested network is none."""
+        """The label of the first scheme, with which further ones are compared; never the uncongested network."""
         return next(label for label in self._by_label if label != BASELINE)
 
     def measured(self, *names: str) -> dict[str, list[MeasuredRow]]:
-        """Work out measures on request, see docs/guide/results.md.
+        """Compute measures on request, see docs/guide/results.md.
 
         Parameters
         ----------
         *names
-            Of ``slowdown``, ``page``, ``rpm``, ``outcome``, ``jain``, ``harm`` and ``step``. For ``harm`` each scheme
-            is run with each kind of traffic alone as well; these runs are kept beside the others.
+            One or more of ``slowdown``, ``page``, ``rpm``, ``outcome``, ``jain``, ``harm`` and ``step``. For ``harm``
+            each scheme is also run with each kind of traffic alone; the store keeps these runs.
 
         Returns
         -------
         dict
-            By measure the rows, each with its scheme's ``label``, what it is ``of``, and its numbers, means over the
+            By measure, rows with the scheme's ``label``, the object ``of`` the measure, and its numbers, means over the
             seeds; ``half_width`` has half of their 95 % intervals by the same names, ``None`` for one seed.
 
         Raises
         ------
         SpecError
-            When there is no such measure, or the comparison lacks what it is worked out from.
+            When there is no such measure, or the comparison lacks its data.
         """
         return measured(names, self.results)
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of all of it: checks that fail, notes, why it lacks a baseline, where it stopped."""
+        """Sentences about the comparison: failed checks, notes, a missing baseline, the stopping rule."""
         said = [str(note) for note in (self._no_baseline, self.stop) if note is not None]
         return [*failures(self.checks), *notes(self.results), *said]
 
     @cached_property
     def checks(self) -> list[Check]:
-        """Checks of the consistency of each cell's numbers, see :func:`aqmlab.running.checks.check`."""
+        """The checks of each cell's numbers, see :func:`aqmlab.running.checks.check`."""
         return check(self.results)
 
     @property
@@ -273,9 +274,7 @@ class Comparison:
         if not greedy:
             return None
         takes = "takes" if len(greedy) == 1 else "take"
-        return (
-            f"Without a baseline: {', '.join(greedy)} {takes} whatever capacity there is, so no network is uncongested."
-        )
+        return f"Without a baseline: {', '.join(greedy)} {takes} any capacity, so that no network is uncongested."
 
     @cached_property
     def _by_label(self) -> dict[str, list[Result]]:
@@ -283,7 +282,7 @@ class Comparison:
 
     @property
     def tables(self) -> SideBySide:
-        """All of it as tables for a console."""
+        """The comparison as tables for a console."""
         return SideBySide(self.schemes, self.notes)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Cells of a store, set side by side: which of them are seeds of one scheme, and what each scheme is called."""
+"""Grouping of stored cells by scheme, with distinct labels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from aqmlab.store.result import Result
 
 
 def by_scheme(results: Sequence[Result]) -> tuple[Result, ...]:
-    """Put the cells of one scheme behind one another, the uncongested network first, seeds in their order.
+    """Sort cells by scheme, the uncongested network first, and by seed.
 
-    Schemes of one name in different experiments or worlds are told apart by their users and by numbers.
+    Schemes with the same name in different experiments or worlds get labels with their users and a number.
     """
     labels = _labels(results)
     by_label: dict[str, list[Result]] = {}
@@ -26,26 +26,26 @@ def by_scheme(results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def split_valid(results: Iterable[Result]) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
-    """Part results of which something may be computed from live runs that are not valid."""
+    """Split results into valid results and invalid live runs."""
     every = tuple(results)
     return tuple(each for each in every if each.valid), tuple(each for each in every if not each.valid)
 
 
 def invalid_note(invalid: Iterable[Result]) -> list[str]:
-    """Say of each why nothing is computed of it."""
+    """Return a sentence for each invalid run, with the reasons."""
     return [
-        f"{each.cell} is not valid and is left out: {'; '.join(each.metadata['live']['invalid_reasons'])}."
+        f"{each.cell} is invalid and left out: {'; '.join(each.metadata['live']['invalid_reasons'])}."
         for each in invalid
     ]
 
 
 def started_at_s(result: Result) -> float:
-    """Return when a cell was begun: so they stand as schemes were typed, whichever was done first."""
+    """Return the start time of a cell's run: sorted by it, schemes have the order in which they were typed."""
     return datetime.fromisoformat(result.metadata["created"]).timestamp() - float(result.metadata["wall_s"])
 
 
 def _labels(results: Sequence[Result]) -> dict[str, str]:
-    """Name the scheme of each cell; where one name stands for several experiments, with what tells them apart."""
+    """Return the label of each cell; a label of several experiments is extended by their differences."""
     experiments: dict[str, dict[tuple[str, str | None], str]] = {}
     for each in results:
         cell = each.cell

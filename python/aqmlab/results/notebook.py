@@ -1,4 +1,4 @@
-"""Comparisons in a notebook: one table of HTML, all text of a user escaped."""
+"""Comparisons in a notebook: one HTML table with escaped text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aqmlab.ui.html_table import NUMBER, TEXT
 
 
 def comparison(schemes: Sequence[Mapping[str, Any]], notes: Iterable[str] = ()) -> str:
-    """Write a comparison: its parts below each other, each with headings of its own."""
+    """Return a comparison as HTML: its tables below each other, each with its own headings."""
     parts = table.parts(schemes)
     width = max((len(part.columns) for part in parts), default=0) + 2
     lines = []

@@ -1,4 +1,4 @@
-"""Notes on results: facts that a reader of their tables needs, one function a note."""
+"""Notes on results: facts that a reader of the tables needs, one function for each note."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def notes(results: Sequence[Result]) -> list[str]:
 
 
 def _several_queues(results: Sequence[Result]) -> str | None:
-    """Explain labels that name several queues, of which a scheme is one."""
+    """Explain labels that name several queues."""
     labels = "\n".join({result.cell.label for result in results})
     forms = []
     if BETWEEN_DIRECTIONS in labels:
@@ -29,7 +29,7 @@ def _several_queues(results: Sequence[Result]) -> str | None:
 
 
 def _device_fifo(results: Sequence[Result]) -> str | None:
-    """Name the delay that packets spend below the discipline."""
+    """Report a large delay in the device FIFO below the discipline."""
     held = []
     for label, same in _by_label(results):
         delays = _delays(same)
@@ -43,7 +43,7 @@ def _device_fifo(results: Sequence[Result]) -> str | None:
 
 
 def _delays(results: Sequence[Result]) -> dict[str, dict[str, float]]:
-    """Return the mean delay in each direction and its part in the device FIFO, means over the seeds, by direction."""
+    """Return the mean delay and its part in the device FIFO by direction, means over the seeds."""
     delays = {}
     for number, of_first in enumerate(results[0].summary["directions"]):
         each = [result.summary["directions"][number]["queue_delay_ms"] for result in results]
@@ -57,7 +57,7 @@ def _delays(results: Sequence[Result]) -> dict[str, dict[str, float]]:
 
 
 def _same_results(results: Sequence[Result]) -> str | None:
-    """Name schemes that no number tells apart."""
+    """Report schemes whose numbers are all equal."""
     groups: dict[str, list[str]] = {}
     for label, same in _by_label(results):
         if same[0].cell.signal != "none":
@@ -70,7 +70,7 @@ def _same_results(results: Sequence[Result]) -> str | None:
 
 
 def _limits(results: Sequence[Result]) -> str | None:
-    """Name the sources that a receive window or a network interface limits, not the queue."""
+    """Report the sources that a receive window or a network interface limits instead of the queue."""
     limited = []
     for label, same in _by_label(results):
         if same[0].cell.signal == "none":
@@ -96,22 +96,22 @@ def _few_of(labels: Sequence[str]) -> list[str]:
 
 
 def _few(items: Sequence[str]) -> str:
-    """List the first of them and count the others."""
+    """List the first items and count the others."""
     more = len(items) - _MOST_NAMED
     return "; ".join([*items[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
 
 
 _OF_HOSTS = {"receive_window": "tcp.receive_window", "interface": "interface"}
-"""The limits that hosts set, each with the key of the spec that sets it."""
+"""The limits that hosts set, with their keys in a spec."""
 
 _SHARE_PERCENT = 10.0
-"""Of a source's time, the share from which on such a limit is named."""
+"""The share of a source's time from which a note reports a limit."""
 
 _MEASURED = (*MEASURES, "counters", "directions", "users", "sources")
-"""What a summary says of the packets and the requests."""
+"""The columns of a summary about packets and requests."""
 
 _MOST_NAMED = 4
-"""Schemes that a note names."""
+"""The largest number of schemes in a note."""
 
 _NOTES: tuple[Callable[[Sequence[Result]], str | None], ...] = (
     _several_queues,

@@ -1,4 +1,4 @@
-"""Results as figures: response times by scheme, queues over time, and what one has for the other."""
+"""Figures of results: response times by scheme, queues over time, delay against throughput."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from aqmlab.stats.ellipse import Ellipse
 from aqmlab.ui import canvas
 
 Styles = canvas.LineStyles | Mapping[str, Mapping[str, Any]]
-"""How each scheme's lines are drawn, by its label."""
+"""The style of each scheme's lines, by label."""
 
 DENSITY = "requests in a cell of 500 B and 40 ms"
-"""What the colours of a density count."""
+"""The label of a density's colour bar."""
 
 _BAND: Mapping[str, Any] = {"alpha": 0.15, "linewidth": 0}
-"""How the band of a line is filled, in the line's colour."""
+"""The style of a line's band, in the line's colour."""
 
 _LARGEST_KB, _LONGEST_S = 100, 14
-"""Of a density: those of the scatter plots of Le et al. (2004)."""
+"""The bounds of a density, those of the scatter plots of Le et al. (2004)."""
 
 
 def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
@@ -34,11 +34,11 @@ def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: St
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     curves
-        Frames of ``time_ms`` and ``fraction`` by label; ``low`` and ``high`` are the ends of a band.
+        Frames of ``time_ms`` and ``fraction`` by label; ``low`` and ``high`` are the bounds of a band.
     styles
-        Of their lines, by label.
+        The styles of lines by label.
     """
     for label, curve in curves.items():
         axis.plot(curve["time_ms"], 100 * curve["fraction"], label=_name(label, curve), **styles[label])
@@ -50,7 +50,7 @@ def response_time_cdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: St
 
 
 def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
-    """Draw the share of requests that take longer than a time, on logarithmic axes: the tail.
+    """Draw the tail, the share of requests that take longer than a time, on logarithmic axes.
 
     The parameters are those of :func:`response_time_cdf`.
     """
@@ -62,18 +62,18 @@ def response_time_ccdf(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: S
 
 
 def response_time_difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styles: Styles, to: str) -> Axes:
-    """Draw how many more requests are answered within a time than under another scheme, each with its band.
+    """Draw the differences of distributions of response times from that of another scheme, each with its band.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     bands
-        What :func:`aqmlab.stats.difference_band` gives, by label.
+        The results of :func:`aqmlab.stats.difference_band`, by label.
     styles
-        Of their lines, by label.
+        The styles of lines by label.
     to
-        The label of the scheme that they are compared with, which lies at 0.
+        The label of the other scheme, which is drawn at 0.
     """
     times = [time for band in bands.values() for time in band["time_ms"]]
     axis.plot([min(times, default=1), max(times, default=1)], [0, 0], label=to, **styles[to])
@@ -82,25 +82,25 @@ def response_time_difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styl
         colour = styles[label]["color"]
         axis.fill_between(band["time_ms"], 100 * band["low"], 100 * band["high"], color=colour, **_BAND)
     axis.set(xscale="log", xlabel="response time, ms", ylabel="more requests answered within it, % of all")
-    # A band over few seeds may be wider than any difference can be.
+    # A band over few seeds may exceed the largest possible difference.
     low, high = axis.get_ylim()
     axis.set_ylim(max(low, -100), min(high, 100))
     return canvas.name_from_top(axis)
 
 
 def bars(axis: Axes, intervals: Mapping[str, pl.DataFrame], styles: Styles, **bar: Any) -> Axes:
-    """Draw a bar for each scheme from top to bottom, with a line over its interval where there is one.
+    """Draw a bar for each scheme from top to bottom, with a line for its interval if there is one.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     intervals
-        What :func:`aqmlab.stats.interval` gives, by label.
+        The results of :func:`aqmlab.stats.interval`, by label.
     styles
-        Of their lines, by label: the bars have their colours.
+        The styles by label; the bars have their colours.
     **bar
-        Of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
+        Properties of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
     """
     for place, (label, interval) in enumerate(intervals.items()):
         for mean, low, high in interval.iter_rows():
@@ -115,16 +115,16 @@ def bars(axis: Axes, intervals: Mapping[str, pl.DataFrame], styles: Styles, **ba
 
 
 def slowdowns(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, quantile: str) -> Axes:
-    """Draw how many times as long requests take as without congestion, over the size of the response.
+    """Draw slowdowns, relative to the uncongested network, by the size of the response.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     curves
-        What :func:`aqmlab.results.measures.slowdown.by_size` gives, by label.
+        The results of :func:`aqmlab.results.measures.slowdown.by_size`, by label.
     styles
-        Of their lines, by label.
+        The styles of lines by label.
     quantile
         ``p50``, ``p90`` or ``p99``.
     """
@@ -135,16 +135,16 @@ def slowdowns(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, qu
 
 
 def delay_over_time(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
-    """Draw the mean queueing delay over time, each with a band from the least to the most.
+    """Draw the mean queueing delay over time, with a band from the minimum to the maximum.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     curves
         Frames of ``time_s``, ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` by label.
     styles
-        Of their lines, by label.
+        The styles of lines by label.
     """
     for label, curve in curves.items():
         band = (curve["delay_ms_low"], curve["delay_ms_high"])
@@ -155,16 +155,16 @@ def delay_over_time(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styl
 
 
 def ellipses(axis: Axes, points: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
-    """Draw delay and throughput together: their ellipse of one standard deviation, with its centre.
+    """Draw the ellipses of one standard deviation of delay and throughput, with their centres.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     points
-        Frames of ``delay_ms`` and ``throughput_mbps`` by label, two rows at least.
+        Frames of ``delay_ms`` and ``throughput_mbps`` by label, with at least two rows.
     styles
-        Of their lines, by label: the ellipses have their colours.
+        The styles by label; the ellipses have their colours.
     """
     for label, frame in points.items():
         fit = Ellipse.of(frame["delay_ms"], frame["throughput_mbps"])
@@ -179,19 +179,19 @@ def ellipses(axis: Axes, points: Mapping[str, pl.DataFrame], styles: Styles) -> 
 
 
 def against(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, dots: float = 0) -> Axes:
-    """Draw one number against another, each point with its interval where there is one.
+    """Draw one number against another, with intervals if there are any.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     curves
-        Frames of ``x`` and ``y`` by label; ``low`` and ``high`` are the ends of an interval of ``y``, ``left`` and
-        ``right`` of one of ``x``.
+        Frames of ``x`` and ``y`` by label; ``low`` and ``high`` are the bounds of an interval of ``y``, ``left`` and
+        ``right`` of an interval of ``x``.
     styles
-        Of their lines, by label; a ``linestyle`` of ``"none"`` leaves the dots.
+        The styles of lines by label; the ``linestyle`` ``"none"`` draws only dots.
     dots
-        The size of a dot at each point, in points; by default there is none.
+        The size of the dots in points; by default there are none.
     """
     marker: Mapping[str, Any] = {"marker": "o", "markersize": dots} if dots else {}
     for label, curve in curves.items():
@@ -205,14 +205,14 @@ def against(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, dots
 
 
 def trace(axis: Axes, samples: pl.DataFrame) -> Axes:
-    """Draw one queue over time as a surface, and the average that its law keeps as a line.
+    """Draw one queue over time as an area, and the average of its law as a line.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     samples
-        Of ``time_s`` and ``queue``, and of ``average`` where the law keeps one.
+        A frame of ``time_s`` and ``queue``, and ``average`` if the law has one.
     """
     time, queue = samples["time_s"], samples["queue"]
     axis.fill_between(time, queue, color=canvas.PALETTE[0], linewidth=0, alpha=0.35, step="post", rasterized=True)
@@ -223,21 +223,21 @@ def trace(axis: Axes, samples: pl.DataFrame) -> Axes:
 
 
 def density(axis: Axes, exchanges: pl.LazyFrame, **mesh: Any) -> QuadMesh:
-    """Draw how many requests have which size of the response and which response time, up to 100 kB and 14 s.
+    """Draw the number of requests by response size and response time, up to 100 kB and 14 s.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        The axis to draw on.
     exchanges
-        A row for each request: the table ``exchanges``.
+        The table ``exchanges``, with a row for each request.
     **mesh
-        As for :meth:`matplotlib.axes.Axes.pcolormesh`.
+        Properties of the mesh, as for :meth:`matplotlib.axes.Axes.pcolormesh`.
 
     Returns
     -------
     matplotlib.collections.QuadMesh
-        What a colour bar is for.
+        The image, for a colour bar.
     """
     shown = (
         exchanges.select(kb=pl.col("response_bytes") / 1000, s=pl.col("response_time_ms") / 1000)

@@ -1,4 +1,4 @@
-"""As many seeds as it takes: a comparison adds seeds until each measure is known well enough, or costs too much."""
+"""The stopping rule of a comparison: add seeds until each measure is precise enough, or the budget is spent."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from aqmlab.stats.sequential import LOOKS, most_affected, relative_width
 from aqmlab.store.result import Result
 
 _INITIAL_SEEDS = 2
-"""Seeds that say what a seed costs, where there is a budget."""
+"""The number of seeds from which the cost of a seed is estimated, if there is a budget."""
 
 _MAX_TARGETS = 100
 
 _MAX_PERCENT = 1000
-"""Beyond this the number says nothing more."""
+"""The largest width in percent that a message shows."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A measure that is to be known to within some percent of itself."""
+    """A measure with the precision that is required of its mean, in percent of the mean."""
 
     number: Number
     percent: float
 
     @staticmethod
     def read(text: str, parts: Parts) -> Target:
-        """Read ``p95 within 5 %`` or ``game one-way p99 within 5 %``; a ``SpecError`` says what is accepted."""
+        """Parse ``p95 within 5 %`` or ``game one-way p99 within 5 %``; a ``SpecError`` says what is accepted."""
         read = re.fullmatch(r"(.+?)\s+within\s+(\d+(?:\.\d+)?)\s*%", text.strip(), re.ASCII)
         if read is None or not 0 < float(read[2]) <= _MAX_TARGETS:
             raise SpecError(f"until: must be as 'p95 within 5 %', at most {_MAX_TARGETS} %, got {text!r}")
         return Target(parts.find(read[1], "until"), float(read[2]))
 
     def width(self, scheme: str, results: Sequence[Result]) -> Width:
-        """Return how well the mean of a scheme's seeds is known."""
+        """Return the precision of the mean over a scheme's seeds."""
         values = [self.number.read(result.summary) for result in results]
         return Width(self, scheme, tuple(values))
 
@@ -55,7 +55,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Width:
-    """How well a scheme's measure is known in the end."""
+    """The precision of a scheme's measure when the comparison stops."""
 
     target: Target
     scheme: str
@@ -64,9 +64,9 @@ class Width:
 
     @cached_property
     def percent(self) -> float | None:
-        """To within what percent the mean is known; ``None`` where that cannot be said.
+        """The width of the mean's interval in percent of the mean; ``None`` if it is undefined.
 
-        It cannot be said where a seed has no value, where all seeds have the same one, and where too few differ from 0.
+        It is undefined if a seed has no value, all seeds have the same value, or too few values differ from 0.
         """
         if None in self.values:
             return None
@@ -75,7 +75,7 @@ class Width:
 
     @property
     def is_met(self) -> bool:
-        """Whether it is known as well as was asked for."""
+        """True if the precision meets the target."""
         return self.percent is not None and self.percent <= self.target.percent
 
     def __str__(self) -> str:
@@ -95,23 +95,23 @@ class Width:
 
 @dataclass(frozen=True)
 class StopReason:
-    """Where a comparison stopped, and why."""
+    """The look at which a comparison stopped, and the reason."""
 
     seeds: int
     widths: tuple[Width, ...]
     needs_s: float
-    """The processor time of the next look, those before it included."""
+    """The processor time up to and including the next look."""
     budget_s: float | None = None
-    """The processor time that the comparison may take."""
+    """The largest processor time of the comparison."""
 
     @property
     def look(self) -> int | None:
-        """Which look it was, from 1 on; ``None`` before the first."""
+        """The number of the look, from 1; ``None`` before the first look."""
         return LOOKS.index(self.seeds) + 1 if self.seeds in LOOKS else None
 
     @property
     def is_met(self) -> bool:
-        """Whether all that was asked for is known well enough."""
+        """True if all targets are met."""
         return self.look is not None and all(width.is_met for width in self.widths)
 
     def __str__(self) -> str:
@@ -129,7 +129,7 @@ class StopReason:
         return "; ".join([ended, *(str(width) for width in self.widths if not width.is_met)])
 
     def record(self) -> dict[str, Any]:
-        """Return it as an object of ``aqmlab compare --json``."""
+        """Return the reason as an object of ``aqmlab compare --json``."""
         widths = [
             {
                 "target": str(each.target),
@@ -145,23 +145,23 @@ class StopReason:
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """What a comparison goes on for."""
+    """The targets of a comparison, and its budget."""
 
     targets: tuple[Target, ...]
     budget_s: float | None = None
-    """The processor time that it may take."""
+    """The largest processor time."""
 
     @staticmethod
     def read(
         targets: Sequence[str], budget: str | None, parts: Callable[[], Parts], **excluded: object
     ) -> StoppingRule | None:
-        """Read what is asked for; ``None`` where nothing is. What is excluded may be given in that case alone.
+        """Parse targets and budget; return ``None`` without targets. Only then the ``excluded`` options may be given.
 
         ``parts`` returns the parts of the traffic that have numbers of their own.
         """
         if not targets:
             if budget is not None:
-                raise SpecError(f"budget: is about until, which is not given, got {budget!r}")
+                raise SpecError(f"budget: needs until, which is not given, got {budget!r}")
             return None
         for name, given in excluded.items():
             if given is not None:
@@ -180,7 +180,7 @@ class StoppingRule:
     def run(
         self, cells: Callable[[range], list[Cell]], run: Callable[[list[Cell]], list[Result]]
     ) -> tuple[list[Result], StopReason]:
-        """Run the cells of more and more seeds; a budget is kept to by what the seeds so far took."""
+        """Run the cells of a growing number of seeds; the cost of a look is estimated from the seeds so far."""
         looks = LOOKS if self.budget_s is None else (_INITIAL_SEEDS, *LOOKS)
         for seeds, more in pairwise((*looks, None)):
             results = run(cells(range(1, seeds + 1)))
@@ -193,6 +193,6 @@ class StoppingRule:
     def _widths(self, results: Sequence[Result]) -> Iterator[Width]:
         for label, of_scheme in groupby(results, key=lambda result: result.cell.label):
             scheme = list(of_scheme)
-            # The uncongested network is no scheme: it loses nothing, under any number of seeds.
+            # The uncongested network is not a scheme: its loss is 0 with any number of seeds.
             if scheme[0].cell.signal != "none":
                 yield from (target.width(label, scheme) for target in self.targets)

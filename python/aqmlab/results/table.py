@@ -1,4 +1,4 @@
-"""A comparison as tables: what each scheme came to, a row for each."""
+"""Tables of a comparison, with a row for each scheme."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ class Column:
     """A column of numbers."""
 
     group: str
-    """What it has in common with its neighbours; ``""`` where it stands alone."""
+    """The heading that it shares with its neighbours; ``""`` if there is none."""
     name: str
     number: Number
-    """The number that it shows; its path is that in a row's record."""
+    """The number that it shows, with its path in a row's record."""
 
     @property
     def path(self) -> tuple[str | int, ...]:
-        """Where its number stands in a row's record."""
+        """The path of its number in a row's record."""
         return self.number.path
 
     def places(self, size: float, largest: float) -> int:
-        """Return the digits after the point of a number, at most two more than the column's largest one has."""
+        """Return the number of decimals of a number, at most two more than those of the column's largest number."""
         return min(self.number.places(size), self.number.places(largest) + _MORE_PLACES)
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is measured of a scheme, or of some of its traffic."""
+    """The measures of a scheme, or of a part of its traffic."""
 
     scheme: str
     what: str
-    """What of it; ``""`` where a part's rows are the schemes."""
+    """The part of the traffic; ``""`` for the whole scheme."""
     measured: Measurements
     half_width: Measurements
-    """Half of the interval of each number, under the same names."""
+    """Half of the width of each number's interval, by the same names."""
     bounds: tuple[Measurements, Measurements] | None = None
-    """The bounds of the intervals of differences, under the same names: what excludes 0 is significant."""
+    """The bounds of the intervals of differences, by the same names; an interval that excludes 0 is significant."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class ComparisonTable:
     is_difference: bool = False
 
     def filled(self) -> ComparisonTable:
-        """Leave out the columns in which no row has anything."""
+        """Return the table without empty columns."""
         kept = [
             column for column in self.columns if any(lookup(row.measured, column.path) is not None for row in self.rows)
         ]
         return replace(self, columns=kept)
 
     def cells(self) -> Iterator[list[tuple[str, str]]]:
-        """Write each row's numbers, each with half of its interval, which may be ``""``."""
+        """Yield the texts of each row's numbers, each with half of its interval, which may be ``""``."""
         largest = [max((_size(row, column.path) for row in self.rows), default=0.0) for column in self.columns]
         for row in self.rows:
             yield [self._written(row, column, most) for column, most in zip(self.columns, largest, strict=True)]
@@ -92,21 +92,21 @@ class ComparisonTable:
 
 
 _AGREE = 0.1
-"""How much the numbers of two directions differ at most, in parts of the larger, to be shown as one. Ours."""
+"""The largest relative difference of two directions that are shown as one row. Ours."""
 
 _WRITTEN = 0.005
-"""What is too small to be seen in two digits after the point."""
+"""The largest difference that two decimals do not show."""
 
 _MORE_PLACES = 2
 
 
 def parts(schemes: Sequence[Measurements]) -> list[ComparisonTable]:
-    """Return a comparison's tables: the link, its queues' delay, response times, and traffic beside the users.
+    """Return a comparison's tables: the link, queueing delay, response times, and traffic besides the users.
 
     Parameters
     ----------
     schemes
-        What :attr:`aqmlab.results.comparison.Comparison.schemes` gives.
+        The records of :attr:`aqmlab.results.comparison.Comparison.schemes`.
     """
     is_split = _is_split(schemes)
     means = [*_tables(schemes, _mean_rows, "", is_split=is_split)]
@@ -119,7 +119,7 @@ def parts(schemes: Sequence[Measurements]) -> list[ComparisonTable]:
 
 
 def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]:
-    """Explain the numbers of the tables: of what they are means, and what ± and * mean."""
+    """Return sentences that explain the numbers of the tables: means, ± and *."""
     seeds = len(schemes[0]["seeds"]) if schemes else 1
     lines = [f"Means of {seeds} seeds; ± is half of the 95 % interval (Student's t)."] if seeds > 1 else []
     if pairs := [scheme["paired"] for scheme in schemes if "paired" in scheme]:
@@ -140,7 +140,7 @@ def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]
 
 
 class SideBySide:
-    """The tables on a console, each laid out for its width, and what is to be known of them."""
+    """The tables on a console, each laid out for its width, with their captions."""
 
     def __init__(self, schemes: Sequence[Measurements], notes: Iterable[str] = ()) -> None:
         self._parts = parts(schemes)
@@ -206,7 +206,7 @@ _LINK = _columns(each for each in OF_LINK.values() if each not in DELAYS.values(
 _DELAYS = _of_part(each._replace(path=each.path[1:]) for each in DELAYS.values())
 
 _DEVICE_FIFO = Column("", "in FIFO", DELAYS["delay"]._replace(path=("device_fifo_mean",)))
-"""The part of the mean that the device FIFO below the discipline holds."""
+"""The part of the mean delay in the device FIFO below the discipline."""
 
 _TIMES = _of_part(each for each in NUMBERS.values() if each.noun)
 
@@ -215,7 +215,7 @@ _REQUESTS = [each for each in NUMBERS.values() if each.unit == "requests"]
 _RESPONSES = [*(Column("requests", each.name, each) for each in _REQUESTS), *_TIMES]
 
 _WHOLE = _columns(each for each in NUMBERS.values() if each not in (*OF_LINK.values(), *_REQUESTS) and not each.noun)
-"""Numbers that are of both directions and all traffic together."""
+"""The numbers of both directions and all traffic together."""
 
 _BRIEF = sorted(
     (each for each in {**OF_REQUESTS, **OF_DATAGRAMS}.values() if each.is_brief and each.name not in DELAYS),
@@ -235,7 +235,7 @@ _LIMITS = [Column("", name.replace("_", " "), Number(name, "%", ("limited_by_per
 
 
 def _with_connections(record: Measurements) -> Mapping[str, Any]:
-    """Return the traffic that has connections; the web users where they are alone."""
+    """Return the parts of the traffic that have connections; without other sources, the web users."""
     alone = {USERS_NAME: {"limited_by_percent": record["users_limited_by_percent"]}}
     return {name: it for name, it in (all_traffic(record) or alone).items() if it.get("kind") != "datagrams"}
 
@@ -243,7 +243,7 @@ def _with_connections(record: Measurements) -> Mapping[str, Any]:
 def _table_of(
     title: str, columns: Sequence[Column], schemes: Sequence[Measurements], rows: Rows, views: Views
 ) -> ComparisonTable:
-    """Return a table without the rows of parts, such as the other direction of datagrams, that measured nothing."""
+    """Return a table without empty rows, such as the idle direction of datagrams."""
     every = (row for scheme in schemes for row in rows(scheme, views))
     kept = [
         row for row in every if not row.what or any(lookup(row.measured, column.path) is not None for column in columns)
@@ -252,7 +252,7 @@ def _table_of(
 
 
 def _delay_columns(schemes: Sequence[Measurements]) -> Sequence[Column]:
-    """Return the columns of delays, with the device FIFO's part where it holds some of a delay."""
+    """Return the columns of delays, with the part in the device FIFO if it is relevant."""
     every = (delay for scheme in schemes for delay in _delays_by_direction(scheme).values())
     mean, *quantiles = _DELAYS
     return [mean, _DEVICE_FIFO, *quantiles] if any(map(is_held_by_device, every)) else _DELAYS
@@ -276,7 +276,7 @@ def _links(record: Measurements) -> Mapping[str, Any]:
 
 
 def _delays(record: Measurements) -> Mapping[str, Any]:
-    """Return the delay of all packets, of the classes that a queue treats apart, and of each kind of traffic."""
+    """Return the delay of all packets, of each class that a queue treats separately, and of each kind of traffic."""
     views = {"all packets": record["queue_delay_ms"]}
     views |= {f"class {one['name']}": one["queue_delay_ms"] for one in record["classes"]}
     views |= {name: one["queue_delay_ms"] for name, one in all_traffic(record).items()}
@@ -284,7 +284,7 @@ def _delays(record: Measurements) -> Mapping[str, Any]:
 
 
 def _delays_by_direction(record: Measurements) -> Mapping[str, Any]:
-    """Return the same for each direction."""
+    """Return the delays of :func:`_delays` for each direction."""
     pairs = _pairs_of_delays(record)
     return {
         f"{what if len(pairs) > 1 else ''} {place}".strip(): delay
@@ -294,7 +294,7 @@ def _delays_by_direction(record: Measurements) -> Mapping[str, Any]:
 
 
 def _pairs_of_delays(record: Measurements) -> Mapping[str, Mapping[str, Any]]:
-    """Return the delay of all packets, of each class and of each kind of traffic, by the name of the direction."""
+    """Return the delays of :func:`_delays`, each by the name of the direction."""
     links = directions.by_place(record["directions"])
     pairs = {"all packets": {place: it["queue_delay_ms"] for place, it in links.items()}}
     for name in (one["name"] for one in record["classes"]):
@@ -306,7 +306,7 @@ def _pairs_of_delays(record: Measurements) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _is_split(schemes: Sequence[Measurements]) -> bool:
-    """Say whether directions have rows of their own: unless the link is alike both ways and so are its numbers."""
+    """Return true if directions have rows of their own: the link or its numbers differ between directions."""
     return not all(_is_symmetric(scheme) and _agree(scheme) for scheme in schemes)
 
 
@@ -316,7 +316,7 @@ def _is_symmetric(scheme: Measurements) -> bool:
 
 
 def _agree(scheme: Measurements) -> bool:
-    """Say whether the numbers of both directions differ by little, or by less than is written."""
+    """Return true if the numbers of both directions differ by little, or by less than the decimals show."""
     pairs = [(_LINK, _links(scheme)), *((_DELAYS, pair) for pair in _pairs_of_delays(scheme).values())]
     for columns, pair in pairs:
         if len(pair) != 2:
@@ -329,7 +329,7 @@ def _agree(scheme: Measurements) -> bool:
 
 
 def _less(high: Any, middle: Any) -> Any:
-    """Subtract number by number."""
+    """Subtract nested numbers."""
     if isinstance(middle, Mapping):
         return {name: _less(high[name], value) for name, value in middle.items()}
     if isinstance(middle, Sequence) and not isinstance(middle, str):
@@ -338,7 +338,7 @@ def _less(high: Any, middle: Any) -> Any:
 
 
 def _size(row: Row, path: Sequence[str | int]) -> float:
-    """Return what decides the digits of a number: it has no more than its interval is worth."""
+    """Return the size that decides the decimals of a number: the larger of the number and its interval."""
     return max(abs(lookup(of, path) or 0.0) for of in (row.measured, row.half_width))
 
 
@@ -367,7 +367,7 @@ def _table(part: ComparisonTable) -> Table:
     if has_parts:
         add("", "of", no_wrap=True)
     for column in part.columns:
-        # What stands alone stands not beneath the group at its left.
+        # A blank group heading separates a column without a group from the group at its left.
         add("" if column.group == before else column.group or " ", column.name, justify="right")
         before = column.group
     scheme = ""

@@ -1,4 +1,4 @@
-"""A queue over time: how long what waits in it takes to be sent, and what a law of its own says of it."""
+"""Time series of a queue: its queueing delay and the probability of its law."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from aqmlab.store.result import Result
 _Floats = NDArray[np.float64]
 
 BINS = 160
-"""Of the time over which a queue is shown: a phone has about two points for each. Ours."""
+"""The number of periods of a downsampled time series: a phone has about two pixels for each. Ours."""
 
 
 def link_delays_ms(result: Result, link: int, direction: int) -> pl.DataFrame:
-    """Return the queueing delay at one of the links in series, counted from 1: ``time_s`` and ``delay_ms``.
+    """Return the queueing delay at one link, numbered from 1 in a chain: ``time_s`` and ``delay_ms``.
 
-    It is the time that the link takes to send what waits, at the rates that it has meanwhile.
+    It is the time that the link needs to send the queued packets, with its changes of rate.
     """
     queue = _column(result.queue, link, direction)
     return queue.select("time_s", delay_ms=_delays_ms(result.cell.links[link - 1], direction, queue))
 
 
 def delays_ms(result: Result, direction: int) -> pl.DataFrame:
-    """Return the queueing delay of all links in series together: ``time_s`` and ``delay_ms``."""
+    """Return the sum of the queueing delays of all links: ``time_s`` and ``delay_ms``."""
     each = pl.concat(link_delays_ms(result, link, direction) for link in range(1, 1 + len(result.cell.links)))
     return each.group_by("time_s").agg(pl.col("delay_ms").sum()).sort("time_s")
 
 
 def slices(result: Result, direction: int, seconds_each: float = 1.0) -> pl.DataFrame:
-    """Return mean queueing delay and throughput of each slice of the measured window.
+    """Return mean queueing delay and throughput in each window of the measurement window.
 
     Returns
     -------
     polars.DataFrame
-        ``slice``, counted from 0, ``delay_ms``, and ``throughput_mbps``: what leaves the queue, in bytes of IP.
+        ``slice``, numbered from 0, ``delay_ms``, and ``throughput_mbps`` of IP packets that leave the queue.
     """
-    # What is written at a time is of the period before it.
+    # A row with a time describes the period before it.
     number = ((pl.col("time_s") - result.cell.warmup_s - 1e-6) / seconds_each).floor().cast(pl.Int64)
     delays = delays_ms(result, direction).group_by(slice=number).agg(pl.col("delay_ms").mean())
     link = result.link.filter(pl.col("direction") == direction)
@@ -49,13 +49,13 @@ def slices(result: Result, direction: int, seconds_each: float = 1.0) -> pl.Data
 
 
 def downsample(result: Result) -> pl.DataFrame:
-    """Return a cell's queueing delay and, where the law has one, its probability, thinned: no extreme is lost.
+    """Return a cell's queueing delay and its law's probability, if any, downsampled with all extremes.
 
     Returns
     -------
     polars.DataFrame
-        ``link``, ``direction`` and ``time_s``, the middle of each of 160 stretches of the measured window; and of each
-        the least, the mean and the most: ``delay_ms_low``, ``delay_ms_mean``, ``delay_ms_high``, and those of
+        ``link``, ``direction`` and ``time_s``, the middle of each of 160 periods of the measurement window; minimum,
+        mean and maximum of each period: ``delay_ms_low``, ``delay_ms_mean``, ``delay_ms_high``, and the same of
         ``probability``.
     """
     start, width = result.cell.warmup_s, result.cell.duration_s / BINS
@@ -99,17 +99,17 @@ def _delays_ms(link: Link, direction: int, queue: pl.DataFrame) -> pl.Series:
 
 
 def _time_to_send(link: Link, direction: int, now: _Floats, bits: _Floats) -> _Floats:
-    """Return how many seconds a link takes for so many bits from each time on, at the rates that it has then."""
+    """Return the seconds that a link needs to send ``bits`` from each time on, with its changes of rate."""
     changes = [(0.0, (link.rate_bps, link.rate_back_bps)[direction]), *link.rate_changes]
     starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
-    # Where nothing was sampled there is nothing to send.
+    # Without samples there is nothing to send.
     times = np.append(starts, now.max(initial=starts[-1]) + bits.max(initial=0) / rates[-1])
     sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
     done: _Floats = np.interp(np.interp(now, times, sent) + bits, sent, times)
-    # By rounding it would be a little less than nothing where nothing waits.
+    # Rounding would make the delay of an empty queue slightly negative.
     return np.where(bits > 0, done - now, 0.0)
 
 
 def _probability(columns: Sequence[str]) -> str | None:
-    """Name the law's probability of a drop or a mark, if it has one."""
+    """Return the column with the law's probability of a drop or a mark, if any."""
     return next((name for name in columns if name.split("_")[0] == "p"), None)

@@ -1,4 +1,4 @@
-"""Measures on request: what is worked out from a comparison's cells where it is asked for, one a file."""
+"""Measures on request: measures that are computed from a comparison's cells only if requested, one per file."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ MEASURES = {
     "harm": HARM,
     "step": STEP,
 }
-"""By the names under which they are asked for."""
+"""The measures on request, by name."""
 
 
 def on_request(names: Sequence[str]) -> dict[str, Measure]:
-    """Return those measures that are among these names."""
+    """Return the measures on request among these names."""
     return {name: MEASURES[name] for name in names if name in MEASURES}
 
 
 def numbers(names: Sequence[str], parts: Parts) -> list[Number]:
-    """Return the numbers that every run has among these names, without the measures on request.
+    """Return the stored numbers among these names, without the measures on request.
 
     Raises
     ------
     SpecError
-        When a name is neither's; the message lists those there are.
+        When a name is neither; the message lists all names.
     """
     try:
         return [parts.find(name, "measures") for name in names if name not in MEASURES]
     except SpecError as error:
-        raise SpecError(f"{error}; worked out on request: {', '.join(MEASURES)}") from None
+        raise SpecError(f"{error}; computed on request: {', '.join(MEASURES)}") from None
 
 
 def read_measures(names: Sequence[str]) -> dict[str, Measure]:
-    """Return the measures of these names, or refuse a name that there is not."""
+    """Return the measures of these names, or refuse an unknown name."""
     for name in names:
         if name not in MEASURES:
             raise SpecError(f"measures: must be of {', '.join(MEASURES)}, got {name!r}")
@@ -71,10 +71,10 @@ def read_measures(names: Sequence[str]) -> dict[str, Measure]:
 
 
 def check_cells(measures: Mapping[str, Measure], cells: Sequence[Cell]) -> None:
-    """Refuse measures for which cells are missing, before any is run."""
+    """Refuse measures for which cells are missing, before any cell is run."""
     for name, measure in measures.items():
         if measure.needs_uncongested and all(cell.signal != "none" for cell in cells):
-            raise SpecError(f"measures: {name} needs the uncongested network beside the schemes, which is not there")
+            raise SpecError(f"measures: {name} needs the uncongested network, which is not among the schemes")
         lacks = next((lack for cell in cells if (lack := measure.lacks(cell)) is not None), None)
         if lacks is not None:
             raise SpecError(f"measures: {name} needs {lacks}")
@@ -82,31 +82,31 @@ def check_cells(measures: Mapping[str, Measure], cells: Sequence[Cell]) -> None:
 
 
 def extra_cells(measures: Mapping[str, Measure], cells: Iterable[Cell]) -> list[Cell]:
-    """Return the further cells that measures hold these against; what the store lacks of them is run when they do."""
+    """Return the further cells that measures need; missing ones are run when the measures are computed."""
     return [beside for measure in measures.values() for cell in cells for beside in measure.beside(cell)]
 
 
 def measured(names: Sequence[str], results: Sequence[Result]) -> dict[str, list[MeasuredRow]]:
-    """Work out measures of a comparison's results, scheme by scheme.
+    """Compute measures of a comparison's results by scheme.
 
     Parameters
     ----------
     names
-        Of :data:`MEASURES`.
+        Names of :data:`MEASURES`.
     results
-        Those of all cells, scheme by scheme, the seeds in the same order.
+        The results of all cells by scheme, with the seeds in the same order.
 
     Returns
     -------
     dict
-        By measure the rows, each with its scheme's ``label``, what it is ``of``, and its numbers: means over the seeds,
-        with half the widths of their 95 % intervals in ``half_width``; and of slowdowns those of all seeds' requests
-        together.
+        By measure, rows with the scheme's ``label``, the object ``of`` the measure, and its numbers: means over the
+        seeds, with half of the widths of their 95 % intervals in ``half_width``. Slowdowns are those of all seeds'
+        requests together.
 
     Raises
     ------
     SpecError
-        When there is no such measure, or the results lack what it is worked out from.
+        When there is no such measure, or the results lack its data.
     """
     measures = read_measures(names)
     check_cells(measures, [result.cell for result in results])

@@ -1,12 +1,12 @@
-"""Harm: what the web users, or a source, lose by those who share the link with them.
+"""Harm: the loss of performance that other traffic causes to the web users or to a source.
 
 Source: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's fairness index: setting the bar for the deployment of
-congestion control algorithms", HotNets 2019: what is had alone is held against what is had beside the others, as
-(alone - beside) / alone where more is better, (beside - alone) / beside where less is. 0 is no harm, 1 is all that
-there was to lose; below 0 they fare better beside the others.
+congestion control algorithms", HotNets 2019: the performance in a solo run is compared with that in the shared run, as
+(solo - shared) / solo if more is better, and (shared - solo) / shared if less is better. 0 is no harm, and 1 is the
+largest possible harm; a negative harm is a benefit.
 
-Alone is a run of its own with the same seed, network and discipline, in which the others are silent: random draws are
-the same, so that it asks for the same. All others together do the harm.
+The solo run has the same seed, network and discipline, and all other traffic is silent. Random draws are the same, so
+that it has the same requests. The harm is that of all others together.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from aqmlab.store.store import Store
 
 
 def more_is_better(alone: float | None, beside: float | None) -> float | None:
-    """Return the harm to something of which more is better, such as throughput; ``None`` where there was none alone.
+    """Return the harm to a measure of which more is better, such as throughput; ``None`` if it is 0 in the solo run.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def more_is_better(alone: float | None, beside: float | None) -> float | None:
 
 
 def less_is_better(alone: float | None, beside: float | None) -> float | None:
-    """Return the harm to something of which less is better, such as a delay; ``None`` where there is none beside.
+    """Return the harm to a measure of which less is better, such as a delay; ``None`` if it is 0 in the shared run.
 
     Examples
     --------
@@ -57,9 +57,9 @@ def less_is_better(alone: float | None, beside: float | None) -> float | None:
 
 
 def alone(cell: Cell) -> list[Cell]:
-    """Return the cells in which those of a cell are alone: the web users if there are any, then source by source.
+    """Return the solo runs of a cell: the web users if there are any, then each source.
 
-    The others are silent, not gone: a source's random draws are found by its place among all, its hosts by its name.
+    Other sources are silent, not removed: a source's random draws depend on its index, and its hosts on its name.
     """
     users = [WEB_USERS] if cell.users_per_side else []
     return [_alone(cell, number) for number in (*users, *range(1, len(cell.resolved.get("sources", ())) + 1))]
@@ -79,25 +79,25 @@ def _alone(cell: Cell, number: int) -> Cell:
 
 
 def _silenced(source: Mapping[str, Any], until: str) -> dict[str, Any]:
-    """Return a source in the place of another, with its name and way, that begins when the run is over."""
+    """Return a source that begins after the end of the run, with the name and the path of another."""
     ((kind, parameters),) = source.items()
     kept = {key: parameters[key] for key in ("name", "path") if parameters.get(key) is not None}
     return {"bulk": {"name": kind, **kept, "flows": 1, "start": until}}
 
 
 def harms(traffic: Mapping[str, Any], traffic_alone: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the harm to what the web users or a source got done, to their response times, and to their packets' waits.
+    """Return the harm to the throughput, the response times and the queueing delay of the web users or a source.
 
     Parameters
     ----------
     traffic, traffic_alone
-        The numbers of :func:`aqmlab.metrics.flows.by_class`, beside the others and alone.
+        The numbers of :func:`aqmlab.metrics.flows.by_class`, in the shared and the solo run.
     """
 
     def both(*path: str) -> tuple[float | None, float | None]:
         return lookup(traffic_alone, path), lookup(traffic, path)
 
-    # What web users get done are requests: the sizes of files have tails so heavy that a few would decide.
+    # The throughput of web users is in requests: file sizes are so heavy-tailed that a few would decide the bytes.
     done = "goodput_mbps" if traffic["goodput_mbps"] is not None else "completed"
     return {
         "throughput": more_is_better(*both(done)),
@@ -114,7 +114,7 @@ def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
 
 
 def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
-    """Return the harm to each of a cell, by name; cells in which they are alone are in the store, or are run."""
+    """Return the harm to each part of a cell's traffic, by name; missing solo runs are run."""
     store = Store(result.place.parents[1])
     solos = [by_class(each.summary) for each in sweep(_beside(result.cell), store)]
     together = by_class(result.summary)
@@ -126,7 +126,7 @@ def _beside(cell: Cell) -> list[Cell]:
 
 
 HARM = Measure(
-    "Harm by those who share the link, in parts of what each has alone",
+    "Harm by other traffic, as a fraction of the solo performance",
     {
         "throughput": Column("throughput", 2, "of 1"),
         "response_time": Column("response time", 2, "of 1"),

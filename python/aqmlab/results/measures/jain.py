@@ -1,12 +1,12 @@
-"""Jain's index of fairness: how evenly something is shared.
+"""Jain's fairness index.
 
 Source: Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource allocation in shared
 computer systems", DEC Research Report TR-301 (1984): the squared sum of n shares over n times the sum of their squares.
-It is 1 where all have the same, and k / n where k of n share alike and the others have nothing.
+It is 1 if all shares are equal, and k / n if k of n shares are equal and the others 0.
 
-Of a source a summary has the goodput of all its flows together. So that each flow has its own, the experiment is run
-once more with a source of one flow for each, of the same kind and name, on the same hosts: the flows are alike, though
-their starts and round-trip times are other draws of the same distributions.
+A summary has only the total goodput of a source's flows. For the goodput of each flow, the experiment is run again with
+a source of one flow for each, of the same kind and name, on the same hosts. The flows are equivalent, but their starts
+and round-trip times are other draws from the same distributions.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
 _MOST_FLOWS = 1000
-"""Flows that are told apart."""
+"""The largest number of flows with a source of their own."""
 
 
 def jain(shares: Sequence[float]) -> float | None:
-    """Return the index of shares that are not below nought; ``None`` where nobody has anything.
+    """Return the index of nonnegative shares; ``None`` if all are 0.
 
     Examples
     --------
@@ -47,13 +47,13 @@ def jain(shares: Sequence[float]) -> float | None:
 
 
 def flow_by_flow(cell: Cell) -> Cell:
-    """Return a cell in which each flow is a source; the cell itself where they are that already."""
+    """Return a cell with one source for each flow; the cell itself if that is already so."""
     sources, tcp = cell.resolved.get("sources", ()), cell.resolved["tcp"]
     if all(flows in (None, 1) for flows in map(_flows, sources)):
         return cell
     parted = {_name(source): _parted(source) for source in sources}
     if tcp.get("mix"):
-        # The hosts of a source are now those of each flow.
+        # The hosts of a source become the hosts of each of its flows.
         mix = [
             {**hosts, "source": _name(each)} if "source" in hosts else hosts
             for hosts in tcp["mix"]
@@ -69,7 +69,7 @@ def _name(source: Mapping[str, Any]) -> str:
 
 
 def _flows(source: Mapping[str, Any]) -> int | None:
-    """Return how many flows a source has; ``None`` where it has no lasting ones."""
+    """Return the number of a source's flows; ``None`` if it has no long-lived flows."""
     (parameters,) = source.values()
     flows: int | None = parameters.get("flows")
     return flows
@@ -83,7 +83,7 @@ def _parted(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _of_flows(result: Result) -> float | None:
-    """Say how evenly flows share goodput: of those that are to be compared at all, two at least."""
+    """Return the index of the goodput of long-lived flows; ``None`` for fewer than two."""
     cell = flow_by_flow(result.cell)
     (apart,) = (result,) if cell is result.cell else sweep([cell], Store(result.place.parents[1]))
     sources = zip(apart.summary["sources"], cell.resolved.get("sources", ()), strict=True)
@@ -92,7 +92,7 @@ def _of_flows(result: Result) -> float | None:
 
 
 def _of_users(result: Result) -> float | None:
-    """Say how evenly web users share what was fetched; those who completed nothing count with nothing."""
+    """Return the index of the bytes that web users fetched; a user without a completed request counts as 0."""
     users = result.cell.users_per_side * result.cell.resolved["users"].get("sides", 2)
     if not users:
         return None

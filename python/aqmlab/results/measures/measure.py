@@ -1,4 +1,4 @@
-"""What a measure on request is: rows by scheme, and how they are shown."""
+"""The interface of a measure on request: rows by scheme, and columns for display."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from aqmlab.cells.cell import Cell
 from aqmlab.store.result import Result
 
 WEB_USERS = 0
-"""The number in ``source`` that web users have."""
+"""The number of the web users in the column ``source``."""
 
 ByScheme = Mapping[str, Sequence[Result]]
-"""The results of each scheme's seeds, by label, the uncongested network's among them."""
+"""The results of each scheme's seeds by label, with the uncongested network."""
 
 MeasuredRow = dict[str, Any]
 
@@ -27,62 +27,62 @@ class Column(NamedTuple):
     """A number of a measure."""
 
     heading: str
-    """What it is called on a console."""
+    """The heading in tables."""
     digits: int
-    """After the point."""
+    """The number of decimals."""
     unit: str
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure that is worked out when it is asked for."""
+    """A measure that is computed on request."""
 
     title: str
     columns: Mapping[str, Column]
-    """The numbers of a row, by their names in it."""
+    """The columns by the names of a row's numbers."""
     rows: Callable[[ByScheme], Iterator[MeasuredRow]]
-    """The rows of a comparison: ``label``, what it is ``of``, and the columns."""
+    """A function that yields the rows of a comparison: ``label``, the object ``of`` the measure, and the columns."""
     needs_exchanges: bool = False
-    """Whether a row for each request must have been kept."""
+    """True if the table ``exchanges`` is needed."""
     needs_uncongested: bool = False
-    """Whether the uncongested network must be among the schemes."""
+    """True if the uncongested network is needed."""
     lacks: Callable[[Cell], str | None] = lambda _cell: None
-    """What of an experiment it needs that this cell has not, in a few words."""
+    """A function that returns a missing requirement of a cell in words, or ``None``."""
     beside: Callable[[Cell], Sequence[Cell]] = lambda _cell: ()
-    """Further cells that it holds a cell against; what the store lacks of them is run."""
+    """A function that returns the further cells that the measure of a cell needs; missing ones are run."""
 
 
 def congested(schemes: ByScheme) -> ByScheme:
-    """Leave out the uncongested network, for what says nothing of it."""
+    """Return the schemes without the uncongested network."""
     return {label: results for label, results in schemes.items() if results[0].cell.signal != "none"}
 
 
 def simulated_alone(cell: Cell) -> str | None:
-    """Say that a live run has no other of the same seed beside it; ``None`` for the simulator's."""
+    """Return the missing requirement of a live run, which cannot be repeated with other traffic; ``None`` otherwise."""
     return None if cell.kernel is None else "the simulator: a live run has no twin"
 
 
 def requests_of_users(result: Result) -> pl.DataFrame:
-    """Return a row for each request of a web user, with who asked."""
+    """Return a row for each request of a web user, with the user."""
     exchanges = result.exchanges
     if "user" not in exchanges.columns:
-        raise SpecError(f"measures: {result.place} is of a version whose exchanges say not who asked; remove it")
+        raise SpecError(f"measures: {result.place} is of a version whose exchanges have no column user; remove it")
     return exchanges.filter(pl.col("source") == WEB_USERS)
 
 
 def over_seeds(seeds: Sequence[Mapping[str, float | None]]) -> MeasuredRow:
-    """Return the means of the seeds' numbers, and half the widths of their 95 % intervals.
+    """Return the means of the seeds' numbers, and half of the widths of their 95 % intervals.
 
     Parameters
     ----------
     seeds
-        The same numbers of each seed, by name; ``None`` where a seed has none.
+        The numbers of each seed, by name; ``None`` if a seed lacks one.
 
     Returns
     -------
     dict
-        By name the mean over the seeds that have the number, ``None`` where none has; and in ``half_width`` by name
-        half the width of its Student-t interval, ``None`` for fewer than two.
+        By name, the mean over the seeds that have the number, ``None`` without any; and in ``half_width`` by name, half
+        of the width of its Student-t interval, ``None`` for fewer than two.
 
     Examples
     --------

@@ -1,14 +1,13 @@
-"""Quality of outcome: how near delay and loss are to what an application needs, in per cent.
+"""Quality of Outcome: delay and loss relative to the requirements of an application, in percent.
 
-The score is that of draft-ietf-ippm-qoo-10, "Quality of Outcome", section 3.3: 100 where every requirement for optimal
-performance is met (ROP; earlier versions: NRP), 0 where one is at its point of unacceptable performance (CPUP; NRPoU),
-in between on a straight line, and of all requirements the worst. The draft has a least throughput as well, below which
-the score is 0; it is the link's, which a spec states, and none is asked for here.
+The score is that of draft-ietf-ippm-qoo-10, "Quality of Outcome", section 3.3. It is 100 if every requirement for
+optimal performance is met (ROP; earlier versions: NRP), 0 if one is at its point of unacceptable performance (CPUP;
+NRPoU), and linear in between; the worst requirement counts. The draft also has a minimum throughput, below which the
+score is 0. It is the link's, which a spec states, and is not required here.
 
-A delay here is one-way, over the link: its propagation and what the packets of these users or of this source waited in
-queue and device, at a percentile, on the worse of both ways. The loss is theirs too. What hosts and access networks add
-is left out, as the draft allows for a segment of a path (section 4.2), so that a score is the best that can be had over
-this link.
+The delay here is the one-way delay over the link: propagation and a percentile of the queueing delay of the packets of
+these users or this source, in the worse direction. The loss is that of the same packets. Delays of hosts and access
+networks are left out, as the draft allows for a segment of a path (section 4.2), so that a score is an upper bound.
 """
 
 from __future__ import annotations
@@ -25,40 +24,40 @@ from aqmlab.store.result import Result
 
 @dataclass(frozen=True)
 class Profile:
-    """What an application needs: pairs of where it is optimal and from where on it is unacceptable."""
+    """The requirements of an application: pairs of an optimal and an unacceptable value."""
 
     delay_ms: Mapping[str, tuple[float, float]]
-    """One-way, by percentile, in milliseconds."""
+    """The one-way delay in milliseconds, by percentile."""
     loss_percent: tuple[float, float]
-    """Of the packets."""
+    """The loss of packets in percent."""
 
 
 PROFILES = {
     # The example of section 3.4 of the draft.
     "example": Profile({"p99": (200, 500), "p999": (300, 600)}, (1, 5)),
-    # Conversational voice in ITU-T G.1010 (2001), appendix I: preferred and limit of the delay, limit of the loss. That
-    # they hold for 99 % of the packets, and the optimal loss, are ours.
+    # Conversational voice in ITU-T G.1010 (2001), appendix I: preferred delay, and limits of delay and loss. The
+    # percentile and the optimal loss are ours.
     "voice": Profile({"p99": (150, 400)}, (1, 3)),
-    # Videophone in the same tables; what is ours is the same.
+    # Videophone in the same tables; the percentile and the optimal loss are ours.
     "video": Profile({"p99": (150, 400)}, (0.1, 1)),
-    # Half the 80 ms round trip for games from a cloud in appendix A.2 of the draft, and the limit of interactive games
-    # in G.1010; the loss of the draft's figure 1. That these make one profile, and for 99 % of the packets, is ours.
+    # Half of the 80 ms round trip for cloud gaming in appendix A.2 of the draft, and the limit for interactive games in
+    # G.1010; the loss of the draft's figure 1. The combination and the percentile are ours.
     "gaming": Profile({"p99": (40, 200)}, (0.1, 2)),
 }
-"""By the names of their columns."""
+"""The profiles by the names of their columns."""
 
 
 def outcome(profile: Profile, delay_ms: Mapping[str, float], loss_percent: float) -> float:
-    """Return the score of a profile, in per cent.
+    """Return the score of a profile in percent.
 
     Parameters
     ----------
     profile
-        What is needed.
+        The requirements.
     delay_ms
-        One-way delays by the profile's percentiles, in milliseconds.
+        One-way delays in milliseconds, by the profile's percentiles.
     loss_percent
-        Packets lost, in per cent.
+        The loss of packets in percent.
 
     Examples
     --------
@@ -72,7 +71,7 @@ def outcome(profile: Profile, delay_ms: Mapping[str, float], loss_percent: float
 
 
 def _scores(result: Result, traffic: Mapping[str, Any]) -> dict[str, float | None]:
-    """Score all profiles, by the worse of the ways that packets went; ``None`` where none did."""
+    """Return the scores of all profiles in the worse direction; ``None`` without packets."""
     propagation_ms = 1000 * sum(link.delay_s for link in result.cell.links)
     ways = [way for way in traffic["queue_delay_ms_each_way"] if way["mean"] is not None]
     if not ways:
@@ -90,8 +89,8 @@ def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
 
 
 def _lacks(cell: Cell) -> str | None:
-    # The summary of a chain has what packets waited at each of its queues, not what one waited on its way.
-    return "one link in the place of a chain" if len(cell.links) > 1 else None
+    # The summary of a chain has the delay at each queue, but not the total delay of a packet.
+    return "a single link instead of a chain" if len(cell.links) > 1 else None
 
 
 OUTCOME = Measure(

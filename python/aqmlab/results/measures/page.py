@@ -1,12 +1,12 @@
 """Page-load time: from a page's first request to the end of its last response.
 
-A user fetches a page and then thinks, so that pages of one user do not overlap, and each begins with its top-level
-object: from one such request of a user to the next, all requests are of one page, whatever connections they go over. A
-page is known to be over when its user has begun another, so that the one each user has open at the end of the measured
-window, whose last objects nobody knows, is left out, and so are requests whose page began before the window's records.
+A user fetches a page and then thinks, so that the pages of one user do not overlap. Each page begins with its top-level
+object: all requests of a user from one such request to the next belong to one page, over any connection. A page is
+complete when its user has begun another. Each user's last page in the measurement window is therefore left out, as are
+requests of pages that began before the window.
 
-An object that was given up has no row: its page is as long as the others of its objects. It is the time of the network
-alone, without the work of a browser; by times of pages users judge the web in ITU-T Recommendation G.1030 (2014).
+An aborted object has no row: its page is as long as its other objects. The time is that of the network, without the
+work of a browser. In ITU-T Recommendation G.1030 (2014), users judge the web by page times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WHO = ("side", "user")
 
 
 def pages(result: Result) -> pl.DataFrame:
-    """Return a row for each page of a web user that is whole in the measured window.
+    """Return a row for each complete page of a web user in the measurement window.
 
     Parameters
     ----------
@@ -33,13 +33,14 @@ def pages(result: Result) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        ``side`` and ``user``, whose it is; ``start_s``, when the user began to wait, in seconds since the start of the
-        run; ``requests``, the objects that came; ``load_time_ms``, until the last of them was there, in milliseconds.
+        The ``side`` and the ``user``; ``start_s``, the first request, in seconds since the start of the run;
+        ``requests``, the number of objects; ``load_time_ms``, the time to the end of the last response, in
+        milliseconds.
 
     Raises
     ------
     SpecError
-        When the cell keeps no rows of its requests.
+        When the cell has no table ``exchanges``.
     """
     requests = requests_of_users(result).sort(*_WHO, "start_s")
     number = pl.col("top_level").cum_sum().over(_WHO)

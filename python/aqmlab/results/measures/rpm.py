@@ -1,16 +1,16 @@
-"""Responsiveness: how many round trips a minute somebody can make while the link is loaded.
+"""Responsiveness under working conditions: round trips per minute (RPM) while the link is loaded.
 
 The measure is that of draft-ietf-ippm-responsiveness-08, "Responsiveness under Working Conditions": the mean of two
 rates, of *foreign* round trips, on connections of their own, and of *loaded* ones, on connections that fill the link.
-Its client opens a connection and asks for an object of one byte, again and again, at most a hundred times a second and
-with at most 5 % of the capacity. The handshake and the request are a round trip each (the draft's case without TLS);
-their mean is one-sided and trimmed: the longest 5 % are left out.
+Its client repeatedly opens a connection and requests an object of one byte, at most a hundred times a second and with
+at most 5 % of the capacity. The handshake and the request are a round trip each (the draft's case without TLS). Their
+mean is trimmed on one side: the longest 5 % are left out.
 
-Here such a client is added to the experiment, in a run of its own with the same seed: the others' random draws are the
-same. Its hosts are at the link, so that round trips are of the link alone, with all that becomes of their packets. A
-loaded round trip is what the draft takes where no request can be put on a connection in use, that of the connection's
-packets: the propagation, and the mean waits of the packets of sources that take whatever capacity there is. Without
-such sources the loaded rate is the foreign one. Beside the rate stand the round trips as they are, untrimmed.
+Such a client is added to the experiment, in a separate run with the same seed: the other traffic has the same random
+draws. Its hosts are at the link, so that round trips are those of the link alone, losses included. A loaded round trip
+is that of a loading connection's packets, which the draft uses if no request can be sent on the connection: the
+propagation, and the mean queueing delay of the packets of sources that fill any capacity. Without such sources the
+loaded rate is the foreign one. The percentiles are those of untrimmed round trips.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
 _KEPT = 0.95
-"""TMP of the draft's parameters: round trips up to this quantile count."""
+"""TMP of the draft's parameters: the quantile of the longest round trip that counts."""
 
 _A_SECOND = 100
-"""MPS: so many probes at most."""
+"""MPS: the largest number of probes a second."""
 
 _BYTES = 5000
-"""What the draft takes a probe to cost."""
+"""The draft's estimate of the bytes of a probe."""
 
 _OF_CAPACITY = 0.05
-"""PTC: what probes may take of the capacity."""
+"""PTC: the largest share of the capacity that probes may use."""
 
 _QUANTILES = (50, 95, 99)
 
 
 def round_trips_per_minute(foreign_ms: float, loaded_ms: float) -> float:
-    """Return the rate, from a round trip on a connection of its own and one on a connection that fills the link.
+    """Return the rate from a foreign and a loaded round trip.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def round_trips_per_minute(foreign_ms: float, loaded_ms: float) -> float:
 
 
 def trimmed_mean(times: pl.Series) -> float | None:
-    """Return the mean of the times up to their 95th percentile; ``None`` where there are none.
+    """Return the mean of the times up to their 95th percentile; ``None`` without times.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def trimmed_mean(times: pl.Series) -> float | None:
 
 
 def probed(cell: Cell) -> Cell:
-    """Return a cell in which the draft's client asks as well, the last of its sources."""
+    """Return a cell with the draft's client as its last source."""
     slowest_bps = min(
         rate
         for link in cell.links
@@ -82,13 +82,13 @@ def probed(cell: Cell) -> Cell:
 
 
 def round_trips_ms(result: Result) -> pl.Series:
-    """Return the round trips of a probed cell's probes, the mean of handshake and request of each."""
+    """Return the round trips of a cell's probes, each the mean of handshake and request."""
     number = len(result.cell.resolved["sources"])
     return result.exchanges.filter(pl.col("source") == number)["response_time_ms"] / 2
 
 
 def loaded_ms(result: Result) -> float | None:
-    """Return the mean round trip of the packets that fill the link; ``None`` where no source does."""
+    """Return the mean loaded round trip; ``None`` if no source fills the link."""
     propagation_ms = 2000 * sum(link.delay_s for link in result.cell.links)
     filling = [
         source["queue_delay_ms_each_way"]
@@ -127,7 +127,7 @@ def _beside(cell: Cell) -> Sequence[Cell]:
 
 
 RPM = Measure(
-    "Responsiveness, round trips a minute over the link, and what the round trips are, ms",
+    "Responsiveness over the link, round trips per minute, and the round trips, ms",
     {
         "rpm": Column("per minute", 0, "per minute"),
         "foreign": Column("foreign", 1, "ms"),

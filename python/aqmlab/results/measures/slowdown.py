@@ -1,11 +1,11 @@
-"""Slowdown: how many times as long each request took as its twin on the uncongested network.
+"""Slowdown: the response time of a request divided by that of its twin on the uncongested network.
 
-Under common random numbers the same user asks for the same with one seed whatever the network does. So the twin is
-found by who asked, over which of the user's connections, for how much; and a request is compared with itself, however
-far its server and however large its response. Requests whose twin was not completed in the measured window have none.
+Under common random numbers, a user has the same requests on every network with the same seed. The twin is therefore
+found by user, connection and sizes. It has the same server and the same size of the response, so that these do not
+affect the ratio. A request is left out if its twin was not completed in the measurement window.
 
-The measure is usual where flows of all sizes are compared, such as in Alizadeh et al., "pFabric: minimal near-optimal
-datacenter transport", SIGCOMM 2013: the completion time, normalised by what it would be with nobody else there.
+The measure is common where flows of all sizes are compared, such as in Alizadeh et al., "pFabric: minimal near-optimal
+datacenter transport", SIGCOMM 2013: the completion time, normalized by that on an idle network.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredR
 from aqmlab.store.result import Result
 
 SIZES = {"up to 1 kB": 1000, "1 to 10 kB": 10_000, "10 to 100 kB": 100_000, "100 kB to 1 MB": 1_000_000}
-"""Classes of responses, by the size that each ends with; beyond them, there is another."""
+"""The classes of response sizes by their upper bounds; larger responses form a further class."""
 
 _BEYOND = "over 1 MB"
 
 _QUANTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 
 _FEWEST = 10
-"""Requests of a size of which a median is shown. Ours."""
+"""The smallest number of requests of a size for which a quantile is shown. Ours."""
 
 _TWIN = ("side", "user", "connection", "request_bytes", "response_bytes")
-"""What twins have in common, and no other requests of one seed: what is not unique even so is left out."""
+"""The columns that identify twins; requests that they do not identify uniquely are left out."""
 
 
 def slowdowns(result: Result, uncongested: Result) -> pl.DataFrame:
@@ -39,12 +39,12 @@ def slowdowns(result: Result, uncongested: Result) -> pl.DataFrame:
     result
         A cell with ``exchanges``.
     uncongested
-        The uncongested network with the same users and seed, with ``exchanges`` too.
+        The uncongested network with the same users and seed, also with ``exchanges``.
 
     Returns
     -------
     polars.DataFrame
-        ``size``, the class of :data:`SIZES` of its response, ``response_bytes``, and ``slowdown``.
+        ``size``, the class of its response in :data:`SIZES`, ``response_bytes``, and ``slowdown``.
     """
     ours, free = (
         requests_of_users(each).filter(pl.struct(_TWIN).is_unique()).select(*_TWIN, "response_time_ms")
@@ -60,15 +60,15 @@ def slowdowns(result: Result, uncongested: Result) -> pl.DataFrame:
 
 
 def by_size(results: Sequence[Result], uncongested: Sequence[Result]) -> pl.DataFrame:
-    """Return quantiles of slowdowns by the size of the response, of the requests of all seeds that both have.
+    """Return quantiles of slowdowns by the size of the response, over all common seeds.
 
-    Parameters and errors are those of :func:`slowdowns`, seed by seed.
+    Parameters and errors are those of :func:`slowdowns`, for several seeds.
 
     Returns
     -------
     polars.DataFrame
-        A row for the sizes between two powers of two that have ten requests or more: ``bytes``, their middle on a
-        logarithmic axis, the number of ``requests``, and ``p50``, ``p90`` and ``p99``.
+        A row for each octave of sizes with at least ten requests: ``bytes``, its middle on a logarithmic axis, the
+        number of ``requests``, and ``p50``, ``p90`` and ``p99``.
     """
     free = {each.cell.seed: each for each in uncongested}
     every = pl.concat(slowdowns(each, free[each.cell.seed]) for each in results if each.cell.seed in free)

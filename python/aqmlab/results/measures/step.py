@@ -1,16 +1,16 @@
-"""After a step of rate or load: how high the queueing delay goes, how long it takes to settle, how much in all.
+"""The step response of the queueing delay to a change of rate or load: peak, settling time and excess area.
 
-A step is a change of a link's rate, or the time at which a source starts or stops, in the measured window; what follows
-is looked at up to the next step, or the end. The delay is the time to send what waits in the queue, at the rates that
-the link has meanwhile, from the samples of the table ``queue``; a device's ring below the queue, which no discipline
-rules, is left out, and behind a queue that treats flows apart a packet may wait less or more.
+A step is a change of a link's rate, or the start or stop of a source, in the measurement window. The response extends
+to the next step, or to the end. The delay is the time that the link needs to send the queued packets, with its changes
+of rate, from the samples of the table ``queue``. The device FIFO, which no discipline controls, is left out; in a queue
+that schedules between flows, the delay of a packet may differ.
 
 The peak is the longest delay. The settling time is that of control theory (Ogata, "Modern Control Engineering", 5th
-edition, 2010, chapter 5): from when on the delay stays within 5 % of its final value. A queue's delay never stays as
-near to anything, so that two things are ours: the delay is taken as its mean over the last second, and the final value
-is the second half of what is looked at; the band is 5 % about its mean, and as wide as what the delay still does in it.
-What is outside of the band up to the second half has not settled. The excess area is the integral of the delay above
-that mean until it has settled, or up to the second half.
+edition, 2010, chapter 5): the time after which the delay stays within 5 % of its final value. The delay of a queue
+never stays that close, so that two choices are ours. The delay is averaged over the last second. The final value is
+that of the second half of the response: the band is 5 % around its mean, widened to the range of the delay in that
+half. A delay that is outside of the band up to the second half has not settled. The excess area is the integral of the
+delay above that mean until it has settled, or up to the second half.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from aqmlab.spec.directions import place
 from aqmlab.store.result import Result
 
 _BAND = 0.05
-"""Of the final value: Ogata has 2 or 5 %."""
+"""Half of the band's width as a share of the final value: Ogata has 2 or 5 %."""
 
 _MEAN_OVER_S = 1.0
 
 _EXACT_MS = 1e-9
-"""What rounding leaves of a sum."""
+"""The rounding error of a sum."""
 
 
 def steps(cell: Cell) -> dict[float, str]:
-    """Return when rate or load change in the measured window, in seconds since the start of the run, and what does."""
+    """Return the steps in the measurement window: their times in seconds since the run's start, and their names."""
     found: dict[float, list[str]] = {}
     for number, link in enumerate(cell.links, start=1):
         of = f" of link {number}" if len(cell.links) > 1 else ""
@@ -54,19 +54,19 @@ def steps(cell: Cell) -> dict[float, str]:
 
 
 def answer(delay_ms: pl.Series, every_s: float) -> dict[str, float | None]:
-    """Return how a delay answers to a step.
+    """Return the response of a delay to a step.
 
     Parameters
     ----------
     delay_ms
-        Its samples from the step on, in milliseconds.
+        The samples from the step on, in milliseconds.
     every_s
-        The time between two of them, in seconds.
+        The time between two samples, in seconds.
 
     Returns
     -------
     dict
-        ``peak_ms``, the longest delay; ``settle_s``, the time until it has settled, ``None`` where it has not in the
+        ``peak_ms``, the longest delay; ``settle_s``, the settling time, ``None`` if the delay has not settled in the
         first half; ``excess_ms_s``, the area above the final mean until then, in milliseconds times seconds.
 
     Examples
@@ -98,7 +98,7 @@ def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
 
 
 def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
-    """Return the answer to each step of each queue that has samples of it, by name."""
+    """Return the response of each queue to each step with samples, by name."""
     cell = result.cell
     every_s = seconds(cell.resolved["record"]["queue_every"])
     found = steps(cell)
@@ -118,11 +118,11 @@ def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
 
 
 def _lacks(cell: Cell) -> str | None:
-    return None if steps(cell) else "a change of a rate, or a source that starts or stops, in the measured window"
+    return None if steps(cell) else "a change of a rate, or a source that starts or stops, in the measurement window"
 
 
 STEP = Measure(
-    "After a step of rate or load: the delay of what waits in the queue",
+    "Step response of the queueing delay to a change of rate or load",
     {
         "peak_ms": Column("peak, ms", 1, "ms"),
         "settle_s": Column("settles in, s", 1, "s"),

@@ -1,4 +1,4 @@
-"""Measures on request as tables on a console."""
+"""Tables of measures on request for a console."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Measured:
             yield Fitted(table, names=2)
             yield ""
         if any(half is not None for rows in self._rows.values() for row in rows for half in _half_widths(row).values()):
-            yield Text("± is half the 95 % interval of the mean over the seeds (Student's t).")
+            yield Text("± is half of the 95 % interval of the mean over the seeds (Student's t).")
 
 
 def _written(row: MeasuredRow, key: str, digits: int) -> str:
@@ -42,6 +42,6 @@ def _written(row: MeasuredRow, key: str, digits: int) -> str:
 
 
 def _half_widths(row: MeasuredRow) -> Mapping[str, float | None]:
-    """Return those of a row whose numbers are means over seeds."""
+    """Return the half widths of a row; none if its numbers are not means over seeds."""
     half_widths: Mapping[str, float | None] = row.get("half_width", {})
     return half_widths

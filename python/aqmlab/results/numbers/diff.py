@@ -31,39 +31,38 @@ class Diff:
     """Differences between two sets of cells, A and B."""
 
     values: pl.DataFrame
-    """Values that differ: ``scheme``, the path in the spec (``value``), and the values ``a`` and ``b`` as text."""
+    """The values that differ: ``scheme``, the path in the spec (``value``), and the values ``a`` and ``b`` as text."""
     measures: pl.DataFrame
-    """Measures that differ: ``scheme``, ``measure``, ``unit``; the means ``a`` and ``b``; the mean ``difference`` of B
-    less A over the ``n`` seeds that both have, with its paired 95 % interval from ``low`` to ``high``, null for one
-    seed."""
+    """The measures that differ: ``scheme``, ``measure``, ``unit``; the means ``a`` and ``b``; the mean ``difference``,
+    B minus A, over the ``n`` common seeds; its paired 95 % interval from ``low`` to ``high``, null for one seed."""
     pairs: int
-    """Pairs of cells that were compared."""
+    """The number of pairs of cells that were compared."""
     only: tuple[list[Result], list[Result]]
-    """Cells of A, and of B, without a counterpart."""
+    """The cells of A, and of B, without a counterpart."""
 
     @property
     def is_empty(self) -> bool:
-        """True where nothing differs."""
+        """True if nothing differs."""
         return self.values.is_empty() and self.measures.is_empty() and not any(self.only)
 
 
 def diff(ones: Iterable[Result], others: Iterable[Result]) -> Diff:
     """Compare two sets of cells.
 
-    Specs that both have are compared seed by seed. A spec that only one has is compared with that of the same scheme,
-    or with the only one that is left, where there is one. Two single cells are compared even if their seeds differ.
+    Common specs are compared seed by seed. A spec of one set is compared with that of the same scheme in the other, or
+    with the only one that is left. Two single cells are compared even if their seeds differ.
 
     Parameters
     ----------
     ones, others
-        The cells of A and of B. Of several cells with one spec and seed the last counts.
+        The cells of A and of B. Of several cells with the same spec and seed, the last one counts.
     """
     matched, left = _matched(_by_spec(ones), _by_spec(others))
     values, measures, pairs = [], [], 0
     only: tuple[list[Result], list[Result]] = ([], [])
     for one, other in matched:
         seeds = [seed for seed in one if seed in other]
-        # The seeds of single cells are a value that differs.
+        # Of two single cells, a differing seed is reported as a value.
         first, second = ([of[seed] for seed in seeds] for of in (one, other))
         if len(one) == len(other) == 1:
             first, second = list(one.values()), list(other.values())
@@ -90,7 +89,7 @@ def _by_spec(results: Iterable[Result]) -> dict[Any, _Seeds]:
 def _matched(
     ones: dict[Any, _Seeds], others: dict[Any, _Seeds]
 ) -> tuple[list[tuple[_Seeds, _Seeds]], tuple[list[_Seeds], list[_Seeds]]]:
-    """Return pairs of specs, and the specs of either side that have no counterpart."""
+    """Return pairs of specs, and the specs of either side without a counterpart."""
     by: list[Callable[[Any, _Seeds], Any]] = [
         lambda spec, _: spec,
         lambda _, of: next(iter(of.values())).cell.label,

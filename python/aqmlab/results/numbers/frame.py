@@ -1,4 +1,4 @@
-"""Numbers of a comparison as a long frame: a row for each scheme and number."""
+"""Long frames of a comparison's numbers, with a row for each scheme and number."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def means_frame(schemes: Mapping[str, Sequence[Result]], numbers: Iterable[Numbe
     -------
     polars.DataFrame
         ``scheme``, ``less`` (null), ``measure`` and ``unit``; the ``mean`` over the ``n`` seeds that have a value; the
-        interval from ``low`` to ``high``, which stays within the values that are possible; ``half_width``, half of
-        Student's interval; the standard deviation ``sd``. What needs two seeds is null for one.
+        interval from ``low`` to ``high``, limited to the possible values; ``half_width``, half of Student's interval;
+        the standard deviation ``sd``. A statistic that needs two seeds is null for one.
     """
     rows = [{"scheme": label, **_rows_of(each, _values(of, each))} for each in numbers for label, of in schemes.items()]
     return _frame(rows)
 
 
 def result_frame(result: Result) -> pl.DataFrame:
-    """Return every number of one run by its name.
+    """Return every number of one run.
 
     Returns
     -------
     polars.DataFrame
-        ``measure``, ``unit`` and ``value``; a number that the run does not have is left out.
+        ``measure``, ``unit`` and ``value``; a number that the run lacks is left out.
     """
     numbers = Parts.of_cells([result.cell]).numbers.values()
     rows = [{"measure": each.name, "unit": each.unit, "value": each.read(result.summary)} for each in numbers]
@@ -64,24 +64,24 @@ def result_frame(result: Result) -> pl.DataFrame:
 def differences_frame(
     schemes: Mapping[str, Sequence[Result]], numbers: Iterable[Number], first: str, *, looks: int
 ) -> pl.DataFrame:
-    """Return by how much each number under each scheme differs from that under the first, seed by seed.
+    """Return the paired difference of each number under each scheme from that under the first.
 
     Parameters
     ----------
     schemes
-        The results of each scheme, the first one's and others', for the same seeds in the same order.
+        The results of each scheme, for the same seeds in the same order.
     numbers
         The numbers.
     first
         The label of the scheme that is subtracted.
     looks
-        At how many numbers of seeds the comparison could have stopped.
+        The number of looks at which the comparison could have stopped.
 
     Returns
     -------
     polars.DataFrame
-        The columns of :func:`of_means`, with ``less`` the scheme that is subtracted. The intervals of one number hold
-        together for all schemes.
+        The columns of :func:`means_frame`, with ``less`` the scheme that is subtracted. The intervals of one number
+        hold together for all schemes.
     """
     others = {label: of for label, of in schemes.items() if label != first}
     rows = []

@@ -1,4 +1,4 @@
-"""Chosen numbers of a comparison as tables: a row for each scheme, a column for each number."""
+"""Tables of chosen numbers of a comparison, with a row for each scheme and a column for each number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aqmlab.results.table import Column, ComparisonTable, Row, fitted
 
 
 class Chosen:
-    """The tables of a frame that :meth:`aqmlab.results.comparison.Comparison.frame` gave: means, and differences."""
+    """The tables of a frame from :meth:`aqmlab.results.comparison.Comparison.frame`: means, and differences."""
 
     def __init__(self, rows: pl.DataFrame, numbers: Iterable[Number]) -> None:
         self._rows = rows
