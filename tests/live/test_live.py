@@ -42,6 +42,10 @@ duration = "3 s"
 """
 
 
+MARKING = ["queue.red.min_th=1", "queue.red.max_th=10", "queue.red.w_q=0.5", "tcp.ecn=true", "link.device_fifo=0"]
+"""Changes that make the queue mark, or drop, early, and the hosts negotiate ECN."""
+
+
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
     file = tmp_path / "live.toml"
@@ -72,20 +76,21 @@ def test_a_live_run_has_the_simulated_runs_users_and_tables(spec: Path, tmp_path
 
 
 def test_packets_are_marked_and_their_senders_hear_of_it(spec: Path, tmp_path: Path) -> None:
-    experiment = lab.Experiment.from_toml(
-        spec,
-        changes=[
-            "queue.red.min_th=1",
-            "queue.red.max_th=10",
-            "queue.red.w_q=0.5",
-            "tcp.ecn=true",
-            "link.device_fifo=0",
-        ],
-    )
+    experiment = lab.Experiment.from_toml(spec, changes=MARKING)
     result = run_live(experiment, out=tmp_path / "results")
     assert [side["read_back"]["ipv4/tcp_ecn"] for side in result.metadata["live"]["tcp"]] == ["1", "1"]
     assert sum(way["marked"] for way in result.summary["counters"]) > 0
     assert result.metadata["live"]["tcp_counters"]["TCPDeliveredCE"] > 0
+
+
+def test_ecn_hosts_behind_noecn_get_drops_and_no_marks(spec: Path, tmp_path: Path) -> None:
+    experiment = lab.Experiment.from_toml(spec, changes=[*MARKING, "queue.red.noecn=true"])
+    result = run_live(experiment, out=tmp_path / "results")
+    # The hosts have negotiated ECN, and no packet of theirs is marked.
+    assert [side["read_back"]["ipv4/tcp_ecn"] for side in result.metadata["live"]["tcp"]] == ["1", "1"]
+    assert [way["marked"] for way in result.summary["counters"]] == [0, 0]
+    assert sum(way["dropped_early"] for way in result.summary["counters"]) > 0
+    assert result.metadata["live"]["tcp_counters"]["TCPDeliveredCE"] == 0
 
 
 def test_users_of_one_side_alone_match_the_simulated_ones(spec: Path, tmp_path: Path) -> None:
