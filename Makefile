@@ -15,6 +15,7 @@
 #   make docs           the documentation site, docs/_build/html
 #   make advisories     has a dependency in Rust a known weakness? needs the network
 #   make unused         does a crate name a dependency that it does not use? compiles cargo-machete first
+#   make miri           does unsafe code of the engine have undefined behaviour? needs a nightly toolchain with miri and rust-src
 #   make links          do the addresses that the pages name answer? needs the network
 #   make cost           what each discipline costs, for docs/reference
 #   make calibration    users for each load, measured anew for the package
@@ -42,7 +43,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links advisories unused cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -125,6 +126,11 @@ advisories: .venv/dev.stamp
 # Hosted CI asks once a week: cargo-machete is compiled for it, which takes longer than the rest of lint.
 unused: target/tools/bin/cargo-machete
 	target/tools/bin/cargo-machete crates examples/rust_aqm
+
+# Miri runs a test some hundred times slower: those of the quantities, and that of the engine's only unsafe code.
+miri:
+	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked -p aqmlab-units --lib
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked -p aqmlab-sim --lib engine::prefetch
 
 cost: $(READY)
 	$(BIN)/python benches/cost.py docs/reference/aqm/cost.md

@@ -30,3 +30,19 @@ pub(crate) fn prefetch_start<T>(values: &[T], index: usize, bytes: usize) {
 /// Bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // `make miri` runs it under Miri, which finds undefined behaviour.
+    #[test]
+    fn any_index_and_any_number_of_bytes_is_allowed() {
+        let values = [7_u64, 8, 9];
+        for index in 0..5 {
+            prefetch(&values, index);
+            prefetch_start(&values, index, 1_000);
+        }
+        assert_eq!(values, [7, 8, 9]);
+    }
+}
