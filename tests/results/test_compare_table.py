@@ -200,6 +200,24 @@ def test_sources_have_rows_and_unused_measures_no_column() -> None:
     assert "one-way ms" not in {column.group for column in part.columns}
 
 
+def test_datagrams_show_jitter_and_digits_by_their_size() -> None:
+    def game(label: str, ms: float) -> dict[str, Any]:
+        delays = {"delay_ms_mean": ms, "delay_ms_p99": 2 * ms, "delay_ms_p999": 3 * ms, "delay_ms_sd": ms / 10}
+        datagrams = {"sent": 9, "loss_percent": 0.0, "delay_ms_max": 4 * ms, **delays}
+        return record(label, 1, sources=[source("game", None, kind="datagrams", datagrams=datagrams)])
+
+    (part,) = (
+        part
+        for part in parts(schemes([game("fq_codel", 0.5213)], [game("droptail", 264.2)]))
+        if part.title == "Traffic"
+    )
+    places = [place for place, column in enumerate(part.columns) if column.group == "one-way ms"]
+    assert [part.columns[place].name for place in places] == ["mean", "p99", "p99.9", "jitter"]
+    short, long = ([row[place][0] for place in places] for row in part.cells())
+    assert short == ["0.52", "1.04", "1.56", "0.052"]
+    assert long == ["264", "528", "793", "26.4"]
+
+
 def test_sources_of_one_name_are_told_apart() -> None:
     records = [record("pi", 1, sources=[source("bulk", 1.0), source("bulk", 2.0), source("bulk", 3.0)])]
     (part,) = (part for part in parts(schemes(records)) if part.title == "Traffic")

@@ -125,7 +125,7 @@ def test_documented_queries_never_average_over_experiments(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     experiments = {run(tmp_path / "results", link={"rate": rate}).cell.experiment for rate in ("2 Mbit/s", "3 Mbit/s")}
     text = (Path(__file__).parents[2] / "docs" / "guide" / "results.md").read_text(encoding="utf-8")
-    (query,) = re.findall(r"^```sql\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (query, _) = re.findall(r"^```sql\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     by_duckdb = duckdb.connect().sql(query).pl()
     (query,) = re.findall(r"^\w+ = \(?\s*store\.scan.*?\.collect\(\)\)$", text, re.DOTALL | re.MULTILINE)
     scope: dict[str, Any] = {"store": lab.Store("results"), "pl": pl, "print": lambda frame: scope.update(frame=frame)}
@@ -133,3 +133,19 @@ def test_documented_queries_never_average_over_experiments(tmp_path: Path, monke
     for frame in (by_duckdb, scope["frame"]):
         assert set(frame["experiment"]) == experiments
         assert frame.height == 4
+
+
+def test_documented_queries_of_the_spec_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for congestion in ("cubic", "reno"):
+        run(tmp_path / "results", tcp={"profile": "linux-6", "congestion": congestion})
+    text = (Path(__file__).parents[2] / "docs" / "guide" / "results.md").read_text(encoding="utf-8")
+    (_, query) = re.findall(r"^```sql\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    by_duckdb = duckdb.connect().sql(query).pl()
+    (query,) = re.findall(r"^congestion = .*?\n(?=print)", text, re.DOTALL | re.MULTILINE)
+    scope: dict[str, Any] = {"store": lab.Store("results"), "pl": pl}
+    exec(query, scope)
+    by_polars = scope["by_congestion"].sort("experiment", "label")
+    assert set(by_duckdb["congestion"]) == {"cubic", "reno"}
+    assert by_duckdb.select("experiment", "congestion", "label").equals(by_polars.drop("loss_percent"))
+    assert by_duckdb["loss_percent"].to_list() == pytest.approx(by_polars["loss_percent"].to_list())
