@@ -1,300 +1,276 @@
+"""Predicates of claims on synthetic curves and tables: each limit from both sides."""
+
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from numpy.typing import NDArray
-from scipy import stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fixtures.results
 from aqmlab.cells.cell import Cell
+from aqmlab.results import curves
 from aqmlab.store.result import Result
-from aqmlab.studies.kit.claims import All, Between, Claim, CloseTo, Dominates, Greater, Predicate, Raises
-from aqmlab.studies.kit.findings import Finding, Outcome
+from aqmlab.studies import STUDIES, find
+from aqmlab.studies.kit.claims.predicates import (
+    CLOSE,
+    Approximately,
+    BetterCurve,
+    Greater,
+    InRange,
+    NoWorseCurve,
+    Part,
+    SameCurve,
+)
+from aqmlab.studies.kit.claims.quantities import AREA, Column, change_percent, count_greater, difference, quantity
+from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
+from aqmlab.studies.kit.findings import Outcome
 
-EDGES = np.geomspace(1, 1e5, 800)
+Curve = Sequence[tuple[float, float]]
+"""Times in ms and shares in percent, ascending; straight lines between them."""
 
-Make = Callable[..., list[Result]]
+STEEP: Curve = ((100, 0), (100.001, 50), (1000, 50), (1900, 100))
 
-
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    """Results of a scheme as the store has them: a loss and a median response time for each seed."""
-
-    def make(
-        label: str, losses: Iterable[float], *, medians: Iterable[float] = (), first_seed: int = 1
-    ) -> list[Result]:
-        losses, medians = list(losses), list(medians)
-        return [
-            written(tmp_path / label / str(seed), label, seed, loss, median)
-            for seed, (loss, median) in enumerate(
-                zip(losses, medians or [100.0] * len(losses), strict=True), start=first_seed
-            )
-        ]
-
-    return make
+LOSS = Column(what="loss, %", measure=lambda result: float(result.summary["loss_percent"]), name="loss", digits=1)
 
 
-def written(directory: Path, label: str, seed: int, loss: float, median: float) -> Result:
-    directory.mkdir(parents=True)
-    pl.DataFrame({"loss_percent": [loss]}).write_parquet(directory / "summary.parquet")
-    count = np.diff(1e6 * share(EDGES, median)).round().astype(np.uint64)
-    pl.DataFrame(
-        {"time_low_ms": EDGES[:-1], "time_high_ms": EDGES[1:], "size_low_bytes": 0, "count": count}
-    ).write_parquet(directory / "response_times.parquet")
-    # Schemes that differ in what nobody looks at.
-    spec = fixtures.results.resolved(record={"link_every": f"{1000 + sum(label.encode())} ms"})
-    cell = Cell(label=label, signal="drop", load_percent=98, users_per_side=9000, spec=spec, seed=seed, experiment="")
+SPEC = fixtures.results.resolved()
+
+
+def written(directory: Path, curve: Curve, seed: int, loss: float) -> Result:
+    times, shares = np.array(curve).T
+    histogram = pl.DataFrame(
+        {"time_low_ms": times[:-1], "time_high_ms": times[1:], "count": np.diff(shares * 10_000).round().astype(int)}
+    )
+    fixtures.results.write(
+        directory, summary={"loss_percent": loss}, response_times=histogram.filter(pl.col("count") > 0)
+    )
+    cell = Cell(label="", signal="", load_percent=98, users_per_side=1, spec=SPEC, seed=seed, experiment="")
     return Result(cell, directory)
 
 
-def share(time_ms: NDArray[np.float64], median: float) -> NDArray[np.float64]:
-    return np.asarray(1 / (1 + (median / time_ms) ** 2))
+def shifted(curve: Curve, *, ms: float = 0, points: float = 0) -> Curve:
+    return [(time + ms, min(100, share + points * (share > 0))) for time, share in curve]
 
 
-def loss(result: Result) -> float:
-    return float(result.summary["loss_percent"])
+class Made:
+    """Results by scheme: three seeds that hardly differ, or losses that are said."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.made = 0
+
+    def results(self, losses: Mapping[str, Iterable[float]] | None = None, **by: Curve) -> dict[str, list[Result]]:
+        self.made += 1
+        folder = self.folder / str(self.made)
+        found = {
+            name: [written(folder / name / str(seed), curve, seed, 1.0) for seed in (4, 5, 6)]
+            for name, curve in by.items()
+        }
+        for name, some in (losses or {}).items():
+            found[name] = [written(folder / name / str(seed), STEEP, seed, loss) for seed, loss in enumerate(some, 4)]
+        return found
 
 
-def less(margin: float) -> Greater:
-    return Greater(what="loss, %", measure=loss, scheme="droptail", than="pi", margin=margin)
+@pytest.fixture
+def make(tmp_path: Path) -> Made:
+    return Made(tmp_path)
 
 
-def close(margin: float) -> CloseTo:
-    return CloseTo(what="loss, %", measure=loss, scheme="droptail", to="pi", margin=margin)
+def both(*parts: Part) -> ReviewedClaim:
+    return reviewed_claim("made-1", "words", *parts)
 
 
-# Differences of 0.9, 1.0, 1.1: mean 1, interval [0.752, 1.248]
-DROPTAIL, PI = [5.9, 7.0, 5.1], [5.0, 6.0, 4.0]
-
-
-def test_the_numbers_are_those_of_a_paired_t_test(make: Make) -> None:
-    found = less(0)({"droptail": make("droptail", DROPTAIL), "pi": make("pi", PI)})
-    reference = stats.ttest_rel(DROPTAIL, PI).confidence_interval(0.95)
-    assert (found.estimate, found.low, found.high) == pytest.approx((1.0, reference.low, reference.high))
-    assert found.pairs == 3
-    assert str(found) == "holds: loss, %, droptail less pi 1 [0.7516, 1.248], 3 pairs"
-
-
-@pytest.mark.parametrize(
-    ("predicate", "outcome"),
-    [
-        (less(0), "holds"),
-        (less(0.7), "holds"),
-        (less(0.8), "undecided"),
-        (less(1.2), "undecided"),
-        (less(1.3), "fails"),
-        (close(1.3), "holds"),
-        (close(1.2), "undecided"),
-        (close(0.8), "undecided"),
-        (close(0.7), "fails"),
-    ],
-)
-def test_the_side_of_the_margin_on_which_the_interval_lies_decides(
-    make: Make, predicate: Greater | CloseTo, outcome: str
+@pytest.mark.parametrize(("ms", "outcome"), [(35, "holds"), (45, "fails")])
+def test_curves_are_the_same_within_two_percent_of_the_time_axis_where_they_are_steep(
+    make: Made, ms: float, outcome: str
 ) -> None:
-    results = {"droptail": make("droptail", DROPTAIL), "pi": make("pi", PI)}
-    assert predicate(results).outcome == outcome
-
-
-def test_the_other_way_round_greater_fails_and_close_stays_as_it_is(make: Make) -> None:
-    swapped = {"droptail": make("droptail", PI), "pi": make("pi", DROPTAIL)}
-    assert less(0)(swapped).outcome == "fails"
-    assert close(1.3)(swapped).outcome == "holds"
-    assert close(0.7)(swapped).outcome == "fails"
-
-
-def test_what_seeds_have_in_common_is_no_noise(make: Make) -> None:
-    # Between seeds losses vary by far more than the schemes differ.
-    common = [1.0, 9.0, 4.0, 20.0]
-    results = {"droptail": make("droptail", np.add(common, [1.0, 1.1, 0.9, 1.0])), "pi": make("pi", common)}
-    assert less(0)(results).outcome == "holds"
-
-
-def test_only_seeds_that_both_have_are_paired_in_whatever_order(make: Make) -> None:
-    droptail, pi = make("droptail", [99.0, *DROPTAIL]), make("pi", [*PI, -99.0], first_seed=2)
-    found = less(0)({"droptail": droptail[::-1], "pi": pi})
-    assert found.pairs == 3
-    assert found.estimate == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("pairs", [0, 1])
-def test_fewer_than_two_pairs_decide_nothing(make: Make, pairs: int) -> None:
-    results = {"droptail": make("droptail", DROPTAIL[:pairs]), "pi": make("pi", PI[:pairs])}
-    for predicate in (less(-50), close(50), Dominates(scheme="droptail", over="pi", from_ms=10, to_ms=100, margin=-1)):
-        found = predicate(results)
-        assert (found.outcome, found.pairs, found.low, found.high) == ("undecided", pairs, -math.inf, math.inf)
-
-
-def test_the_same_results_are_close_and_neither_is_greater(make: Make) -> None:
-    results = {"droptail": make("droptail", PI), "pi": make("pi", PI)}
-    assert less(0)(results).outcome == "fails"
-    assert close(0.001)(results).outcome == "holds"
-    assert dominates(0.0)(results).outcome == "holds", "nowhere less"
-
-
-def dominates(margin: float, *, to_ms: float = 1000) -> Dominates:
-    return Dominates(scheme="droptail", over="pi", from_ms=50, to_ms=to_ms, margin=margin)
-
-
-def medians(make: Make, droptail: list[float], pi: list[float]) -> dict[str, list[Result]]:
-    losses = [1.0] * len(pi)
-    return {"droptail": make("droptail", losses, medians=droptail), "pi": make("pi", losses, medians=pi)}
-
-
-def test_known_dominance_holds_and_the_reverse_fails(make: Make) -> None:
-    results = medians(make, [90, 110, 100], [135, 166, 149])
-    assert dominates(0.0)(results).outcome == "holds"
-    swapped = {"droptail": results["pi"], "pi": results["droptail"]}
-    reverse = Dominates(scheme="pi", over="droptail", from_ms=50, to_ms=1000, margin=0.0)(results)
-    assert reverse.outcome == "fails"
-    assert dominates(0.0)(swapped).outcome == "fails"
-
-
-def test_noise_leaves_dominance_undecided(make: Make) -> None:
-    assert dominates(0.0)(medians(make, [100, 140, 120], [130, 100, 128])).outcome == "undecided"
-
-
-def test_dominance_has_to_hold_up_to_the_end_of_the_range_by_the_whole_margin(make: Make) -> None:
-    results = medians(make, [99, 100, 101], [149, 150, 151])
-    # At 1 s the shares differ by little more than a hundredth, at 5 s by less than a thousandth.
-    assert dominates(0.01)(results).outcome == "holds"
-    far = dominates(0.01, to_ms=5000)(results)
-    assert far.outcome == "fails"
-    assert far.what.startswith("share within 5000 ms")
-    assert far.estimate == pytest.approx(share(np.array(5000), 100) - share(np.array(5000), 150), abs=1e-5)
-
-
-def test_curves_that_cross_do_not_dominate_each_other_however_far_one_is_ahead(make: Make) -> None:
-    results = medians(make, [100, 100, 100], [150, 151, 149])
-    for result in results["droptail"]:
-        # A tenth of the requests waits for 3 s.
-        file = result.directory / "response_times.parquet"
-        late = pl.col("time_low_ms").is_between(2900, 3100)
-        bins = pl.read_parquet(file).with_columns(count=pl.col("count") + late.cast(pl.UInt64) * 5000)
-        bins.write_parquet(file)
-    assert dominates(0.0, to_ms=200)(results).outcome == "holds"
-    assert dominates(0.0, to_ms=2000)(results).outcome == "fails"
-
-
-def test_one_point_among_many_fails_by_chance_no_oftener_than_one_claim_would(make: Make) -> None:
-    # An interval of 95 % that is just below the margin does not make the claim fail: there are ten points.
-    differences = np.array([-0.001, -0.002, -0.003, -0.0015])
-    predicate = dominates(0.0)
-    assert Finding.of("", differences).high < 0
-    assert predicate._at(100.0, differences).outcome is Outcome.UNDECIDED
-    assert predicate._at(100.0, differences - 0.01).outcome is Outcome.FAILS
-
-
-def between(low: float, high: float = math.inf) -> Between:
-    return Between(what="loss, %", measure=loss, scheme="droptail", low=low, high=high)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "outcome"),
-    [
-        (3.6, 8.4, "holds"),
-        (3.7, 8.4, "undecided"),
-        (3.6, 8.3, "undecided"),
-        (8.3, 9.0, "undecided"),
-        (8.4, 9.0, "fails"),
-        (-math.inf, 3.7, "undecided"),
-        (-math.inf, 3.6, "fails"),
-        (3.6, math.inf, "holds"),
-    ],
-)
-def test_a_mean_is_in_a_range_where_its_whole_interval_is(make: Make, low: float, high: float, outcome: str) -> None:
-    # Losses of 5.9, 7.0, 5.1: mean 6, interval [3.629, 8.371]
-    found = between(low, high)({"droptail": make("droptail", DROPTAIL)})
+    # 40 ms of 2,000: on the steep part the shares are 50 points apart. The other end of the curve moves by less.
+    moved = [(100 + ms, 0), (100.001 + ms, 50), *STEEP[2:]]
+    found = SameCurve(one="a", other="b")(make.results(a=STEEP, b=moved))
     assert found.outcome == outcome
-    assert found.estimate == pytest.approx(6.0)
-    assert found.pairs == 3
+    assert found.estimate == pytest.approx(ms / 20, abs=0.02)
 
 
-def raises(low_percent: float, high_percent: float = math.inf) -> Raises:
-    return Raises(
-        what="loss, %",
-        measure=loss,
-        scheme="droptail",
-        over="pi",
-        low_percent=low_percent,
-        high_percent=high_percent,
+@pytest.mark.parametrize(("points", "outcome"), [(1.9, "holds"), (2.1, "fails")])
+def test_curves_are_the_same_within_two_points_where_they_are_flat(make: Made, points: float, outcome: str) -> None:
+    flat: Curve = ((100, 0), (100.001, 50), (1900, 50), (1900.001, 100))
+    moved: Curve = ((100, 0), (100.001, 50 + points), (1900, 50 + points), (1900.001, 100))
+    found = SameCurve(one="a", other="b")(make.results(a=flat, b=moved))
+    assert found.outcome == outcome
+    assert found.estimate == pytest.approx(points, abs=0.01)
+
+
+def test_close_is_five_percent_and_a_range_is_all_that_is_looked_at(make: Made) -> None:
+    moved = [(*STEEP[0],), (100.001, 54), (1000, 54), (1900, 100)]
+    results = make.results(a=STEEP, b=moved)
+    assert SameCurve(one="a", other="b")(results).outcome == "fails"
+    assert SameCurve(one="a", other="b", limit=CLOSE)(results).outcome == "holds"
+    assert SameCurve(one="a", other="b", to_ms=95)(results).outcome == "holds"
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(1, 1990), min_size=2, max_size=6, unique=True), st.floats(-80, 80))
+def test_the_distance_of_curves_is_symmetric_none_to_itself_and_at_most_the_vertical_one(
+    times: list[float], ms: float
+) -> None:
+    axis = np.arange(0, 2000.1, 5.0)
+    one = np.interp(axis, sorted(times), np.linspace(0, 100, len(times)))
+    other = np.interp(axis + ms, sorted(times), np.linspace(0, 100, len(times)))
+    seen = np.ones_like(axis, dtype=bool)
+    there, back = curves._max_distance(axis, one, other, seen), curves._max_distance(axis, other, one, seen)
+    assert curves._max_distance(axis, one, one, seen) == pytest.approx(0, abs=1e-9)
+    assert max(there, back) <= float(np.abs(one - other).max()) + 1e-9
+
+
+def test_better_is_a_point_on_average_and_nowhere_below(make: Made) -> None:
+    # Half of the axis is 50 points wide: what is above there by 2.2 is above by 1.1 on average.
+    ahead = [(100, 0), (100.001, 52.2), (1100, 52.2), (1100.001, 52.2), (1900, 100)]
+    reference = [(100, 0), (100.001, 50), (1100, 50), (1100.001, 52.2), (1900, 100)]
+    results = make.results(a=ahead, b=reference)
+    found = BetterCurve(one="a", other="b")(results)
+    assert found.outcome == "holds"
+    assert found.estimate == pytest.approx(1.1, abs=0.01)
+    assert BetterCurve(one="a", other="b", by=2.5)(results).outcome == "fails"
+    assert BetterCurve(one="a", other="b", from_ms=100, to_ms=1000, by=2.0)(results).outcome == "holds"
+    assert BetterCurve(one="b", other="a")(results).outcome == "fails"
+    assert BetterCurve(one="b", other="a", negated=True)(results).outcome == "holds"
+    assert BetterCurve(one="a", other="b", negated=True)(results).outcome == "fails"
+
+
+def test_who_falls_back_somewhere_is_not_better_however_far_ahead(make: Made) -> None:
+    reference = [(100, 0), (100.001, 50), (1500, 50), (1500.001, 80), (1950, 100)]
+    crossing = [(100, 0), (100.001, 70), (1500, 70), (1500.001, 73), (1950, 100)]
+    results = make.results(a=crossing, b=reference)
+    found = BetterCurve(one="a", other="b")(results)
+    assert found.outcome == "fails"
+    assert found.what.startswith("furthest below")
+    assert NoWorseCurve(one="a", other="b", to_ms=1400)(results).outcome == "holds"
+    assert NoWorseCurve(one="a", other="b", from_ms=1400)(results).outcome == "fails"
+
+
+def test_a_tie_in_the_last_printed_digit_decides_nothing(make: Made) -> None:
+    results = make.results({"a": [1.24, 1.24, 1.24], "b": [1.16, 1.16, 1.16], "c": [1.14, 1.14, 1.14]})
+    assert Greater(one=quantity(LOSS, "a"), than=quantity(LOSS, "b"))(results).outcome == "undecided", (
+        "both are printed 1.2"
     )
+    assert Greater(one=quantity(LOSS, "b"), than=quantity(LOSS, "c"))(results).outcome == "holds", "1.2 and 1.1"
+    assert Greater(one=quantity(LOSS, "c"), than=quantity(LOSS, "a"))(results).outcome == "fails"
+
+
+def test_numbers_are_approximately_so_within_five_percent_of_their_axis(make: Made) -> None:
+    results = make.results({"a": [86.0, 86.1, 86.2], "b": [84.0, 84.1, 84.2]})
+    for number, outcome in ((90, "holds"), (91.4, "fails"), (91.2, "undecided"), (81.4, "holds")):
+        assert Approximately(value=quantity(LOSS, "a"), number=number)(results).outcome == outcome
+    assert (
+        Approximately(value=difference(quantity(LOSS, "a"), quantity(LOSS, "b")), number=0, axis=10)(results).outcome
+        == "fails"
+    )
+    assert InRange(value=change_percent(LOSS, "a", "b"), low=2, high=3)(results).outcome == "holds"
+    assert count_greater(
+        "", [(quantity(LOSS, "a"), quantity(LOSS, "b")), (quantity(LOSS, "b"), quantity(LOSS, "a"))]
+    ).each(results).tolist() == [1, 1, 1]
+
+
+def test_the_area_is_that_under_the_curve(make: Made) -> None:
+    (result, *_) = make.results(a=((0, 0), (2000, 100)))["a"]
+    assert AREA.measure(result) == pytest.approx(50, abs=0.01)
+
+
+PRINTED = {"a": {"loss": 1.2}, "b": {"loss": 1.1}, "c": {"loss": 1.1}, "d": {"loss": 1.4}}
+A, B, C, D = (quantity(LOSS, name) for name in "abcd")
+
+
+def test_what_the_paper_violates_is_left_out_and_the_claim_can_no_longer_hold(make: Made) -> None:
+    results = make.results({"a": [2.0] * 3, "b": [1.0] * 3, "c": [1.0] * 3, "d": [3.0] * 3})
+    more_than_all = both(*(Greater(one=A, than=other) for other in (B, C, D)))
+    conclusion = more_than_all.decide(results, PRINTED)
+    assert (conclusion.outcome, conclusion.held, conclusion.parts, conclusion.cause) == ("inconsistent", 2, 2, "paper")
+    assert conclusion.contradicted == ("loss, %, a above loss, %, d (not so in the paper)",)
+    assert "1 left out: not so in the paper" in conclusion.text()
+    fails = both(Greater(one=A, than=D), Greater(one=A, than=B)).decide({**results, "a": results["c"]}, PRINTED)
+    assert (fails.outcome, fails.cause) == ("undecided", "none"), "ours is a tie in what remains"
+    worse = make.results({"a": [0.5] * 3})
+    assert both(Greater(one=A, than=D), Greater(one=A, than=B)).decide({**results, **worse}, PRINTED).outcome == "fails"
+
+
+def test_a_tie_in_the_paper_is_left_out_and_leaves_nothing_to_decide_where_it_is_all(make: Made) -> None:
+    results = make.results({"a": [2.0] * 3, "b": [1.0] * 3, "c": [1.5] * 3})
+    conclusion = both(Greater(one=A, than=B), Greater(one=B, than=C)).decide(results, PRINTED)
+    assert (conclusion.outcome, conclusion.held, conclusion.parts, len(conclusion.ties)) == ("holds", 1, 1, 1)
+    alone = both(Greater(one=B, than=C)).decide(results, PRINTED)
+    assert (alone.outcome, alone.parts, alone.cause) == ("undecided", 0, "none")
+    assert alone.text() == "1 left out: a tie"
+    ours = both(Greater(one=B, than=C)).decide(results, {})
+    assert ours.outcome == "fails", "where nothing is printed ours decides alone"
+
+
+def test_a_part_contradicted_by_the_paper_is_left_out(make: Made) -> None:
+    results = make.results(a=STEEP, b=shifted(STEEP, points=10))
+    slowed, not_so = BetterCurve(one="b", other="a"), BetterCurve(one="a", other="b", negated=True)
+    claim = both(slowed, not_so, SameCurve(one="a", other="b", to_ms=90))
+
+    def contradiction(run: str) -> str | None:
+        return "its losses cannot have" if run == "a" else None
+
+    assert claim.decide(results, {}).outcome == "holds"
+    conclusion = claim.decide(results, {}, contradiction)
+    assert (conclusion.outcome, conclusion.held, conclusion.parts) == ("inconsistent", 2, 2)
+    assert conclusion.contradicted[0].endswith("(its losses cannot have)")
+
+
+def test_half_and_double_the_limits_say_how_sensitive_an_outcome_is(make: Made) -> None:
+    moved = [(130, 0), (130.001, 50), *STEEP[2:]]
+    conclusion = both(SameCurve(one="a", other="b")).decide(make.results(a=STEEP, b=moved), {})
+    assert (conclusion.at_half, conclusion.outcome, conclusion.at_double) == ("fails", "holds", "holds")
+    ahead = shifted(STEEP, points=3)
+    conclusion = both(BetterCurve(one="b", other="a")).decide(make.results(a=STEEP, b=ahead), {})
+    assert conclusion.outcome == conclusion.at_half == "holds"
+    conclusion = both(BetterCurve(one="b", other="a", by=1.5)).decide(make.results(a=STEEP, b=ahead), {})
+    assert (conclusion.outcome, conclusion.at_double) == ("holds", "fails")
+
+
+def test_without_a_request_nothing_is_decided(make: Made, tmp_path: Path) -> None:
+    empty = pl.DataFrame({"time_low_ms": [], "time_high_ms": [], "count": []})
+    results = make.results(a=STEEP)
+    results["b"] = [written(tmp_path / "b" / str(seed), STEEP, seed, 1.0) for seed in (4, 5, 6)]
+    for result in results["b"]:
+        fixtures.results.write(result.directory, response_times=empty)
+    for part in (SameCurve(one="a", other="b"), NoWorseCurve(one="b", other="a"), BetterCurve(one="a", other="b")):
+        assert part(results).outcome is Outcome.UNDECIDED
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_registered_claim_is_reviewed_and_quotes_words(name: str) -> None:
+    study = find(name)
+    claims = study.reviewed_claims()
+    registered = [claim.id for claim in study.registration().claims]
+    assert [claim.id for claim in claims][: len(registered)] == registered
+    assert len({claim.id for claim in claims}) == len(claims)
+    runs = {run.name for run in study.runs(study.lengths["quick"])}
+    for claim in claims:
+        assert 1 <= len(claim.phrase.split()) < 12, claim.id
+        assert bool(claim.place and claim.gist) == (claim.id not in registered)
+        assert {run for part in claim.parts for run in part.runs} <= runs, claim.id
+    assert set(study.printed()) & runs or not study.printed()
 
 
 @pytest.mark.parametrize(
-    ("low_percent", "high_percent", "outcome"),
+    ("name", "contradicted"),
     [
-        (4, 36, "holds"),
-        (5, 36, "undecided"),
-        (4, 35, "undecided"),
-        (36, math.inf, "fails"),
-        (-math.inf, 4, "fails"),
+        ("le2003", {"le2003-23": 1, "le2003-24": 1, "le2003-25": 1, "le2003-57": 9}),
+        ("le2004", {"le2004-43": 1}),
+        ("kwon2003", {}),
+        ("kuzmanovic2005", {"kuzmanovic2005-5": 4}),
     ],
 )
-def test_a_rise_is_taken_seed_by_seed_in_percent_of_the_other(
-    make: Make, low_percent: float, high_percent: float, outcome: str
-) -> None:
-    # Rises of 13.75, 20 and 26.25 %: mean 20, interval [4.47, 35.53]. The sums rise by 22.6 %.
-    results = {"droptail": make("droptail", [11.375, 24.0, 50.5]), "pi": make("pi", [10.0, 20.0, 40.0])}
-    found = raises(low_percent, high_percent)(results)
-    assert found.outcome == outcome
-    assert found.estimate == pytest.approx(20.0)
-
-
-def test_all_hold_together_and_one_failure_is_enough(make: Make) -> None:
-    results = {"droptail": make("droptail", DROPTAIL), "pi": make("pi", PI)}
-    holds, undecided, fails = less(0), less(0.8), less(1.3)
-    cases: list[tuple[tuple[Predicate, ...], Predicate, str]] = [
-        ((holds, holds), holds, "holds"),
-        ((holds, undecided), undecided, "undecided"),
-        ((undecided, holds, fails), fails, "fails"),
-    ]
-    for parts, deciding, outcome in cases:
-        found = All(parts=parts)(results)
-        assert found.outcome == outcome
-        holding = sum(part is holds for part in parts)
-        decided = deciding(results)
-        assert found == replace(decided, parts=len(parts), held=holding)
-    nested = All(parts=(All(parts=(holds, undecided)), holds))(results)
-    assert nested.text().startswith("2 of 3 parts hold; loss")
-    assert str(All(parts=(holds, fails))) == f"{holds}; and {fails}"
-
-
-def test_the_text_of_a_predicate_says_its_range() -> None:
-    assert str(between(5)) == "loss, %: droptail is at least 5"
-    assert str(between(5, 7)) == "loss, %: droptail is 5 to 7"
-    assert str(raises(-math.inf, -50)) == "loss, %: droptail over pi is at most -50 %"
-
-
-def test_a_claim_decides_by_its_predicate(make: Make) -> None:
-    claim = Claim(id="pi-loss", place="a paper, table 1", gist="PI loses less than drop-tail", predicate=less(0))
-    results = {"droptail": make("droptail", DROPTAIL), "pi": make("pi", PI)}
-    assert claim.decide(results) == less(0)(results)
-
-
-def test_a_scheme_without_results_is_named(make: Make) -> None:
-    with pytest.raises(ValueError, match=r"^results: must have the scheme 'pi', got 'droptail', 'red'$"):
-        less(0)({"droptail": make("droptail", DROPTAIL), "red": []})
-
-
-def test_impossible_margins_ranges_and_points_are_refused() -> None:
-    for margin in (0.0, -1.0, math.nan):
-        with pytest.raises(ValueError, match=r"^margin: must be above 0, got "):
-            close(margin)
-    for from_ms, to_ms in ((0, 10), (10, 10), (20, 10)):
-        with pytest.raises(ValueError, match=rf"^from_ms: must be above 0 and below to_ms, got {from_ms} to {to_ms}$"):
-            Dominates(scheme="a", over="b", from_ms=from_ms, to_ms=to_ms, margin=0)
-    with pytest.raises(ValueError, match=r"^high: must be above low = 5, got 5$"):
-        between(5, 5)
-    with pytest.raises(ValueError, match=r"^high_percent: must be above low_percent, got -1$"):
-        raises(0, -1)
-    with pytest.raises(ValueError, match=r"^parts: must be at least one, got none$"):
-        All(parts=())
-    with pytest.raises(ValueError, match=r"^points: must be at least 2, got 1$"):
-        Dominates(scheme="a", over="b", from_ms=1, to_ms=2, margin=0, points=1)
+def test_the_papers_own_tables_contradict_these_claims_and_no_other(name: str, contradicted: dict[str, int]) -> None:
+    study = find(name)
+    printed = study.printed()
+    decided = {each.id: [part.on_paper(printed) for part in each.parts] for each in study.reviewed_claims()}
+    assert {id_: found.count(Outcome.FAILS) for id_, found in decided.items() if Outcome.FAILS in found} == contradicted
+    assert sum(outcome is Outcome.HOLDS for found in decided.values() for outcome in found) >= 10

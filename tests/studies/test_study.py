@@ -36,13 +36,14 @@ def test_a_study_prints_one_json_object_with_tables_and_decided_claims(aqmlab: C
     assert table["columns"] == ["scheme", "Mbit/s", "published"]
     assert [row[0] for row in table["rows"]] == ["droptail", "pi"]
     assert all(row[1] > 0.1 and row[2] is None for row in table["rows"])
-    gets_through, more_than_itself, *_ = report["claims"]
+    gets_through, more_than_pi, *_ = report["claims"]
     assert gets_through.keys() >= {"study", "id", "place", "predicate", "first", "second", "cause", "parts", "held"}
     assert (gets_through["study"], gets_through["id"], gets_through["first"]) == ("tiny", "tiny-1", "holds")
-    assert gets_through["predicate"] == "throughput, Mbit/s: droptail is at least 0.1"
+    assert (gets_through["predicate"], gets_through["evidence"]) == ("throughput is at least 0.1", "2 pairs")
+    assert gets_through["reviewed"][0] == "throughput, Mbit/s, droptail is at least 0.1"
     assert gets_through["numbers"]["pairs"] == 2
     assert gets_through["numbers"]["low"] > 0.1
-    assert (more_than_itself["first"], more_than_itself["numbers"]["estimate"]) == ("fails", 0.0)
+    assert (more_than_pi["first"], more_than_pi["numbers"]) == ("fails", None)
 
 
 def test_the_table_of_a_study_has_the_numbers_of_its_json(aqmlab: Command) -> None:
@@ -101,6 +102,8 @@ def test_the_page_says_what_came_out_and_the_details_stand_behind_it(aqmlab: Com
     assert "| **second** | 3 | 2 | 0 | 0 | 1 |" in page
     assert "| tiny-2 | a scheme carries more than \\| itself | inconsistent | 0 of 0 | paper |" in page
     assert "Nothing differs." in details
+    assert "Decided by results number 1: seeds 1 to 2." in details
+    assert "*More* is any difference." in details
     assert "| tiny-2 | Section 2 | a scheme carries more than \\| itself | **fails** |" in details
     assert "| tiny-1 |  | “gets through” | **holds** | 2 of 2 | holds, holds | none |" in details
     assert "![What is carried.](img/tiny/carried.svg)" in page

@@ -17,7 +17,7 @@ from aqmlab.models.timers import Drops, Hosts, dearest_s
 from aqmlab.spec import schemes
 from aqmlab.store.result import Result
 from aqmlab.studies import find
-from aqmlab.studies.kit.reading.words import Better
+from aqmlab.studies.kit.claims.predicates import BetterCurve
 from aqmlab.studies.le import accounting as le
 
 PAGES = Path(__file__).parents[2] / "docs" / "studies"
@@ -193,19 +193,19 @@ def test_the_page_can_be_written_without_rows_of_ours(tmp_path: Path) -> None:
     assert "ours, 98 %" not in page
 
 
-def test_the_studies_doubt_what_the_books_contradict() -> None:
-    doubted = {
+def test_studies_leave_out_what_the_books_contradict() -> None:
+    contradicted_parts = {
         (claim.id, part.other)
         for name in ours.STUDIES
         for study in (find(name),)
-        for claim in study.read_again()
+        for claim in study.reviewed_claims()
         for part in claim.parts
-        if isinstance(part, Better) and study.doubt(part.other)
+        if isinstance(part, BetterCurve) and study.contradiction(part.other)
     }
-    assert {run for _, run in doubted} == contradicted(le.audits("le2004"))
-    assert {claim for claim, _ in doubted} == {"le2004-05", "le2004-19", "le2004-29"}
-    why = find("le2004").doubt(f"{PACKET_MODE} at 98 %")
+    assert {run for _, run in contradicted_parts} == contradicted(le.audits("le2004"))
+    assert {claim for claim, _ in contradicted_parts} == {"le2004-05", "le2004-19", "le2004-29"}
+    why = find("le2004").contradiction(f"{PACKET_MODE} at 98 %")
     assert why is not None
     assert "1.32 s at most" in why
-    assert find("le2003").doubt(f"{PACKET_MODE} at 98 %") is None
-    assert find("le2004").doubt("droptail:limit=240 at 98 %") is None
+    assert find("le2003").contradiction(f"{PACKET_MODE} at 98 %") is None
+    assert find("le2004").contradiction("droptail:limit=240 at 98 %") is None

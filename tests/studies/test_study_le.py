@@ -3,8 +3,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -20,14 +19,13 @@ from aqmlab.results.cells import comparison_cells
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
 from aqmlab.studies import find
-from aqmlab.studies.kit.claims import All, Predicate
 from aqmlab.studies.kit.study import Study, study_cells
-from aqmlab.studies.le.claims import alike, average_share, better, not_better, rise
 from aqmlab.studies.le.hurst import HurstWithin, estimates
-from aqmlab.studies.le.inputs import Quantiles, share_above
+from aqmlab.studies.le.measures import average_percent, rise_percent
 from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import LENGTHS, TESTBED, UNCONGESTED, PaperScheme, ared, droptail, pi, rem
 from aqmlab.studies.le.tables import beside_published, per_90_minutes
+from aqmlab.studies.le.workload import Quantiles, share_above
 from aqmlab.studies.le2003.schemes import BASE, PI_24
 
 STUDIES = ("le2003", "le2004")
@@ -87,38 +85,16 @@ def all_alike(study: Study, directory: Path) -> dict[str, list[Result]]:
     return {name: [Result(cell, directory) for cell in some] for name, some in cells.items()}
 
 
-def runs_named_by(predicate: Predicate) -> Iterator[str]:
-    """Every run that a predicate asks for, and that of the predicates it is made of."""
-    assert is_dataclass(predicate)
-    for field in fields(predicate):
-        value = getattr(predicate, field.name)
-        if field.name in ("scheme", "over", "than", "to", "run"):
-            yield value
-        elif field.name == "parts":
-            for part in value:
-                yield from runs_named_by(part)
-
-
-def whole(predicate: Predicate) -> Iterator[Predicate]:
-    """The parts of a predicate that is all of several, and theirs."""
-    if isinstance(predicate, All):
-        for part in predicate.parts:
-            yield from whole(part)
-    else:
-        yield predicate
-
-
 def test_claims_ask_for_runs_that_there_are_and_say_where_they_are_made(study: Study) -> None:
     names = {run.name for run in study.runs(LENGTHS["quick"])}
     for claim in study.claims:
-        asked = set(runs_named_by(claim.predicate))
-        assert asked
-        assert asked <= names, claim.id
-        assert re.match(r"Sections? \d", claim.place), claim.id
+        assert {run for part in claim.parts for run in part.runs} <= names, claim.id
+    registered = study.registration().claims
+    assert all(re.match(r"Sections? \d", claim.place) for claim in registered)
     ids = [claim.id for claim in study.claims]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(rf"{study.name}-\d\d", each) for each in ids)
-    assert len({claim.gist for claim in study.claims}) == len(ids)
+    assert len({claim.gist for claim in registered}) == len(registered)
 
 
 def test_each_length_is_of_the_same_runs_and_differs_in_nothing_but_time(study: Study) -> None:
@@ -204,40 +180,6 @@ def test_each_published_row_stands_beside_a_run(study: Study, everything: Path) 
     assert {row[0] for row in left_out} == ({105} if study.name == "le2003" else {90, 98})
 
 
-def test_the_papers_own_numbers_agree_with_their_claims_but_where_a_table_says_otherwise(
-    study: Study, tmp_path: Path
-) -> None:
-    results = {
-        PaperScheme(row.scheme, row.scheme).at(round(row.load_percent), row.rtt): [
-            Result(
-                in_20_minutes(seed),
-                written(
-                    tmp_path / f"{n}",
-                    loss=row.loss_percent,
-                    completed=round(1e6 * row.completed_millions),
-                    throughput=row.throughput_mbps,
-                ),
-            )
-            for seed in (1, 2)
-        ]
-        for n, row in enumerate(Published.read().rows)
-        if row.table.startswith(study.name)
-    }
-    failing = set()
-    decided = 0
-    for claim in study.claims:
-        for part in whole(claim.predicate):
-            of_the_tables = getattr(part, "what", "").partition(",")[0] in ("loss", "completed requests", "throughput")
-            if of_the_tables and set(runs_named_by(part)) <= results.keys():
-                decided += 1
-                if part(results).outcome != "holds":
-                    failing.add(claim.id)
-    # PI completes as much as drop-tail or more; REM loses as much or more; two pairs are equal to the last digit.
-    contradicted = {"le2003": {"le2003-23", "le2003-24", "le2003-25", "le2003-34"}, "le2004": set()}
-    assert failing == contradicted[study.name]
-    assert decided >= 36
-
-
 def test_every_table_has_a_value_for_each_column_and_every_figure_can_be_drawn(study: Study, everything: Path) -> None:
     results = all_alike(study, everything)
     tables = study.tables(results)
@@ -285,42 +227,15 @@ def test_ours_is_scaled_to_90_minutes_and_taken_from_the_published(tmp_path: Pat
     assert per_90_minutes(ours[0]) == 4.5 * 3e6
 
 
-def test_words_have_the_margins_that_are_written_down(tmp_path: Path) -> None:
-    def shifted(share: float) -> dict[str, list[Result]]:
-        """Results of a, of which so many more are answered at once, and of b."""
-        now = {"a": 5_000 + round(10_000 * share), "b": 5_000}
-        return {
-            run: [
-                Result(
-                    in_20_minutes(seed),
-                    written(tmp_path / f"{run}{share}", bins=((10.0, 20.0, 64, n), (3e3, 4e3, 64, 10_000 - n))),
-                )
-                for seed in (1, 2)
-            ]
-            for run, n in now.items()
-        }
-
-    ahead = shifted(0.015)
-    assert [predicate(ahead).outcome for predicate in (better("a", "b"), alike("a", "b"))] == ["holds", "holds"]
-    assert [better("a", "b")(shifted(by)).outcome for by in (0.009, 0.011)] == ["fails", "holds"]
-    assert [alike("a", "b")(shifted(by)).outcome for by in (-0.021, -0.019, 0.019, 0.021)] == [
-        "fails",
-        "holds",
-        "holds",
-        "fails",
-    ]
-    assert [not_better("a", "b")(shifted(by)).outcome for by in (-0.5, 0.009, 0.011)] == ["holds", "holds", "fails"]
-
-
 def test_an_average_share_is_the_area_under_the_curve(tmp_path: Path) -> None:
     # Answered between 100 and 300 ms, evenly: the share averaged over 0 to 400 ms is one half.
     result = Result(in_20_minutes(1), written(tmp_path / "short"))
-    assert average_share(0.0, 400.0)(result) == pytest.approx(50, abs=0.01)
-    assert rise(150.0, 250.0)(result) == pytest.approx(50)
+    assert average_percent(0.0, 400.0)(result) == pytest.approx(50, abs=0.01)
+    assert rise_percent(150.0, 250.0)(result) == pytest.approx(50)
     both = ((100.0, 300.0, 64, 1000), (1000.0, 2000.0, 65536, 1000))
     with_long = Result(in_20_minutes(1), written(tmp_path / "long", bins=both))
-    assert rise(150.0, 250.0)(with_long) == pytest.approx(25)
-    assert rise(150.0, 250.0, below_bytes=8192)(with_long) == pytest.approx(50)
+    assert rise_percent(150.0, 250.0)(with_long) == pytest.approx(25)
+    assert rise_percent(150.0, 250.0, below_bytes=8192)(with_long) == pytest.approx(50)
 
 
 def test_the_hurst_parameter_is_estimated_of_one_direction_millisecond_by_millisecond(tmp_path: Path) -> None:

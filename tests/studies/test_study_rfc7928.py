@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from aqmlab._core import SpecError
 from aqmlab.spec import schemes
 from aqmlab.studies import STUDIES, find
-from aqmlab.studies.kit.reading.values import Column
+from aqmlab.studies.kit.claims.quantities import Column
 from aqmlab.studies.kit.study import Study
 from aqmlab.studies.rfc7928 import Rfc7928, trade_off
 from aqmlab.studies.rfc7928.runs import FAIRNESS, VARYING
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from conftest import Command, Write
-from fixtures.rfc7928 import dry, parse, runs_of
+from fixtures.rfc7928 import dry, parse
 
 OWN = '''
 import aqmlab as lab
@@ -42,7 +42,7 @@ def test_runs_have_names_of_their_own_and_claims_find_theirs_in_each_length(leng
     names = [run.name for run in study.runs(study.lengths[length])]
     assert len(set(names)) == len(names)
     for claim in study.claims:
-        assert set(runs_of(claim.predicate)) <= set(names)
+        assert {run for part in claim.parts for run in part.runs} <= set(names)
 
 
 def test_tables_and_figures_find_their_runs(tmp_path: Path) -> None:
@@ -63,8 +63,9 @@ def test_the_study_is_about_the_disciplines_it_is_given(tmp_path: Path) -> None:
     report = dry(study, tmp_path)
     ids = [each.id.removeprefix("RFC7928-") for each in report.decisions]
     assert ids == ["1", "2", "4", "7", "8"], "what is expected of any; not what is said of CoDel, PIE and FQ-CoDel"
-    ecn = next(claim for claim in study.decidable() if claim.id == "RFC7928-7")
-    assert {run.partition("/")[2] for run in runs_of(ecn.predicate)} == {"pi2"}
+    ecn = next(claim for claim in study.reviewed_claims() if claim.id == "RFC7928-7")
+    assert {run.partition("/")[2] for part in ecn.parts for run in part.runs} == {"pi2"}
+    assert all(decision.registered is None and decision.gist for decision in report.decisions)
     assert study.options == ' --aqm pi2 --aqm droptail --aqm pi2 --aqm "ared:mean_packet=1500 B,ecn=true"'
 
 

@@ -20,7 +20,7 @@ from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import WEB, Drops, Hosts, Kind, dearest_s
 from aqmlab.spec import schemes
 from aqmlab.studies import find
-from aqmlab.studies.kit.reading.words import Better
+from aqmlab.studies.kit.claims.predicates import BetterCurve
 from aqmlab.studies.le import accounting as le
 from aqmlab.studies.le.accounting import ROUND_TRIPS, Account
 from aqmlab.ui import canvas
@@ -158,9 +158,9 @@ def _claims() -> str:
     body = []
     for study in map(find, ours.STUDIES):
         audits = le.audits(study.name)
-        for claim in study.read_again():
+        for claim in study.reviewed_claims():
             for part in claim.parts:
-                if isinstance(part, Better) and study.doubt(part.other):
+                if isinstance(part, BetterCurve) and study.contradiction(part.other):
                     worse, better = audits[part.other], audits[part.one]
                     body.append(
                         (

@@ -49,7 +49,8 @@ MODULES = (
     "models.batch_queue",
     "models.accounting",
     "models.timers",
-    "studies.kit.claims",
+    "studies.kit.claims.predicates",
+    "studies.kit.claims.review",
 )
 
 _Definition = ast.ClassDef | ast.FunctionDef

@@ -17,14 +17,14 @@ from aqmlab.spec import schemes
 from aqmlab.storage.location import is_local, location
 from aqmlab.studies import find
 from aqmlab.studies.kit import page
-from aqmlab.studies.kit.kept import kept
 from aqmlab.studies.kit.report import Report
-from aqmlab.studies.kit.study import Tell, nobody
+from aqmlab.studies.kit.stored import stored_results
+from aqmlab.studies.kit.study import ProgressCallback, no_progress
 from aqmlab.ui import markdown, output_files
 from aqmlab.ui.messages import logger
 
 
-def gather(out: Path | str, choice: Choice, tell: Tell = nobody) -> Report:
+def gather(out: Path | str, choice: Choice, progress: ProgressCallback = no_progress) -> Report:
     """Return the report of the selected study from its stored results: claims, tables and figures.
 
     Raises
@@ -39,8 +39,8 @@ def gather(out: Path | str, choice: Choice, tell: Tell = nobody) -> Report:
         raise SpecError(f"load: cannot be with a study, which has loads of its own, got {choice.load:g}")
     if choice.schemes:
         study = study.with_schemes([schemes.parse(text) for text in choice.schemes])
-    length, results = kept(study, out, _one_after_the_other(choice))
-    return Report.of(study, length, results, tell)
+    length, results = stored_results(study, out, _one_after_the_other(choice))
+    return Report.of(study, length, results, progress)
 
 
 def write(out: Path | str, choice: Choice, file: Path) -> None:
@@ -51,17 +51,17 @@ def write(out: Path | str, choice: Choice, file: Path) -> None:
     SpecError
         As :func:`gather`.
     """
-    with ReportProgress() if is_seen() or logger.handlers else nullcontext(nobody) as tell:
-        report = gather(out, choice, tell)
+    with ReportProgress() if is_seen() or logger.handlers else nullcontext(no_progress) as progress:
+        report = gather(out, choice, progress)
         notes = page.notes_in(is_local(location(out)) / "studies", report.study.name)
-        text = html(report, notes, tell)
+        text = html(report, notes, progress)
     with output_files.opened(file) as written:
         written.write(text.encode())
 
 
-def html(report: Report, notes: str, tell: Tell = nobody) -> str:
+def html(report: Report, notes: str, progress: ProgressCallback = no_progress) -> str:
     """Return the page of a study with a person's notes; the same cells give the same page."""
-    pictures = _drawn(report, tell)
+    pictures = _drawn(report, progress)
     cells = [(run, each) for run, results in report.results.items() for each in results]
     made = [each.metadata for each in report.distinct.values()]
     return template.filled(
@@ -78,12 +78,12 @@ def html(report: Report, notes: str, tell: Tell = nobody) -> str:
     )
 
 
-def _drawn(report: Report, tell: Tell) -> dict[str, str]:
+def _drawn(report: Report, progress: ProgressCallback) -> dict[str, str]:
     """Return the figures as SVG, by their paths in the page."""
     with tempfile.TemporaryDirectory() as folder:
         drawn = {}
         for figure in report.figures:
-            tell(f"figure {figure.name}")
+            progress(f"figure {figure.name}")
             place = page.place(report, figure)
             page.draw(figure, Path(folder, place))
             drawn[place] = Path(folder, place).read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from aqmlab.studies.kit import index
 from aqmlab.studies.kit.decisions import Decision
 from aqmlab.studies.kit.findings import Outcome
 from aqmlab.studies.kit.report import Report
-from aqmlab.studies.kit.study import Figure, Table, Tell, nobody, text
+from aqmlab.studies.kit.study import Figure, ProgressCallback, Table, no_progress, text
 from aqmlab.ui import canvas
 
 _FINDINGS = re.compile(r"^## Findings\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
@@ -26,7 +26,7 @@ _FINDINGS = re.compile(r"^## Findings\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE
 _Shown = TypeVar("_Shown", Table, Figure)
 
 
-def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
+def write_page(report: Report, directory: Path, progress: ProgressCallback = no_progress) -> Path:
     """Write ``NAME.md``, ``NAME-details.md`` and their figures into a directory, and count the claims there.
 
     Raises
@@ -38,7 +38,7 @@ def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for figure in report.figures:
-            tell(f"figure {figure.name}")
+            progress(f"figure {figure.name}")
             draw(figure, directory / place(report, figure))
         notes = notes_in(directory, name)
         page = directory / f"{name}.md"
@@ -51,7 +51,7 @@ def write_page(report: Report, directory: Path, tell: Tell = nobody) -> Path:
 
 
 def notes_in(directory: Path, name: str) -> str:
-    """Read what somebody has written beside a study's page; nothing where nobody has."""
+    """Read the notes beside a study's page; empty without any."""
     notes = directory / f"{name}-notes.md"
     return notes.read_text(encoding="utf-8") if notes.is_file() else ""
 
@@ -88,7 +88,7 @@ def behind(report: Report, notes: str) -> str:
     tables, figures = _in_front(report, report.tables), _in_front(report, report.figures)
     return _joined(
         *differs,
-        _claims(report.decisions) if report.decisions else "",
+        _claims(report) if report.decisions else "",
         _FINDINGS.sub("", notes).strip(),
         *_tables(table for table in report.tables if table not in tables),
         *_figures(report, [figure for figure in report.figures if figure not in figures]),
@@ -133,20 +133,19 @@ def _made_by(report: Report) -> str:
 
 
 def _outcomes(report: Report) -> str:
-    """Say what came out: both counts, how sensitive the second is, and what fails in it."""
+    """Return the outcomes: both counts, how sensitive the second is, and what fails in it."""
     if not report.decisions:
         return ""
-    firsts = [decision.first[1].outcome for decision in report.decisions if decision.first]
-    conclusions = [decision.second[1] for decision in report.decisions if decision.second]
-    rows: list[list[str | int]] = [_row("first, registered before any result", firsts)]
-    if conclusions:
-        rows += [
-            _row("**second**", [conclusion.outcome for conclusion in conclusions]),
-            _row("second, at half its limits", [conclusion.at_half for conclusion in conclusions]),
-            _row("second, at double its limits", [conclusion.at_double for conclusion in conclusions]),
-        ]
+    firsts = [decision.registered.outcome for decision in report.decisions if decision.registered]
+    conclusions = [decision.conclusion for decision in report.decisions]
+    rows = [
+        _row("first, registered before any result", firsts),
+        _row("**second**", [conclusion.outcome for conclusion in conclusions]),
+        _row("second, at half its limits", [conclusion.at_half for conclusion in conclusions]),
+        _row("second, at double its limits", [conclusion.at_double for conclusion in conclusions]),
+    ]
     table = Table(name="", title="", columns=("reading", "claims", *(str(each) for each in Outcome)), rows=rows)
-    return _joined("## What came out", index.TWO_READINGS if conclusions else "", markdown(table), _failing(report))
+    return _joined("## What came out", index.TWO_READINGS, markdown(table), _failing(report))
 
 
 def _row(reading: str, outcomes: Sequence[Outcome]) -> list[str | int]:
@@ -154,11 +153,11 @@ def _row(reading: str, outcomes: Sequence[Outcome]) -> list[str | int]:
 
 
 def _failing(report: Report) -> str:
-    """List what fails or contradicts itself at the second reading."""
+    """List the claims that fail or contradict themselves at the second reading."""
     shown = [
         [decision.id, decision.gist, str(it.outcome), f"{it.held} of {it.parts}", it.cause]
         for decision in report.decisions
-        if decision.second and (it := decision.second[1]).cause != "none"
+        if (it := decision.conclusion).cause != "none"
     ]
     if not shown:
         return ""
@@ -168,40 +167,44 @@ def _failing(report: Report) -> str:
     return f"<details><summary>{summary}</summary>\n\n{table}\n\n</details>"
 
 
-def _claims(decisions: Sequence[Decision]) -> str:
+def _claims(report: Report) -> str:
     how = (
         "Numbers are means over the seeds, paired where two schemes are compared, with their 95 % intervals; a claim is"
         " undecided where the interval does not settle it."
     )
-    return _joined("## Claims", f"{index.TWO_READINGS} {how}", _first(decisions), _second(decisions))
+    return _joined("## Claims", f"{index.TWO_READINGS} {how}", _first(report), _second(report.decisions))
 
 
-def _first(decisions: Sequence[Decision]) -> str:
-    firsts = [(decision, *decision.first) for decision in decisions if decision.first]
-    rows = [[it.id, it.place, it.gist, _outcome(found.outcome), found.text()] for it, _, found in firsts]
+def _first(report: Report) -> str:
+    claims = [decision.registered for decision in report.decisions if decision.registered]
+    if not claims:
+        return ""
+    registration = report.study.registration()
+    rows = [[it.id, it.place, it.gist, _outcome(it.outcome), it.evidence] for it in claims]
     columns = ("claim", "place", "what is claimed", "outcome", "what decided")
-    exact = [f"* {it.id}: {_cell(str(claim.predicate))}." for it, claim, _ in firsts]
+    exact = [f"* {it.id}: {_cell(it.predicate)}." for it in claims]
     return _joined(
-        "### First reading", markdown(Table(name="", title="", columns=columns, rows=rows)), _folded("first", exact)
+        "### First reading",
+        f"Decided by results number {registration.results}: {registration.length}.",
+        registration.words,
+        markdown(Table(name="", title="", columns=columns, rows=rows)),
+        _folded("first", exact),
     )
 
 
 def _second(decisions: Sequence[Decision]) -> str:
-    seconds = [(decision, *decision.second) for decision in decisions if decision.second]
-    if not seconds:
-        return ""
     rows = [
         [
             it.id,
-            it.gist if it.first is None else "",
-            f"“{second.phrase}”",
-            _outcome(conclusion.outcome),
-            f"{conclusion.held} of {conclusion.parts}",
-            f"{conclusion.at_half}, {conclusion.at_double}",
-            conclusion.cause,
-            conclusion.text(),
+            "" if it.registered else it.gist,
+            f"“{it.claim.phrase}”",
+            _outcome(it.conclusion.outcome),
+            f"{it.conclusion.held} of {it.conclusion.parts}",
+            f"{it.conclusion.at_half}, {it.conclusion.at_double}",
+            it.conclusion.cause,
+            it.conclusion.text(),
         ]
-        for it, second, conclusion in seconds
+        for it in decisions
     ]
     columns = (
         "claim",
@@ -214,10 +217,10 @@ def _second(decisions: Sequence[Decision]) -> str:
         "what decided",
     )
     exact = []
-    for it, second, conclusion in seconds:
-        left_out = [*conclusion.contradicted, *conclusion.ties]
-        said = _cell("; and ".join(map(str, second.parts)))
-        exact.append(f"* {it.id}: {said}." + (f" Left out: {_cell('; '.join(left_out))}." if left_out else ""))
+    for it in decisions:
+        left_out = [*it.conclusion.contradicted, *it.conclusion.ties]
+        parts = _cell("; and ".join(map(str, it.claim.parts)))
+        exact.append(f"* {it.id}: {parts}." + (f" Left out: {_cell('; '.join(left_out))}." if left_out else ""))
     return _joined(
         "### Second reading", markdown(Table(name="", title="", columns=columns, rows=rows)), _folded("second", exact)
     )

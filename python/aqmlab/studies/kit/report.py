@@ -10,7 +10,7 @@ from typing import Any
 from aqmlab._core import results_number
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.decisions import Decision, decide
-from aqmlab.studies.kit.study import Figure, Length, Study, StudyResults, Table, Tell, nobody
+from aqmlab.studies.kit.study import Figure, Length, ProgressCallback, Study, StudyResults, Table, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,15 @@ class Report:
     figures: Sequence[Figure]
 
     @classmethod
-    def of(cls, study: Study, length: Length, results: StudyResults, tell: Tell = nobody) -> Report:
+    def of(
+        cls, study: Study, length: Length, results: StudyResults, progress: ProgressCallback = no_progress
+    ) -> Report:
         """Decide the claims and put together tables and figures, which takes minutes where results are many."""
-        tell("claims")
+        progress("claims")
         decisions = decide(study, results)
-        tell("tables")
+        progress("tables")
         tables = study.tables(results)
-        tell("figures")
+        progress("figures")
         figures = study.figures(results)
         return cls(study=study, length=length, results=results, decisions=decisions, tables=tables, figures=figures)
 

@@ -19,9 +19,9 @@ from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.spec.experiment import Experiment, Protocol
 from aqmlab.spec.schemes import Scheme
 from aqmlab.store.result import Result
-from aqmlab.studies.kit.claims import Claim
-from aqmlab.studies.kit.reading.second import Second
-from aqmlab.studies.kit.reading.values import Printed
+from aqmlab.studies.kit.claims.quantities import PrintedTables
+from aqmlab.studies.kit.claims.registered import Registration, registration
+from aqmlab.studies.kit.claims.review import ReviewedClaim
 
 Value = float | int | str | None
 """What a table holds; ``None`` where there is nothing."""
@@ -29,12 +29,12 @@ Value = float | int | str | None
 StudyResults = Mapping[str, list[Result]]
 """The results of each run by its name, one for each seed."""
 
-Tell = Callable[[str], None]
-"""Is told which part of a report is being made."""
+ProgressCallback = Callable[[str], None]
+"""Called with the part of a report that is about to be made."""
 
 
-def nobody(part: str) -> None:
-    """Tell nobody."""
+def no_progress(part: str) -> None:
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,10 +122,8 @@ class Study(ABC):
     """What is cited, by the name that tables and claims use."""
     lengths: ClassVar[Mapping[str, Length]]
     """By name: ``quick``, ``default`` and ``full``."""
-    claims: ClassVar[Sequence[Claim]]
-    """What the paper says, written down before the results were looked at."""
-    second: ClassVar[Sequence[Second]] = ()
-    """The same read again, and what was left out, written down after the first results had been seen."""
+    claims: ClassVar[Sequence[ReviewedClaim]]
+    """The second reading of the paper: the registered claims in their order, then those that were added."""
     front: ClassVar[Sequence[str]] = ()
     """The names of the tables and figures on the study's page; the others stand on that of its details. All without."""
     options: str = ""
@@ -148,20 +146,20 @@ class Study(ABC):
         seeds = "" if length == self.lengths[length.name] else f" --seeds {length.first_seed}-{length.last_seed}"
         return f"aqmlab study {self.name}{self.options}{flag}{seeds}"
 
-    def decidable(self) -> Sequence[Claim]:
+    def registration(self) -> Registration:
+        """Return the first reading of the paper, frozen before any result."""
+        return registration(type(self).__module__)
+
+    def reviewed_claims(self) -> Sequence[ReviewedClaim]:
         """Return the claims that its runs can decide: all, unless it was given other schemes."""
         return self.claims
 
-    def read_again(self) -> Sequence[Second]:
-        """Return the second reading of what its runs can decide."""
-        return self.second
-
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedTables:
         """Return the paper's own tables, for what is said of them; none where the paper prints none."""
         return {}
 
-    def doubt(self, run: str) -> str | None:
-        """Say why a run's users cannot have been slowed by what the paper prints of it; ``None`` where they can."""
+    def contradiction(self, run: str) -> str | None:
+        """Return why the paper's own numbers for a run cannot have slowed its users; ``None`` where they can have."""
         return None
 
     @abstractmethod

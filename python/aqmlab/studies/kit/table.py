@@ -60,17 +60,16 @@ def numbers(study_table: study.Table) -> Table:
 
 
 def claims(decisions: Sequence[Decision]) -> Table:
-    """List claims with what became of them at both readings, and the numbers that decided the last one."""
-    first = tally([decision.first[1].outcome for decision in decisions if decision.first])
-    second = tally([decision.second[1].outcome for decision in decisions if decision.second])
+    """List claims with their outcomes at both readings, and the numbers that decided the second."""
+    first = tally([decision.registered.outcome for decision in decisions if decision.registered])
+    second = tally([decision.conclusion.outcome for decision in decisions])
     title = Text(f"First reading: {first}\nSecond reading: {second}")
     table = console.sheet(title=title, title_justify="left")
     for heading in ("claim", "place", "what is claimed", "first", "second", "what decided"):
         table.add_column(heading)
     for it in decisions:
-        outcomes = [both[1].outcome if both else None for both in (it.first, it.second)]
-        decided = it.second[1].text() if it.second else it.first[1].text() if it.first else ""
-        table.add_row(*map(Text, (it.id, it.place, it.gist)), *map(_colored, outcomes), Text(decided))
+        outcomes = (it.registered.outcome if it.registered else None, it.conclusion.outcome)
+        table.add_row(*map(Text, (it.id, it.place, it.gist)), *map(_colored, outcomes), Text(it.conclusion.text()))
     return table
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from aqmlab.studies.kit.reading.values import Printed
+from aqmlab.studies.kit.claims.quantities import PrintedTables
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.kuzmanovic2005 import figures, runs, tables
-from aqmlab.studies.kuzmanovic2005.again import AGAIN, printed
-from aqmlab.studies.kuzmanovic2005.claims import CLAIMS
+from aqmlab.studies.kuzmanovic2005.claims import CLAIMS, printed
 
 _ABOUT = """
 Where routers mark data packets, those that open a connection cannot be marked and are still dropped. With *ECN+* the
@@ -56,14 +55,13 @@ class Kuzmanovic2005(Study):
         "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3, first_seed=7),
     }
     claims = CLAIMS
-    second = AGAIN
     front = ("response-times-pi", "mean-queue")
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return the experiments."""
         return list(runs.runs(length))
 
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedTables:
         """Return what we have of table 1."""
         return printed()
 

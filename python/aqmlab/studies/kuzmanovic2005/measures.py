@@ -33,9 +33,6 @@ throughput_mbps = of_data("throughput_mbps")
 queue_packets_sampled = of_data("queue_packets_mean")
 """The mean queue of the data in packets, whatever they weigh."""
 
-within_1s = share_within(1000)
-"""The share of the requests that are answered within a second."""
-
 
 def beyond_6s(result: Result) -> float:
     """Return the share of the requests that take longer than the first timeout of a handshake."""
@@ -71,12 +68,6 @@ def flow_packets(result: Result) -> int:
     """Return how many packets the flows of a simulation of equal flows have."""
     (source,) = result.cell.resolved["sources"]
     return size_in_bytes(source["transfers"]["size"]["fixed"]) // SEGMENT_BYTES
-
-
-def excess_over_model(result: Result) -> float:
-    """Return by how much the simulated mean queue is above the model's: in % of that or of 10 packets."""
-    model = model_packets(result)
-    return 100 * (queue_packets(result) - model) / max(model, 10)
 
 
 def queue_ms(result: Result) -> float:

@@ -14,6 +14,9 @@ FORMS = ("drop", "ECN", "ECN+")
 LENGTHS = (1, 2, 4, 6, 7, 8, 10, 12, 14, 16, 20, 25, 30, 32, 36, 40, 46, 54, 62, 64, 70)
 """Packets of the flows of figure 7."""
 
+FULL_BURSTS = (6, 14, 30, 62)
+"""Flows of 2, 4, 8, ... packets in bursts: each ends with a full one."""
+
 UTILISATIONS = (50, 60, 70, 80, 85, 90, 95)
 """Percent, of figure 8."""
 

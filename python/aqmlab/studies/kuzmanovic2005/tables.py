@@ -15,7 +15,7 @@ from aqmlab.studies.kit.findings import Finding
 from aqmlab.studies.kit.measures import of_data
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.kuzmanovic2005 import measures, names
-from aqmlab.studies.kuzmanovic2005.again import MBPS, printed
+from aqmlab.studies.kuzmanovic2005.claims import MBPS, printed
 from aqmlab.studies.kuzmanovic2005.runs import web_bursts
 
 TARGET_PACKETS = 62

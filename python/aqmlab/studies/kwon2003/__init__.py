@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from aqmlab.spec.experiment import Protocol
-from aqmlab.studies.kit.claims import Claim
-from aqmlab.studies.kit.reading.second import Second
-from aqmlab.studies.kit.reading.values import Printed
+from aqmlab.studies.kit.claims.quantities import PrintedTables
+from aqmlab.studies.kit.claims.review import ReviewedClaim
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
-from aqmlab.studies.kwon2003 import again, claims, figures, gfc2, runs, tables
+from aqmlab.studies.kwon2003 import claims, figures, gfc2, names, runs, tables
 from aqmlab.studies.kwon2003.published import TABLE_5, published
 
 _ABOUT = """
@@ -52,8 +51,7 @@ class Kwon2003(Study):
         "default": Length(name="default", warmup="0 s", duration="900 s", seeds=5),
         "full": Length(name="full", warmup="0 s", duration="900 s", seeds=20, first_seed=41),
     }
-    claims: ClassVar[Sequence[Claim]] = claims.CLAIMS
-    second: ClassVar[Sequence[Second]] = again.AGAIN
+    claims: ClassVar[Sequence[ReviewedClaim]] = claims.CLAIMS
     front: ClassVar[Sequence[str]] = ("table3", "figure8")
 
     def runs(self, length: Length) -> Sequence[Run]:
@@ -63,19 +61,19 @@ class Kwon2003(Study):
         return [
             *(
                 Run(
-                    name=claims.web(algorithm),
+                    name=names.web(algorithm),
                     experiment=runs.web(queue, protocol, queue_every=_CLOSELY if algorithm == "BLUE" else "10 ms"),
                     label=f"web {algorithm}",
                 )
                 for algorithm, queue in runs.QUEUES.items()
             ),
             Run(
-                name=claims.DELAY_TARGET,
+                name=names.DELAY_TARGET,
                 experiment=runs.web(ldc("1.6 s"), Protocol(warmup="0 s", duration="300 s")),
                 label="web LDC, 1.6 s",
             ),
             Run(
-                name=claims.QUEUE_ONLY,
+                name=names.QUEUE_ONLY,
                 experiment=runs.web(
                     ldc("4 s", delay_weight=1.0), Protocol(warmup="0 s", duration="100 s"), queue_every=_CLOSELY
                 ),
@@ -83,29 +81,27 @@ class Kwon2003(Study):
             ),
             *(
                 Run(
-                    name=claims.ftp(setting),
+                    name=names.ftp(setting),
                     experiment=runs.ftp(ldc("200 ms", delay_weight=weight), protocol),
-                    label=f"ftp LDC {claims.WEIGHTS[setting]}",
+                    label=f"ftp LDC {names.WEIGHTS[setting]}",
                 )
                 for setting, weight in _DELAY_WEIGHTS.items()
             ),
             *(
                 Run(
-                    name=claims.ftp(setting),
+                    name=names.ftp(setting),
                     experiment=runs.ftp(ldc("200 ms", **other), protocol),
                     label=f"ftp LDC {setting}",
                 )
                 for setting, other in _OTHERS.items()
             ),
             *(
-                Run(
-                    name=claims.gfc2(algorithm), experiment=gfc2.experiment(queue, protocol), label=f"GFC-2 {algorithm}"
-                )
+                Run(name=names.gfc2(algorithm), experiment=gfc2.experiment(queue, protocol), label=f"GFC-2 {algorithm}")
                 for algorithm, queue in runs.QUEUES.items()
             ),
             *(
                 Run(
-                    name=claims.udp_against(algorithm),
+                    name=names.udp_against(algorithm),
                     experiment=gfc2.experiment(queue, protocol, udp_with_pages=False),
                     label=f"GFC-2 {algorithm}, UDP against pages",
                 )
@@ -113,12 +109,12 @@ class Kwon2003(Study):
             ),
         ]
 
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedTables:
         """Return table 3, and what we have of table 5."""
         by_algorithm = published("mean").items()
         return {
-            **{claims.gfc2(algorithm): metrics for algorithm, metrics in by_algorithm},
-            **{claims.ftp(setting): metrics for setting, metrics in TABLE_5.items()},
+            **{names.gfc2(algorithm): metrics for algorithm, metrics in by_algorithm},
+            **{names.ftp(setting): metrics for setting, metrics in TABLE_5.items()},
         }
 
     def tables(self, results: StudyResults) -> Sequence[Table]:

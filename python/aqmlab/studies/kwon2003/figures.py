@@ -12,13 +12,13 @@ from matplotlib.patches import Patch
 from aqmlab.results import plot
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.study import Figure, StudyResults
-from aqmlab.studies.kwon2003 import claims, measures
+from aqmlab.studies.kwon2003 import measures, names
 from aqmlab.studies.kwon2003.published import published
 from aqmlab.ui.canvas import PALETTE, name_lines
 
 _BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = PALETTE
 _GREY, _SHADE = "#8c8c8c", "#ececec"
-_COLOURS = dict(zip(claims.ALGORITHMS, ("#000000", _BLUE, _SKY, _ORANGE, _YELLOW, _PURPLE, _GREEN), strict=True))
+_COLOURS = dict(zip(names.ALGORITHMS, ("#000000", _BLUE, _SKY, _ORANGE, _YELLOW, _PURPLE, _GREEN), strict=True))
 
 _DOT = {"linestyle": "none"}
 _POINTS = 1200
@@ -42,27 +42,27 @@ def all_figures(results: StudyResults) -> list[Figure]:
             name="figure1",
             caption="Figure 1: BLUE in the simple web configuration. Its drop probability p rises when the queue"
             " overflows and falls when it is empty; in between it stands. The first of our seeds.",
-            draw=lambda canvas: _blue(canvas, first(claims.web("BLUE"))),
+            draw=lambda canvas: _blue(canvas, first(names.web("BLUE"))),
         ),
         Figure(
             name="figure2",
             caption="Figure 2: RED in the simple web configuration. The probability follows the average, so that it"
             " outlives the queue. The first of our seeds.",
-            draw=lambda canvas: _red(canvas, first(claims.web("RED"))),
+            draw=lambda canvas: _red(canvas, first(names.web("RED"))),
         ),
         Figure(
             name="figure4",
             caption="Figure 4: LDC judging by the queue alone, in the simple web configuration. The load factor is"
             " averaged over half a second here; where it is above 1, shaded, more arrives than can leave. The first of"
             " our seeds.",
-            draw=lambda canvas: _load_and_probability(canvas, first(claims.QUEUE_ONLY)),
+            draw=lambda canvas: _load_and_probability(canvas, first(names.QUEUE_ONLY)),
             size=(8, 5.5),
         ),
         Figure(
             name="figure8",
             caption="Figure 8: LDC with a target of 1.6 s in the simple web configuration. It is the average that"
             " LDC holds against the target. The first of our seeds.",
-            draw=lambda canvas: _delay_and_target(canvas, first(claims.DELAY_TARGET)),
+            draw=lambda canvas: _delay_and_target(canvas, first(names.DELAY_TARGET)),
         ),
     ]
 
@@ -143,14 +143,14 @@ def _delay_and_target(canvas: Canvas, result: Result) -> None:
 def _comparison(canvas: Canvas, results: StudyResults) -> None:
     # On one scale of decades: theirs and ours differ by a factor, and the schemes by less.
     theirs, ours = canvas.subplots(1, 2, sharex=True, sharey=True)
-    for algorithm in claims.ALGORITHMS:
+    for algorithm in names.ALGORITHMS:
         means, deviations = (published(statistic)[algorithm] for statistic in ("mean", "std"))
         delay, response = "udp_delay_mean_s", "http_response_mean_s"
         _point(theirs, algorithm, [means[delay], means[response]], [deviations[delay], deviations[response]])
         rows = pl.DataFrame(
             [
                 {"delay": measures.udp_delay_s(each), "response": measures.session_s(each)}
-                for each in results[claims.gfc2(algorithm)]
+                for each in results[names.gfc2(algorithm)]
             ]
         )
         _point(ours, algorithm, rows.mean().row(0), rows.std().row(0))

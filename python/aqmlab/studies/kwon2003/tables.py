@@ -9,7 +9,7 @@ import numpy as np
 
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.study import StudyResults, Table, Value
-from aqmlab.studies.kwon2003 import claims, measures, runs
+from aqmlab.studies.kwon2003 import measures, names, runs
 from aqmlab.studies.kwon2003.published import METRICS, TABLE_5, published
 
 
@@ -33,8 +33,8 @@ def _gfc2(
     results: StudyResults,
 ) -> Table:
     rows: list[list[Value]] = []
-    for algorithm in claims.ALGORITHMS:
-        some = results[claims.gfc2(algorithm)]
+    for algorithm in names.ALGORITHMS:
+        some = results[names.gfc2(algorithm)]
         rows.append([algorithm, "published", *published(statistic)[algorithm].values()])
         rows.append([algorithm, "ours", *(ours(measure, some) for _, measure in METRICS.values())])
     return Table(
@@ -60,9 +60,9 @@ def _sessions(results: StudyResults) -> Table:
             [
                 algorithm,
                 published("mean")[algorithm][response],
-                *(_mean(partial(measures.session_s, pages=pages), results[claims.gfc2(algorithm)]) for pages in _PAGES),
+                *(_mean(partial(measures.session_s, pages=pages), results[names.gfc2(algorithm)]) for pages in _PAGES),
             ]
-            for algorithm in claims.ALGORITHMS
+            for algorithm in names.ALGORITHMS
         ],
         about="From the first request of a session until the last of its pages has come. A client's pages are requested"
         f" {runs.PAGE_EVERY_S} s apart in the mean, whether or not the last has come, so that a session of n takes"
@@ -78,10 +78,10 @@ def _udp(results: StudyResults) -> Table:
         return [algorithm, where, *(_mean(measure, some) for _, measure in _UDP.values())]
 
     rows: list[list[Value]] = []
-    for algorithm in claims.ALGORITHMS:
+    for algorithm in names.ALGORITHMS:
         rows.append([algorithm, "published", *(published("mean")[algorithm][name] for name in _UDP)])
-        rows.append(row(algorithm, "with the pages", results[claims.gfc2(algorithm)]))
-        rows.append(row(algorithm, "against the pages", results[claims.udp_against(algorithm)]))
+        rows.append(row(algorithm, "with the pages", results[names.gfc2(algorithm)]))
+        rows.append(row(algorithm, "against the pages", results[names.udp_against(algorithm)]))
     return Table(
         name="udp",
         title="UDP on GFC-2 in either direction",
@@ -104,8 +104,8 @@ def _web(results: StudyResults) -> Table:
         title="The simple web configuration",
         columns=("algorithm", *_WEB),
         rows=[
-            [algorithm, *(_mean(measure, results[claims.web(algorithm)]) for measure in _WEB.values())]
-            for algorithm in claims.ALGORITHMS
+            [algorithm, *(_mean(measure, results[names.web(algorithm)]) for measure in _WEB.values())]
+            for algorithm in names.ALGORITHMS
         ],
         about="Means over the seeds, ours: the paper draws this configuration and prints no table of it. LDC has the"
         " target of table 2, 4 s.",
@@ -123,7 +123,7 @@ _FTP: dict[str, Callable[[Result], float]] = {
 
 def _weights(results: StudyResults) -> Table:
     def row(setting: str, weights: str) -> list[Value]:
-        some = results[claims.ftp(setting)]
+        some = results[names.ftp(setting)]
         printed = TABLE_5.get(setting, {})
         theirs = map(printed.get, ("throughput_mbps", "delay_s", "drop_percent"))
         return [weights, *theirs, *(_mean(measure, some) for measure in _FTP.values())]
@@ -133,8 +133,8 @@ def _weights(results: StudyResults) -> Table:
         title="Table 5: LDC's weights of delay and load in the simple FTP configuration",
         columns=("weights", "published Mbit/s", "delay, s", "drops, %", *(f"ours: {heading}" for heading in _FTP)),
         rows=[
-            *(row(setting, weights) for setting, weights in claims.WEIGHTS.items()),
-            *(row(setting, f"3/4, 1/4 with {setting}") for setting in claims.OTHER_SETTINGS),
+            *(row(setting, weights) for setting, weights in names.WEIGHTS.items()),
+            *(row(setting, f"3/4, 1/4 with {setting}") for setting in names.OTHER_SETTINGS),
         ],
         about="Two of the published rows are in our copy. The last rows have another exponent n or interval tau:"
         " section 5.3 tells of such results and shows none. Data are counted as by ns-2, in whole packets; the link"

@@ -203,7 +203,7 @@ def audits(paper: str) -> dict[str, Audit]:
     return {each.row.run: each.audit for each in found if each.row.table.startswith(paper)}
 
 
-def doubt(paper: str, run: str) -> str | None:
+def contradiction(paper: str, run: str) -> str | None:
     """Say why the users of a run cannot have been slowed by the losses that its paper prints; ``None`` if they can."""
     audit = audits(paper).get(run)
     if audit is None or audit.opinion is not Opinion.INCONSISTENT:

@@ -19,9 +19,9 @@ from aqmlab.results import plot
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import Figure, StudyResults
-from aqmlab.studies.le.inputs import ResponseSizes, drawn_round_trips, input_round_trips, share_above
 from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import UNCONGESTED, WORKLOAD, PaperScheme
+from aqmlab.studies.le.workload import ResponseSizes, drawn_round_trips, input_round_trips, share_above
 from aqmlab.ui.canvas import PALETTE, LineStyles, name_lines
 
 _Floats = NDArray[np.float64]

@@ -16,8 +16,8 @@ import polars as pl
 
 from aqmlab.models import lrd
 from aqmlab.store.result import Result
+from aqmlab.studies.kit.claims.quantities import PrintedTables
 from aqmlab.studies.kit.findings import Finding, Outcome, Results, worst
-from aqmlab.studies.kit.reading.values import Printed
 from aqmlab.studies.kit.study import Table, Value
 
 Scales = tuple[int, int]
@@ -94,7 +94,7 @@ class HurstWithin:
         found = [self._of(series, hurst) for series, hurst in estimates(first)]
         return worst(found).of_all(found)
 
-    def on_paper(self, printed: Printed) -> None:
+    def on_paper(self, printed: PrintedTables) -> None:
         """Say nothing of the paper's own table, which has no estimates."""
 
     def _of(self, series: str, hurst: lrd.Hurst) -> Finding:

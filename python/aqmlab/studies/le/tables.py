@@ -9,10 +9,10 @@ from aqmlab.cells import calibration_model
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import completed_requests, loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import StudyResults, Table, Value
-from aqmlab.studies.le.claims import average_share, within
-from aqmlab.studies.le.inputs import ResponseSizes
+from aqmlab.studies.le.measures import answered_percent, average_percent
 from aqmlab.studies.le.published import Published, PublishedRow
 from aqmlab.studies.le.schemes import WORKLOAD, PaperScheme
+from aqmlab.studies.le.workload import ResponseSizes
 
 PAPERS_DURATION_S = 5400.0
 """The 90 minutes in which the papers' requests were counted."""
@@ -177,8 +177,8 @@ def weights(results: StudyResults, schemes: Iterable[PaperScheme], loads: Iterab
                     round(fmean(map(per_90_minutes, ours)) / 1e6, 2),
                     round(fmean(map(throughput_mbps, ours)), 1),
                     *(round(time) for time in times),
-                    round(fmean(map(within(500), ours)), 1),
-                    round(fmean(map(average_share(50, 2000), ours)), 1),
+                    round(fmean(map(answered_percent(500), ours)), 1),
+                    round(fmean(map(average_percent(50, 2000), ours)), 1),
                 ]
             )
     return Table(

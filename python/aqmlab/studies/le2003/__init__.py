@@ -8,22 +8,18 @@ from typing import ClassVar
 
 from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
-from aqmlab.studies.kit.claims import Claim
-from aqmlab.studies.kit.reading.second import Second
-from aqmlab.studies.kit.reading.values import Printed
+from aqmlab.studies.kit.claims.quantities import PrintedTables
+from aqmlab.studies.kit.claims.review import ReviewedClaim
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.le import accounting
 from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
-from aqmlab.studies.le.claims import numbered
 from aqmlab.studies.le.hurst import hurst_table
+from aqmlab.studies.le.quantities import printed_tables
 from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, PaperScheme
-from aqmlab.studies.le.values import printed_tables
-from aqmlab.studies.le2003.drops import WITH_DROPS
-from aqmlab.studies.le2003.drops_again import DROPS_AGAIN
-from aqmlab.studies.le2003.ecn import WITH_ECN
-from aqmlab.studies.le2003.ecn_again import ECN_AGAIN
-from aqmlab.studies.le2003.left_out import LEFT_OUT
+from aqmlab.studies.le2003.added_claims import ADDED_CLAIMS
+from aqmlab.studies.le2003.drop_claims import DROP_CLAIMS
+from aqmlab.studies.le2003.ecn_claims import ECN_CLAIMS
 from aqmlab.studies.le2003.schemes import (
     ARED,
     ARED_ECN,
@@ -67,15 +63,14 @@ paper. Queues count frames with their 14 bytes of header, as ALTQ's do, so that 
 bytes. REM's period is 1 ms, that of the kernel's clock then, where the paper gives none; what other periods do is shown
 with the details. A device FIFO of 256 packets lies below each queue, which was chosen on the drop-tail rows alone. What
 the words of a claim's first reading mean in numbers was fixed before the results were looked at, in
-`aqmlab.studies.le.claims`.
+`registered.json` of the study.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2003": "Le, Aikat, Jeffay, Smith: The Effects of Active Queue Management on Web Performance. SIGCOMM 2003."
         " All sections, figures and tables are this paper's.",
     }
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
-    claims: ClassVar[Sequence[Claim]] = numbered("le2003", (*WITH_DROPS, *WITH_ECN))
-    second: ClassVar[Sequence[Second]] = (*DROPS_AGAIN, *ECN_AGAIN, *LEFT_OUT)
+    claims: ClassVar[Sequence[ReviewedClaim]] = (*DROP_CLAIMS, *ECN_CLAIMS, *ADDED_CLAIMS)
     front: ClassVar[Sequence[str]] = ("fig12", "fig22")
 
     def runs(self, length: Length) -> Sequence[Run]:
@@ -102,13 +97,13 @@ the words of a claim's first reading mean in numbers was fixed before the result
             UNCONGESTED.recorded(98, length, link_every="1 ms"),
         ]
 
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedTables:
         """Return table 2."""
         return printed_tables("le2003-t2")
 
-    def doubt(self, run: str) -> str | None:
+    def contradiction(self, run: str) -> str | None:
         """Hold the paper to its own numbers."""
-        return accounting.doubt(self.name, run)
+        return accounting.contradiction(self.name, run)
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return table 2, and what the paper tells in words or figures alone."""

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from aqmlab.studies.kit.claims import Claim
-from aqmlab.studies.kit.reading.second import Second
-from aqmlab.studies.kit.reading.values import Printed
+from aqmlab.studies.kit.claims.quantities import PrintedTables
+from aqmlab.studies.kit.claims.review import ReviewedClaim
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.le import accounting
 from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
-from aqmlab.studies.le.claims import numbered
 from aqmlab.studies.le.hurst import hurst_table
+from aqmlab.studies.le.quantities import printed_tables
 from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, PaperScheme, ared, pi, rem
-from aqmlab.studies.le.values import printed_tables
-from aqmlab.studies.le2004.again import AGAIN
-from aqmlab.studies.le2004.drops import WITH_DROPS
-from aqmlab.studies.le2004.ecn import WITH_ECN
-from aqmlab.studies.le2004.general import WITH_GENERAL_RTT
-from aqmlab.studies.le2004.general_again import GENERAL_AGAIN, LEFT_OUT
+from aqmlab.studies.le2004.claims import CLAIMS
+from aqmlab.studies.le2004.general_claims import ADDED_CLAIMS, GENERAL_CLAIMS
 from aqmlab.studies.le2004.schemes import (
     ARED_MIN,
     AREDS,
@@ -56,17 +51,16 @@ wants drops (ARED's "new gentle"), and with general round-trip times besides the
 What differs from the testbed is said there. Besides, the tail of the general round-trip times is not published: the
 table here follows what the paper says of its body, and its tail was set so that the published number of users makes the
 load ([workload.md](../workload.md)). What the words of a claim's first reading mean in numbers was fixed before the
-results were looked at, in `aqmlab.studies.le.claims`. The first reading took thresholds of 12 and 36 for ARED in packet
-mode with general round-trip times; those of the paper's table 4 are 120 and 360, and so are those of the second reading
-and of the figures.
+results were looked at, in `registered.json` of the study. The first reading took thresholds of 12 and 36 for ARED
+in packet mode with general round-trip times; those of the paper's table 4 are 120 and 360, and so are those of the
+second reading and of the figures.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2004": "Le, Aikat, Jeffay, Smith: the extended version of 2004. All sections, figures and tables are this"
         " paper's.",
     }
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
-    claims: ClassVar[Sequence[Claim]] = numbered("le2004", (*WITH_DROPS, *WITH_ECN, *WITH_GENERAL_RTT))
-    second: ClassVar[Sequence[Second]] = (*AGAIN, *GENERAL_AGAIN, *LEFT_OUT)
+    claims: ClassVar[Sequence[ReviewedClaim]] = (*CLAIMS, *GENERAL_CLAIMS, *ADDED_CLAIMS)
     front: ClassVar[Sequence[str]] = ("fig22-23", "fig27-28")
 
     def runs(self, length: Length) -> Sequence[Run]:
@@ -75,13 +69,13 @@ and of the figures.
         general = [scheme.run(load, length, "general") for load in LOADS for scheme in (UNCONGESTED, *GENERAL)]
         return [*uniform, *general, UNCONGESTED.recorded(98, length, "general", link_every="1 ms")]
 
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedTables:
         """Return tables 2 to 4."""
         return printed_tables("le2004-t2", "le2004-t3", "le2004-t4")
 
-    def doubt(self, run: str) -> str | None:
+    def contradiction(self, run: str) -> str | None:
         """Hold the paper to its own numbers."""
-        return accounting.doubt(self.name, run)
+        return accounting.contradiction(self.name, run)
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return tables 2 to 4, and what the paper tells in words or figures alone."""

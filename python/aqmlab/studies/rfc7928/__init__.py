@@ -9,13 +9,11 @@ from typing import ClassVar, Self
 from aqmlab._core import seconds
 from aqmlab.spec.experiment import Protocol
 from aqmlab.spec.schemes import Scheme
-from aqmlab.studies.kit.claims import Claim
-from aqmlab.studies.kit.reading.second import Second
+from aqmlab.studies.kit.claims.review import ReviewedClaim
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
 from aqmlab.studies.rfc7928 import figures as figures_of
 from aqmlab.studies.rfc7928 import tables as tables_of
-from aqmlab.studies.rfc7928.again import read_again
-from aqmlab.studies.rfc7928.claims import claims
+from aqmlab.studies.rfc7928.claims import reviewed_claims
 from aqmlab.studies.rfc7928.runs import ALL, ALONE, LEVELS, Scenario
 from aqmlab.studies.rfc7928.schemes import CHOSEN, can_mark, variants, with_marks, with_reference
 from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
@@ -78,7 +76,7 @@ class Rfc7928(Study):
         "default": Length(name="default", warmup="20 s", duration="120 s", seeds=10),
         "full": Length(name="full", warmup="20 s", duration="300 s", seeds=20, first_seed=21),
     }
-    claims: ClassVar = claims(with_reference(CHOSEN))
+    claims: ClassVar = reviewed_claims(with_reference(CHOSEN))
     front: ClassVar = ("trade-off", "ellipses")
 
     def __init__(self) -> None:
@@ -91,13 +89,9 @@ class Rfc7928(Study):
         other.options = "".join(f" --aqm {_quoted(scheme.label)}" for scheme in schemes)
         return other
 
-    def decidable(self) -> Sequence[Claim]:
+    def reviewed_claims(self) -> Sequence[ReviewedClaim]:
         """Return what is expected of these schemes."""
-        return claims(self.schemes)
-
-    def read_again(self) -> Sequence[Second]:
-        """Return the second reading of these schemes' claims."""
-        return read_again(self.schemes)
+        return reviewed_claims(self.schemes)
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return every scenario under every scheme, the levels of congestion with ECN and with other parameters too."""

@@ -14,7 +14,7 @@ from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.rfc7928 import losses, measures
-from aqmlab.studies.rfc7928.claims import claims
+from aqmlab.studies.rfc7928.claims import reviewed_claims
 from aqmlab.studies.rfc7928.runs import (
     ALONE,
     BURSTS,
@@ -154,8 +154,8 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
 def _expectations(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
     """Return each claim, discipline by discipline; nothing where there is none."""
     rows: list[list[Value]] = []
-    for claim in claims(schemes):
-        findings = [part(results) for part in claim.predicate.parts]
+    for claim in reviewed_claims(schemes):
+        findings = [part(results) for part in claim.parts]
         rows += [[claim.id, str(found.outcome), found.text()] for found in findings]
     title = "The claims, discipline by discipline"
     columns = ("claim", "outcome", "what decided")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit import measures as kit
+from aqmlab.studies.kit.claims.quantities import Column, change_percent
 from aqmlab.studies.kit.findings import Finding
-from aqmlab.studies.kit.reading.values import Column, change_percent
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.rfc7928 import measures
 from aqmlab.studies.rfc7928.schemes import REFERENCE

@@ -1,23 +1,21 @@
-"""What the authors of RFC 9332 say of DualPI2, as claims.
+"""Claims of RFC 9332's authors on DualPI2.
 
-Written before anything was run, in the words of ``kit/reading/words.py``, so that they need no second reading. What is
-quoted stands in the abstract of the RFC's 22nd draft (1, 2, 3, 7, 8), of its 12th (9) and of the evaluation's report
-(4 to 6). *Roughly equivalent* is *approximately*, so the share of one of two flows is 50 % within 5. *Close to full* is
-5 % off at most. *Small capacity share* and *highly dynamic* have no number there: ours are a fifth, and the runs of
-``web``.
+They were registered in the words of ``kit/claims/predicates.py`` before anything was run, so that both readings say
+the same. What the words mean in numbers beyond that is in ``registered.json``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from aqmlab.store.result import Result
 from aqmlab.studies.kit import measures as kit
-from aqmlab.studies.kit.claims import All, Claim, Predicate
+from aqmlab.studies.kit.claims.builders import within
+from aqmlab.studies.kit.claims.predicates import CLOSE, Approximately, InRange
+from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
+from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
 from aqmlab.studies.kit.findings import Measure
-from aqmlab.studies.kit.reading.values import Column, change_percent, of
-from aqmlab.studies.kit.reading.words import CLOSE, About, InRange
 
 RATES_MBPS = (4, 12, 40, 120, 200)
 RTTS_MS = (5, 10, 20, 50, 100)
@@ -133,66 +131,39 @@ _CLASSIC_DELAY = Column(
     what="delay of Classic packets, ms",
     measure=lambda it: delay_ms(CLASSIC, "mean")(it) if _data(it)["classes"] else single_delay_ms(it),
 )
+_CLASSIC_SHARE = Column(what="share of the CUBIC flow, %", measure=share_percent(CLASSIC, L4S))
 
 
-def _balanced(run: str, flows: tuple[int, int] = (1, 1)) -> About:
+def _balanced(run: str, flows: tuple[int, int] = (1, 1)) -> Approximately:
     column = Column(what="share of an L4S flow, %", measure=share_percent(flows=flows))
-    return About(value=of(column, run), number=50)
+    return Approximately(value=quantity(column, run), number=50)
 
 
-def _claim(number: int, place: str, gist: str, parts: Iterable[Predicate]) -> Claim:
-    return Claim(id=f"RFC9332-{number}", place=place, gist=gist, predicate=All(parts=tuple(parts)))
-
-
-CLAIMS: Sequence[Claim] = (
-    _claim(
-        1,
-        "draft 22, abstract; RFC 9332, 2.1",
-        "A Prague and a CUBIC flow have “roughly equivalent throughput per flow”, whatever link and round trip.",
-        (_balanced(dual(*link)) for link in GRID),
-    ),
-    _claim(
-        2,
-        "draft 22, abstract; RFC 9332, 2.1",
-        "So do flows in “any combination of Scalable and Classic flows”, ten together.",
+CLAIMS: Sequence[ReviewedClaim] = (
+    reviewed_claim("RFC9332-1", "roughly equivalent throughput per flow", (_balanced(dual(*link)) for link in GRID)),
+    reviewed_claim(
+        "RFC9332-2",
+        "any combination of Scalable and Classic flows",
         (_balanced(mix(*flows), flows) for flows in MIXES),
     ),
-    _claim(
-        3,
-        "draft 22, abstract; RFC 9332, 1.4",
-        "The L4S queue has a “sub-millisecond average queuing delay”, or one of two packets where a packet takes longer"
-        " than a millisecond.",
-        (InRange(value=of(_L4S_MEAN, dual(*link)), high=most_delay_ms(link[0])) for link in GRID),
+    reviewed_claim(
+        "RFC9332-3",
+        "sub-millisecond average queuing delay",
+        (within(_L4S_MEAN, dual(*link), high=most_delay_ms(link[0])) for link in GRID),
     ),
-    _claim(
-        4,
-        "De Schepper et al. 2022, abstract; RFC 9332, 1.4",
-        "Its delay is consistent, with the “99th percentile below 2 ms”, where two packets take less than that.",
-        (InRange(value=of(_L4S_P99, dual(*link)), high=2) for link in FAST),
+    reviewed_claim("RFC9332-4", "99th percentile below 2 ms", (within(_L4S_P99, dual(*link), high=2) for link in FAST)),
+    reviewed_claim(
+        "RFC9332-5",
+        "even under highly dynamic workloads",
+        (within(_L4S_P99, web(each), high=2) for each in WEBS_PER_SECOND),
     ),
-    _claim(
-        5,
-        "De Schepper et al. 2022, abstract",
-        "That is so “even under highly dynamic workloads”.",
-        (InRange(value=of(_L4S_P99, web(each)), high=2) for each in WEBS_PER_SECOND),
+    reviewed_claim("RFC9332-6", "zero congestion loss", (within(_LOSS, run, high=0) for run in DUALS)),
+    reviewed_claim(
+        "RFC9332-7", "close to full utilization", (within(_USED, dual(*link), low=100 - CLOSE) for link in GRID)
     ),
-    _claim(
-        6,
-        "De Schepper et al. 2022, abstract; RFC 9332, 1.4",
-        "L4S flows have “zero congestion loss”.",
-        (InRange(value=of(_LOSS, run), high=0) for run in DUALS),
-    ),
-    _claim(
-        7,
-        "De Schepper et al. 2022, abstract",
-        "The link is “close to full utilization”.",
-        (InRange(value=of(_USED, dual(*link)), low=100 - CLOSE) for link in GRID),
-    ),
-    _claim(
-        8,
-        "draft 22, abstract",
-        "L4S comes “without compromising the performance of the Classic traffic, relative to a single queue”: beside"
-        " Prague a CUBIC flow gets no less, and waits no longer, than beside another CUBIC flow.",
+    reviewed_claim(
+        "RFC9332-8",
+        "without compromising the performance of the Classic traffic",
         (
             part
             for link in CORNERS
@@ -202,20 +173,9 @@ CLAIMS: Sequence[Claim] = (
             )
         ),
     ),
-    _claim(
-        9,
-        "draft 12, abstract",
-        "Without the coupling Classic flows that share an ECN-capable queue with scalable ones “would drive themselves"
-        " to a small capacity share”.",
-        (
-            InRange(
-                value=of(
-                    Column(what="share of the CUBIC flow, %", measure=share_percent(CLASSIC, L4S)),
-                    uncoupled(*link),
-                ),
-                high=_SMALL_PERCENT,
-            )
-            for link in CORNERS
-        ),
+    reviewed_claim(
+        "RFC9332-9",
+        "would drive themselves to a small capacity share",
+        (within(_CLASSIC_SHARE, uncoupled(*link), high=_SMALL_PERCENT) for link in CORNERS),
     ),
 )

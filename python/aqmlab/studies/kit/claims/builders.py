@@ -1,4 +1,4 @@
-"""The dictionary's words as they are used when a claim is written: each gives the parts that say it of some runs."""
+"""Builders of claims: the dictionary's words as functions that return the parts of a claim."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import math
 from collections.abc import Iterable
 
 from aqmlab.results.curves import AXIS_MS
-from aqmlab.studies.kit.reading.values import Column, change_percent, of
-from aqmlab.studies.kit.reading.words import (
+from aqmlab.studies.kit.claims.predicates import (
     BETTER,
     CLOSE,
     MUCH_BETTER,
     SAME,
-    About,
-    Better,
+    Approximately,
+    BetterCurve,
+    Greater,
     InRange,
-    More,
-    NoWorse,
+    NoWorseCurve,
     Part,
-    Same,
+    SameCurve,
 )
+from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
 
 
 def same(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS, limit: float = SAME) -> Iterable[Part]:
     """Say that a run's curve is the same as those of others, which is indistinguishable."""
-    return (Same(one=one, other=other, from_ms=from_ms, to_ms=to_ms, limit=limit) for other in others)
+    return (SameCurve(one=one, other=other, from_ms=from_ms, to_ms=to_ms, limit=limit) for other in others)
 
 
 def close(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS) -> Iterable[Part]:
@@ -34,7 +34,7 @@ def close(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS) 
 
 def better(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS, by: float = BETTER) -> Iterable[Part]:
     """Say that a run's curve is better than those of others."""
-    return (Better(one=one, other=other, from_ms=from_ms, to_ms=to_ms, by=by) for other in others)
+    return (BetterCurve(one=one, other=other, from_ms=from_ms, to_ms=to_ms, by=by) for other in others)
 
 
 def much_better(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS) -> Iterable[Part]:
@@ -44,29 +44,29 @@ def much_better(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXI
 
 def not_better(one: str, *others: str, from_ms: float = 0.0) -> Iterable[Part]:
     """Say that a run's curve is not better than those of others."""
-    return (Better(one=one, other=other, from_ms=from_ms, negated=True) for other in others)
+    return (BetterCurve(one=one, other=other, from_ms=from_ms, negated=True) for other in others)
 
 
 def no_worse(one: str, *others: str, from_ms: float = 0.0) -> Iterable[Part]:
     """Say that a run's curve is nowhere visibly below those of others."""
-    return (NoWorse(one=one, other=other, from_ms=from_ms) for other in others)
+    return (NoWorseCurve(one=one, other=other, from_ms=from_ms) for other in others)
 
 
 def more(column: Column, one: str, than: Iterable[str]) -> Iterable[Part]:
     """Say that a run has more of a column than others."""
-    return (More(one=of(column, one), than=of(column, other)) for other in than if other != one)
+    return (Greater(one=quantity(column, one), than=quantity(column, other)) for other in than if other != one)
 
 
 def fewer(column: Column, one: str, than: Iterable[str]) -> Iterable[Part]:
     """Say that a run has less of a column than others."""
-    return (More(one=of(column, other), than=of(column, one)) for other in than if other != one)
+    return (Greater(one=quantity(column, other), than=quantity(column, one)) for other in than if other != one)
 
 
 def changes_by(column: Column, run: str, over: str, *, limit: float = CLOSE) -> Part:
     """Say that a column changes by so many percent at most, little where no limit is said."""
-    return About(value=change_percent(column, run, over), number=0, limit=limit)
+    return Approximately(value=change_percent(column, run, over), number=0, limit=limit)
 
 
 def within(column: Column, run: str, low: float = -math.inf, high: float = math.inf) -> Part:
     """Say that a column of a run is within bounds."""
-    return InRange(value=of(column, run), low=low, high=high)
+    return InRange(value=quantity(column, run), low=low, high=high)

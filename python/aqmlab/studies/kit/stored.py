@@ -1,4 +1,4 @@
-"""What a store has of a study: the results of the longest of its lengths that is there whole."""
+"""Stored results of a study: those of the longest length that a store holds completely."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aqmlab.studies.kit.study import Length, Study, StudyResults, study_cells
 _LONGEST_FIRST = ("full", "default", "quick")
 
 
-def kept(study: Study, out: Location | str, seeds: range | None = None) -> tuple[Length, StudyResults]:
+def stored_results(study: Study, out: Location | str, seeds: range | None = None) -> tuple[Length, StudyResults]:
     """Return the longest length of which a store has every cell, with these seeds or its own, and its results.
 
     Raises

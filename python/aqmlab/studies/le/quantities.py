@@ -8,10 +8,10 @@ from collections.abc import Iterable
 import polars as pl
 
 from aqmlab.store.result import Result
+from aqmlab.studies.kit.claims.predicates import CLOSE, SAME, Approximately, Part
+from aqmlab.studies.kit.claims.quantities import AREA, Column, PrintedTables, Quantity, difference, quantity
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
-from aqmlab.studies.kit.reading.values import AREA, Column, Printed, Value, less, of
-from aqmlab.studies.kit.reading.words import CLOSE, SAME, About, Part
-from aqmlab.studies.le.claims import rise, within
+from aqmlab.studies.le.measures import answered_percent, rise_percent
 from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import run_name
 from aqmlab.studies.le.tables import per_90_minutes
@@ -35,7 +35,7 @@ CROSSING_MS = (3_500, 7_000)
 """Approximately 5 s: within 5 % of the three decades that a figure of tails has above a second."""
 
 
-def printed_tables(*names: str) -> Printed:
+def printed_tables(*names: str) -> PrintedTables:
     """Return printed tables by the names of our runs."""
     rows = (row for row in Published.read().rows if row.table in names)
     return {
@@ -48,19 +48,19 @@ def printed_tables(*names: str) -> Printed:
 
 def answered(time_ms: float) -> Column:
     """Return the share of the requests answered within a time."""
-    return Column(what=f"answered within {time_ms:,.0f} ms, %", measure=within(time_ms))
+    return Column(what=f"answered within {time_ms:,.0f} ms, %", measure=answered_percent(time_ms))
 
 
 def rises(from_ms: float, to_ms: float, *, below_bytes: int | None = None) -> Column:
     """Return the share answered between two times, of all requests or of those for small responses."""
     of_whom = "" if below_bytes is None else f" of responses below {below_bytes:,} B"
     what = f"answered between {from_ms:,.0f} and {to_ms:,.0f} ms{of_whom}, %"
-    return Column(what=what, measure=rise(from_ms, to_ms, below_bytes=below_bytes))
+    return Column(what=what, measure=rise_percent(from_ms, to_ms, below_bytes=below_bytes))
 
 
 def beyond(time_s: float) -> Column:
     """Return the decimal logarithm of the percent of the requests that take longer, as an axis of tails has it."""
-    longer = within(1000 * time_s)
+    longer = answered_percent(1000 * time_s)
 
     def measure(result: Result) -> float:
         share = 100 - longer(result)
@@ -80,25 +80,29 @@ LARGEST = Column(what="logarithm of the largest response's bytes", measure=_larg
 
 def about_percent(time_ms: float, percent: float, *runs: str) -> Iterable[Part]:
     """Say that approximately so many percent of the requests are answered within a time."""
-    return (About(value=of(answered(time_ms), run), number=percent) for run in runs)
+    return (Approximately(value=quantity(answered(time_ms), run), number=percent) for run in runs)
 
 
 def about_beyond(time_s: float, percent: float, *runs: str) -> Iterable[Part]:
     """Say that approximately so many percent of the requests take longer."""
-    return (About(value=of(beyond(time_s), run), number=math.log10(percent), axis=_TAIL_AXIS) for run in runs)
+    return (
+        Approximately(value=quantity(beyond(time_s), run), number=math.log10(percent), axis=_TAIL_AXIS) for run in runs
+    )
 
 
 def same_tail(time_s: float, run: str, other: str) -> Part:
     """Say that as many requests take longer: within 2 % of the tails' axis."""
-    difference = less(of(beyond(time_s), run), of(beyond(time_s), other))
-    return About(value=difference, number=0, limit=SAME, axis=_TAIL_AXIS)
+    gap = difference(quantity(beyond(time_s), run), quantity(beyond(time_s), other))
+    return Approximately(value=gap, number=0, limit=SAME, axis=_TAIL_AXIS)
 
 
 def little_loss(run: str, other: str) -> Part:
     """Say that two losses differ little: by 5 % of their axis at most."""
-    return About(value=less(of(LOSS, run), of(LOSS, other)), number=0, limit=CLOSE, axis=_LOSS_AXIS)
+    return Approximately(
+        value=difference(quantity(LOSS, run), quantity(LOSS, other)), number=0, limit=CLOSE, axis=_LOSS_AXIS
+    )
 
 
-def gain(one: str, over: str) -> Value:
+def gain(one: str, over: str) -> Quantity:
     """Return by how much a run's curve is above another's on average."""
-    return less(of(AREA, one), of(AREA, over))
+    return difference(quantity(AREA, one), quantity(AREA, over))

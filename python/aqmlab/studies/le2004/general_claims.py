@@ -1,19 +1,19 @@
-"""Le et al. (2004) read again: general round-trip times, section 6, and what the first reading left out.
+"""Claims of Le et al. (2004) on general round-trip times, section 6, and those that the first reading left out.
 
-Written after the first results had been seen, in the words of ``kit/reading/words.py``. In packet mode ARED has
-thresholds of 120 and 360 with general round-trip times: those that were best before, and the label of table 4.
+In packet mode ARED has thresholds of 120 and 360 with general round-trip times: those that were best before, and the
+label of table 4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aqmlab.studies.kit.reading.say import better, close, fewer, more, much_better, same
-from aqmlab.studies.kit.reading.second import Second, added, again
-from aqmlab.studies.kit.reading.values import AREA, Value, count_of_greater, of
-from aqmlab.studies.kit.reading.words import InRange, More
+from aqmlab.studies.kit.claims.builders import better, close, fewer, more, much_better, same
+from aqmlab.studies.kit.claims.predicates import Greater, InRange
+from aqmlab.studies.kit.claims.quantities import AREA, Quantity, count_greater, quantity
+from aqmlab.studies.kit.claims.review import ReviewedClaim, added_claim, reviewed_claim
+from aqmlab.studies.le.quantities import COMPLETED, LOSS, MBPS, about_beyond, about_percent, little_loss
 from aqmlab.studies.le.schemes import UNCONGESTED, PaperScheme, ared
-from aqmlab.studies.le.values import COMPLETED, LOSS, MBPS, about_beyond, about_percent, little_loss
 from aqmlab.studies.le2004.schemes import (
     ARED_MIN,
     BASE,
@@ -35,19 +35,19 @@ _RTT = "general"
 _CALM_90, _BASE_90, _BASE_98 = UNCONGESTED.at(90, _RTT), BASE.at(90, _RTT), BASE.at(98, _RTT)
 
 
-def _effect(scheme: PaperScheme, load: int, rtt: str) -> Value:
+def _effect(scheme: PaperScheme, load: int, rtt: str) -> Quantity:
     """Return how far a scheme's curve is from drop-tail's on average, above or below."""
-    one, other = of(AREA, scheme.at(load, rtt)), of(AREA, BASE.at(load, rtt))
-    return Value(
+    one, other = quantity(AREA, scheme.at(load, rtt)), quantity(AREA, BASE.at(load, rtt))
+    return Quantity(
         what=f"distance of {one.runs[0]} from drop-tail on average, points",
         runs=(*one.runs, *other.runs),
         read=lambda some: abs(one.read(some[:1]) - other.read(some[1:])),
-        said=lambda printed: None,
+        printed=lambda printed: None,
     )
 
 
 _ARED_LOSSES = [
-    (of(LOSS, ared(min_th, mode=mode, signal="ecn").at(load)), of(LOSS, ared(min_th, mode=mode).at(load)))
+    (quantity(LOSS, ared(min_th, mode=mode, signal="ecn").at(load)), quantity(LOSS, ared(min_th, mode=mode).at(load)))
     for load in LOADS
     for mode in ("packet", "byte")
     for min_th in ARED_MIN
@@ -55,25 +55,25 @@ _ARED_LOSSES = [
 """With ECN and without, of each of the eight experiments."""
 
 
-GENERAL_AGAIN: Sequence[Second] = (
-    again(
+GENERAL_CLAIMS: Sequence[ReviewedClaim] = (
+    reviewed_claim(
         "le2004-28",
         "indistinguishable from drop-tail and surprisingly close to the performance achieved",
         (part for scheme in (PI, REM, BYTE) for part in same(scheme.at(90, _RTT), _BASE_90)),
         (part for scheme in (PI, REM, BYTE) for part in close(scheme.at(90, _RTT), _CALM_90)),
     ),
-    again(
+    reviewed_claim(
         "le2004-29",
         "ARED packet-mode significantly underperforms drop-tail; still gives poor performance",
         much_better(_BASE_90, PACKET_120.at(90, _RTT)),
         better(_BASE_98, PACKET_120.at(98, _RTT)),
     ),
-    again(
+    reviewed_claim(
         "le2004-30",
         "again, all give near identical performance",
         (part for scheme in (PI, REM, BYTE) for part in close(scheme.at(98, _RTT), _BASE_98)),
     ),
-    again(
+    reviewed_claim(
         "le2004-31",
         "identical performance that is nearly the best possible performance",
         (
@@ -82,13 +82,13 @@ GENERAL_AGAIN: Sequence[Second] = (
             for part in (*same(scheme.at(90, _RTT), _BASE_90), *close(scheme.at(90, _RTT), _CALM_90))
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-32",
         "identical performance for the first 50% of request/response exchanges",
         (part for scheme in (PI_ECN, REM_ECN, BYTE_NEW) for part in same(scheme.at(98, _RTT), _BASE_98, to_ms=250)),
         about_percent(250, 50, *(scheme.at(98, _RTT) for scheme in (BASE, PI_ECN, REM_ECN, BYTE_NEW))),
     ),
-    again(
+    reviewed_claim(
         "le2004-33",
         "PI and REM perform best; performs better than drop-tail",
         (
@@ -98,12 +98,12 @@ GENERAL_AGAIN: Sequence[Second] = (
         ),
         better(BYTE_NEW.at(98, _RTT), _BASE_98, from_ms=250),
     ),
-    again(
+    reviewed_claim(
         "le2004-34",
         "very slightly underperforms drop-tail initially and then approximates",
         close(PACKET_120_NEW.at(98, _RTT), _BASE_98),
     ),
-    again(
+    reviewed_claim(
         "le2004-35",
         "loss-rates decrease with the addition of ECN",
         (
@@ -115,64 +115,64 @@ GENERAL_AGAIN: Sequence[Second] = (
     ),
 )
 
-LEFT_OUT: Sequence[Second] = (
-    added(
+ADDED_CLAIMS: Sequence[ReviewedClaim] = (
+    added_claim(
         "le2004-36",
         "Abstract, fourth result",
         "the wider the round-trip times, the less PI, REM and ARED in byte mode differ from drop-tail, with ECN or not",
         "the impact of AQM and ECN on response-time performance is reduced",
         (
-            More(one=_effect(scheme, load, "uniform"), than=_effect(scheme, load, _RTT))
+            Greater(one=_effect(scheme, load, "uniform"), than=_effect(scheme, load, _RTT))
             for load in LOADS
             for scheme in (PI, REM, BYTE, PI_ECN, REM_ECN)
         ),
     ),
-    added(
+    added_claim(
         "le2004-37",
         "Section 5.2, table 3",
         "in six at least of the eight ARED experiments the loss is higher with ECN: as in the paper's own table",
         "in almost all the ARED experiments, the loss rate is higher",
         InRange(
-            value=count_of_greater("ARED experiments that lose more with ECN", _ARED_LOSSES),
+            value=count_greater("ARED experiments that lose more with ECN", _ARED_LOSSES),
             low=6,
         ),
     ),
-    added(
+    added_claim(
         "le2004-38",
         "Section 4.4, figure 9",
         "without ECN at 90 % load PI, REM and drop-tail answer some 40 % of the requests within 125 ms",
         "the 40% of exchanges that can be completed in approximately 125",
         about_percent(125, 40, *(scheme.at(90) for scheme in (PI, REM, BASE))),
     ),
-    added(
+    added_claim(
         "le2004-39",
         "Section 4.4, figure 10",
         "without ECN at 98 % load PI, REM and ARED in byte mode answer some 65 % within 300 ms",
         "65% of request/response exchanges that can be completed in 300",
         about_percent(300, 65, *(scheme.at(98) for scheme in (PI, REM, BYTE))),
     ),
-    added(
+    added_claim(
         "le2004-40",
         "Section 4.1, figure 5",
         "without ECN at 98 % load PI with a target of 24 answers some 70 % within 400 ms",
         "only the shortest 70%; requiring less than approximately 400 milliseconds",
         about_percent(400, 70, PI.at(98)),
     ),
-    added(
+    added_claim(
         "le2004-41",
         "Section 5.3, figure 22",
         "at 90 % load PI and REM with ECN and ARED in byte mode without answer some 85 % within 400 ms",
         "for the shortest 85% of request/response exchanges",
         about_percent(400, 85, *(scheme.at(90) for scheme in (PI_ECN, REM_ECN, BYTE))),
     ),
-    added(
+    added_claim(
         "le2004-42",
         "Section 5.3, figure 24",
         "at 98 % load about 1 % of the requests take longer than 5 s under PI and REM with ECN",
         "experiencing response times longer than 5 seconds complete sooner",
         about_beyond(5, 1, *(scheme.at(98) for scheme in (PI_ECN, REM_ECN))),
     ),
-    added(
+    added_claim(
         "le2004-43",
         "Section 5.2, tables 2 and 3",
         "ARED in packet mode that marks in the gentle region loses less than else, and like PI and REM with ECN",
@@ -186,7 +186,7 @@ LEFT_OUT: Sequence[Second] = (
             )
         ),
     ),
-    added(
+    added_claim(
         "le2004-44",
         "Section 5.2, table 3",
         "ARED in byte mode without ECN completes and carries more than in packet mode that marks in the gentle region;"
@@ -201,7 +201,7 @@ LEFT_OUT: Sequence[Second] = (
             for part in more(column, BYTE.at(load), [PACKET_NEW.at(load)])
         ),
     ),
-    added(
+    added_claim(
         "le2004-45",
         "Section 5.3, figure 23",
         "at 98 % load ARED in byte mode without ECN is like PI and REM with ECN for the shortest 45 %",

@@ -1,14 +1,13 @@
-"""Le et al. (2003) read again: what they say of their experiments with ECN, and of all, sections 5 to 7.
+"""Claims of Le et al. (2003) on their experiments with ECN, and on all schemes, sections 5 to 7.
 
-Written after the first results had been seen, in the words of ``kit/reading/words.py``. What the first reading had too
-lax, wrong or nearly empty is mended, and said where it is.
+A comment names each claim whose first reading was too lax, wrong or nearly empty.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aqmlab.studies.kit.reading.say import (
+from aqmlab.studies.kit.claims.builders import (
     better,
     changes_by,
     close,
@@ -19,11 +18,10 @@ from aqmlab.studies.kit.reading.say import (
     not_better,
     same,
 )
-from aqmlab.studies.kit.reading.second import Second, again
-from aqmlab.studies.kit.reading.values import Value, change_percent, less, of
-from aqmlab.studies.kit.reading.words import CLOSE, SAME, InRange, More
-from aqmlab.studies.le.schemes import UNCONGESTED, ared, pi, rem
-from aqmlab.studies.le.values import (
+from aqmlab.studies.kit.claims.predicates import CLOSE, SAME, Greater, InRange
+from aqmlab.studies.kit.claims.quantities import Quantity, change_percent, difference, quantity
+from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
+from aqmlab.studies.le.quantities import (
     COMPLETED,
     CROSSING_MS,
     LOSS,
@@ -35,6 +33,7 @@ from aqmlab.studies.le.values import (
     rises,
     same_tail,
 )
+from aqmlab.studies.le.schemes import UNCONGESTED, ared, pi, rem
 from aqmlab.studies.le2003.schemes import (
     ARED,
     ARED_ECN,
@@ -57,16 +56,16 @@ _SMALL_BYTES = 8192
 _SLOW = rises(1_000, 64_000, below_bytes=_SMALL_BYTES)
 
 
-def _band(at_s: float, run: str) -> Value:
+def _band(at_s: float, run: str) -> Quantity:
     """Return by how much a band at whole seconds stands out, of small responses."""
     half_a_second = ((1000 * (at_s + begin), 1000 * (at_s + begin + 0.5)) for begin in (0, -0.5))
     at, before = (rises(*between, below_bytes=_SMALL_BYTES) for between in half_a_second)
-    return less(of(at, run), of(before, run))
+    return difference(quantity(at, run), quantity(before, run))
 
 
-ECN_AGAIN: Sequence[Second] = (
+ECN_CLAIMS: Sequence[ReviewedClaim] = (
     # Nearly empty: curves that nothing was signalled on. What a signal changes is beyond a second.
-    again(
+    reviewed_claim(
         "le2003-28",
         "no effect on response times of any of the AQM schemes",
         (
@@ -79,29 +78,29 @@ ECN_AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-29",
         "PI performs better with ECN; there is little change",
         better(PI_ECN.at(90), PI_24.at(90)),
         close(pi(240, ecn=True).at(90), PI_240.at(90)),
     ),
-    again(
+    reviewed_claim(
         "le2003-30",
         "significantly improves performance for PI at both target queue lengths",
         (part for target in TARGETS for part in much_better(pi(target, ecn=True).at(98), pi(target).at(98))),
     ),
     # Wrong: "most" compares the schemes.
-    again(
+    reviewed_claim(
         "le2003-31",
         "REM shows the most significant improvement in performance with ECN",
         (
-            More(one=gain(marking.at(load), dropping.at(load)), than=gain(other_ecn.at(load), other.at(load)))
+            Greater(one=gain(marking.at(load), dropping.at(load)), than=gain(other_ecn.at(load), other.at(load)))
             for load in (90, 98)
             for n, (dropping, marking) in enumerate(PAIRS[2:4])
             for other, other_ecn in (PAIRS[n], PAIRS[4 + n])
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-32",
         "very little effect on the performance of ARED",
         (
@@ -111,7 +110,7 @@ ECN_AGAIN: Sequence[Second] = (
             for part in close(dropping.at(load), marking.at(load))
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-33",
         "PI and REM with ECN give very similar performance",
         (
@@ -121,7 +120,7 @@ ECN_AGAIN: Sequence[Second] = (
             for part in close(pi(target, ecn=True).at(load), rem(target, ecn=True).at(load))
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-34",
         "better loss ratios, although there is little difference in link utilization",
         (
@@ -135,7 +134,7 @@ ECN_AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-35",
         "lowered loss ratios, increases in link utilization, and increases in number",
         (
@@ -150,7 +149,7 @@ ECN_AGAIN: Sequence[Second] = (
         ),
     ),
     # Too lax: better has a direction.
-    again(
+    reviewed_claim(
         "le2003-36",
         "Its loss ratios are only marginally better with ECN",
         (
@@ -165,25 +164,25 @@ ECN_AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-37",
         "surprisingly close to that on an un-congested link and is better",
         close(UNCONGESTED.at(90), *(scheme.at(90) for scheme in _CONTROLLED)),
         (part for scheme in _CONTROLLED for part in better(scheme.at(90), BASE.at(90))),
     ),
-    again(
+    reviewed_claim(
         "le2003-38",
         "Approximately 90% of all responses complete in 500 milliseconds",
         about_percent(500, 90, *(scheme.at(90) for scheme in _CONTROLLED)),
         about_percent(500, 95, UNCONGESTED.at(90)),
     ),
-    again(
+    reviewed_claim(
         "le2003-39",
         "noticeable response time degradation; far superior to those obtained with drop-tail",
         better(UNCONGESTED.at(98), *(scheme.at(98) for scheme in _CONTROLLED)),
         (part for scheme in _CONTROLLED for part in much_better(scheme.at(98), BASE.at(98))),
     ),
-    again(
+    reviewed_claim(
         "le2003-40",
         "substantially lower packet loss rates; utilizations that are only modestly lower",
         (
@@ -196,14 +195,14 @@ ECN_AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-41",
         "virtually identical and only marginally worse than was observed at 98%",
         close(PI_ECN.at(105), REM_ECN.at(105)),
         (part for scheme in _CONTROLLED for part in close(scheme.at(105), scheme.at(98))),
         (part for scheme in _CONTROLLED for part in no_worse(scheme.at(98), scheme.at(105))),
     ),
-    again(
+    reviewed_claim(
         "le2003-42",
         "few additional request-response exchanges are completed at 105% load",
         (
@@ -211,7 +210,7 @@ ECN_AGAIN: Sequence[Second] = (
             for scheme in _CONTROLLED
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-43",
         "significantly worse than PI and REM except for the shortest 40%",
         (
@@ -224,7 +223,7 @@ ECN_AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-44",
         "the crossover point occurs earlier, at approximately 5 seconds",
         (
@@ -237,30 +236,30 @@ ECN_AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2003-45",
         "response time performance is consistently worse with ARED than with drop-tail",
         (part for load in LOADS for min_th in ARED_MIN for part in better(BASE.at(load), ared(min_th).at(load))),
     ),
     # Too lax: there is a band at 6 s also where one lost SYN costs 3 s. It is to be the one that stands out.
-    again(
+    reviewed_claim(
         "le2003-46",
         "the band at 6 seconds representing the effects of a dropped",
         InRange(value=_band(6, PI_24.at(98)), low=0),
-        More(one=_band(6, PI_24.at(98)), than=_band(3, PI_24.at(98))),
+        Greater(one=_band(6, PI_24.at(98)), than=_band(3, PI_24.at(98))),
     ),
-    again(
+    reviewed_claim(
         "le2003-47",
         "does better in this regard than all the other AQM schemes",
         fewer(_SLOW, PI_24.at(98), [scheme.at(98) for scheme in (REM_24, ARED)]),
     ),
-    again(
+    reviewed_claim(
         "le2003-48",
         "the number of timeouts is greatly reduced",
         InRange(value=change_percent(_SLOW, PI_ECN.at(98), PI_24.at(98)), high=-50),
     ),
     # Nearly empty: nothing is better than the best there can be. Drop-tail is to be near that, and all schemes near it.
-    again(
+    reviewed_claim(
         "le2003-49",
         "no AQM scheme provides better response time; not substantially different from",
         (part for scheme in (*DROPPING, *MARKING) for part in not_better(scheme.at(80), BASE.at(80))),

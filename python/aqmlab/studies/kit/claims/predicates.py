@@ -1,7 +1,7 @@
-"""The second reading's dictionary: six predicates, with all words and limits that there are.
+"""Predicates of claims: the dictionary of words and limits for all studies.
 
-The words were fixed after the first results had been seen, once for all studies; a claim's own reading chooses among
-them, and quotes the phrase that it rests on. Of curves, in the figure's frame (``curves.py``):
+The words were fixed after the first results had been seen, once for all studies. A claim chooses among them and quotes
+the phrase that it rests on. Of curves, in the figure's frame (``curves.py``):
 
 * *the same, indistinguishable, identical, no effect*: the curves are at most 2 % of the frame apart;
 * *close, little, near, almost or virtually identical, similar, comparable*: at most 5 %;
@@ -16,8 +16,9 @@ Of numbers:
 * *approximately* so many percent: within 5 % of the axis; two numbers that are said to be close likewise;
 * a number that the paper states as a bound is one.
 
-The Student-t interval of 95 % over the seeds decides, as in the first reading. ``scale`` multiplies every limit, for
-the sensitivity at half and at double the limits.
+The Student-t interval of 95 % over the seeds decides: of pairs with the same seed where two schemes are compared. A
+claim holds where all of it is on the claimed side, fails where all of it is on the other, and is undecided otherwise.
+``scale`` multiplies every limit, for the sensitivity at half and at double the limits.
 """
 
 from __future__ import annotations
@@ -31,14 +32,20 @@ import numpy as np
 
 from aqmlab.results import curves
 from aqmlab.store.result import Result
+from aqmlab.studies.kit.claims.quantities import PrintedTables, Quantity
 from aqmlab.studies.kit.findings import Finding, Outcome, Results, by_seed, worst
-from aqmlab.studies.kit.reading.values import Printed, Value
 
-SAME, CLOSE = 2.0, 5.0
-"""Percent of the frame, or of an axis."""
+SAME = 2.0
+"""Limit of *the same*, in percent of the frame or of an axis."""
 
-BETTER, MUCH_BETTER = 1.0, 2.5
-"""Percentage points on average."""
+CLOSE = 5.0
+"""Limit of *close* and *approximately*, in percent of the frame or of an axis."""
+
+BETTER = 1.0
+"""Limit of *better*, in percentage points on average."""
+
+MUCH_BETTER = 2.5
+"""Limit of *much better*, in percentage points on average."""
 
 BELOW = 2.0
 """Percent of the frame: what "nowhere below" overlooks."""
@@ -59,7 +66,7 @@ class Part(Protocol):
         """Decide it of results, with all limits multiplied."""
         ...
 
-    def on_paper(self, printed: Printed) -> Outcome | None:
+    def on_paper(self, printed: PrintedTables) -> Outcome | None:
         """Decide it of the paper's own table: undecided is a tie, ``None`` that the table says nothing of it."""
         ...
 
@@ -78,7 +85,7 @@ class _Curves:
         """The runs that it is about."""
         return self.one, self.other
 
-    def on_paper(self, printed: Printed) -> Outcome | None:
+    def on_paper(self, printed: PrintedTables) -> Outcome | None:
         """No curve is printed as numbers."""
         return None
 
@@ -92,7 +99,7 @@ class _Curves:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Same(_Curves):
+class SameCurve(_Curves):
     """Two curves are nowhere further apart than a limit."""
 
     limit: float = SAME
@@ -106,7 +113,7 @@ class Same(_Curves):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoWorse(_Curves):
+class NoWorseCurve(_Curves):
     """A curve is nowhere below another by more than can be seen."""
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
@@ -118,7 +125,7 @@ class NoWorse(_Curves):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Better(_Curves):
+class BetterCurve(_Curves):
     """A curve is above another on average, and nowhere below; or that is not so."""
 
     by: float = BETTER
@@ -128,7 +135,7 @@ class Better(_Curves):
         """Decide from both means, and give the numbers of the one that decides."""
         mean = self._mean(results, "above on average, points", curves.above)
         mean = mean.decided(holds=mean.low >= scale * self.by, fails=mean.high < scale * self.by)
-        nowhere = NoWorse(one=self.one, other=self.other, from_ms=self.from_ms, to_ms=self.to_ms)
+        nowhere = NoWorseCurve(one=self.one, other=self.other, from_ms=self.from_ms, to_ms=self.to_ms)
         found = worst([mean, nowhere(results, scale)])
         if not self.negated:
             return found
@@ -141,11 +148,11 @@ class Better(_Curves):
 
 
 @dataclass(frozen=True, kw_only=True)
-class More:
+class Greater:
     """A number is greater than another; a tie in the last printed digit decides nothing."""
 
-    one: Value
-    than: Value
+    one: Quantity
+    than: Quantity
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -163,9 +170,9 @@ class More:
             return found
         return found.decided(holds=found.low > 0, fails=found.high < 0)
 
-    def on_paper(self, printed: Printed) -> Outcome | None:
+    def on_paper(self, printed: PrintedTables) -> Outcome | None:
         """Decide it of the printed numbers."""
-        one, than = self.one.said(printed), self.than.said(printed)
+        one, than = self.one.printed(printed), self.than.printed(printed)
         if one is None or than is None:
             return None
         if self._tie(one, than):
@@ -184,7 +191,7 @@ class More:
 class InRange:
     """A number is within bounds that the paper states."""
 
-    value: Value
+    value: Quantity
     low: float = -math.inf
     high: float = math.inf
 
@@ -201,9 +208,9 @@ class InRange:
             fails=found.high < self.low or self.high < found.low,
         )
 
-    def on_paper(self, printed: Printed) -> Outcome | None:
+    def on_paper(self, printed: PrintedTables) -> Outcome | None:
         """Decide it of the printed number, which may be off by half of its last digit."""
-        number = self.value.said(printed)
+        number = self.value.printed(printed)
         if number is None:
             return None
         off = 0.5 * 10.0**-self.value.digits
@@ -216,10 +223,10 @@ class InRange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class About:
+class Approximately:
     """A number is so much, within a share of its axis."""
 
-    value: Value
+    value: Quantity
     number: float
     limit: float = APPROXIMATELY
     """Percent of the axis."""
@@ -235,7 +242,7 @@ class About:
         """Decide from the mean over the seeds."""
         return self._bounds(scale)(results)
 
-    def on_paper(self, printed: Printed) -> Outcome | None:
+    def on_paper(self, printed: PrintedTables) -> Outcome | None:
         """Decide it of the printed number."""
         return self._bounds(1.0).on_paper(printed)
 

@@ -1,15 +1,15 @@
-"""What the first reading of Le et al. (2003) left out, written after the first results had been seen."""
+"""Claims of Le et al. (2003) that the first reading left out, among them all on 105 % load."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aqmlab.studies.kit.reading.say import better, changes_by, fewer, much_better
-from aqmlab.studies.kit.reading.second import Second, added
-from aqmlab.studies.kit.reading.values import Column, change_percent, of
-from aqmlab.studies.kit.reading.words import SAME, About
+from aqmlab.studies.kit.claims.builders import better, changes_by, fewer, much_better
+from aqmlab.studies.kit.claims.predicates import SAME, Approximately
+from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
+from aqmlab.studies.kit.claims.review import ReviewedClaim, added_claim
+from aqmlab.studies.le.quantities import LARGEST, MBPS, about_beyond, about_percent
 from aqmlab.studies.le.schemes import UNCONGESTED, ared
-from aqmlab.studies.le.values import LARGEST, MBPS, about_beyond, about_percent
 from aqmlab.studies.le2003.schemes import (
     ARED,
     ARED_ECN,
@@ -31,46 +31,48 @@ _MBPS_PER_USER = Column(
     what="throughput for each user, Mbit/s", measure=lambda result: MBPS.measure(result) / result.cell.users_per_side
 )
 
-LEFT_OUT: Sequence[Second] = (
-    added(
+ADDED_CLAIMS: Sequence[ReviewedClaim] = (
+    added_claim(
         "le2003-50",
         "Section 3.2, figure 2",
         "from 7,000 to 35,000 users the throughput of the uncongested network is proportional to their number",
         "total active users varied from 7,000 to 35,000",
         (
-            About(value=change_percent(_MBPS_PER_USER, of_users(users), of_users(USERS[0])), number=0, limit=SAME)
+            Approximately(
+                value=change_percent(_MBPS_PER_USER, of_users(users), of_users(USERS[0])), number=0, limit=SAME
+            )
             for users in USERS[1:]
         ),
     ),
-    added(
+    added_claim(
         "le2003-51",
         "Section 3.2, figure 4",
         "the largest response in an experiment has some 10^9 bytes, on an axis of nine decades",
         "responses as large as 10^9 bytes will also be generated",
-        About(value=of(LARGEST, UNCONGESTED.at(98)), number=9, axis=9),
+        Approximately(value=quantity(LARGEST, UNCONGESTED.at(98)), number=9, axis=9),
     ),
-    added(
+    added_claim(
         "le2003-52",
         "Section 4.1, figure 8",
         "at 90 % load PI answers all but some 10 % of the requests within 500 ms",
         "except for the 10% of responses requiring more than 500 milliseconds",
         about_percent(500, 90, PI_24.at(90), PI_240.at(90)),
     ),
-    added(
+    added_claim(
         "le2003-53",
         "Section 5.1, figure 24",
         "at 98 % load about 1 % of the requests take longer than 5 s under PI and REM with ECN",
         "The 1% of responses experiencing response times longer than 5 seconds",
         about_beyond(5, 1, *(scheme.at(98) for scheme in _CONTROLLED)),
     ),
-    added(
+    added_claim(
         "le2003-54",
         "Section 7",
         "without ECN PI is better than drop-tail, REM and ARED at 105 % load too",
         "PI results in a modest improvement over drop-tail",
         better(PI_24.at(105), *(scheme.at(105) for scheme in (BASE, REM_24, ARED))),
     ),
-    added(
+    added_claim(
         "le2003-55",
         "Section 7",
         "with ECN PI and REM are much better than drop-tail from 90 to 105 % load",
@@ -82,7 +84,7 @@ LEFT_OUT: Sequence[Second] = (
             for part in much_better(scheme.at(load), BASE.at(load))
         ),
     ),
-    added(
+    added_claim(
         "le2003-56",
         "Section 7",
         "at every load ARED is worse than the other schemes, with ECN and without",
@@ -95,7 +97,7 @@ LEFT_OUT: Sequence[Second] = (
             for part in better(other.at(load), scheme.at(load))
         ),
     ),
-    added(
+    added_claim(
         "le2003-57",
         "Section 1, table 2",
         "at every load ARED carries less than PI, REM and drop-tail",
@@ -107,7 +109,7 @@ LEFT_OUT: Sequence[Second] = (
             for part in fewer(MBPS, ared(min_th).at(load), [scheme.at(load) for scheme in (BASE, *DROPPING[:4])])
         ),
     ),
-    added(
+    added_claim(
         "le2003-58",
         "Section 1, table 2",
         "at 80 % load all schemes carry about the same",

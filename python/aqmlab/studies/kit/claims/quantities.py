@@ -1,7 +1,7 @@
-"""Numbers that a sentence is about: read off results seed by seed, and off what the paper prints of the same.
+"""Quantities that claims compare: read off results seed by seed, and off the paper's printed tables.
 
-A :class:`Value` is a number of one run, or of several with the same seed: a difference, a change in percent, how many
-of them do something. :data:`Printed` is a paper's own table, so that a sentence can be held against that too.
+A :class:`Quantity` is a number of one run, or of several with the same seed: a difference, a change in
+percent, a count. :data:`PrintedTables` holds a paper's own tables, so that a claim can be held against them too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aqmlab.results import curves
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Measure, Results, by_seed
 
-Printed = Mapping[str, Mapping[str, float]]
+PrintedTables = Mapping[str, Mapping[str, float]]
 """A paper's tables: by the name of the run and of the column. What is not printed is not there."""
 
 
@@ -35,14 +35,14 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Value:
+class Quantity:
     """A number that follows from the results of some runs."""
 
     what: str
     runs: tuple[str, ...]
     read: Callable[[Sequence[Result]], float]
     """From a result of each run."""
-    said: Callable[[Printed], float | None]
+    printed: Callable[[PrintedTables], float | None]
     """From a paper's table; ``None`` where it is not there."""
     digits: int = 9
     """Digits behind the point to which the paper prints what it follows from."""
@@ -62,31 +62,31 @@ AREA = Column(
 """The area under the curve in its figure."""
 
 
-def of(column: Column, run: str) -> Value:
+def quantity(column: Column, run: str) -> Quantity:
     """Return a column's value of a run."""
-    return Value(
+    return Quantity(
         what=column.what,
         runs=(run,),
         read=lambda some: column.measure(some[0]),
-        said=lambda printed: printed.get(run, {}).get(column.name),
+        printed=lambda printed: printed.get(run, {}).get(column.name),
         digits=column.digits,
     )
 
 
-def less(one: Value, other: Value) -> Value:
+def difference(one: Quantity, other: Quantity) -> Quantity:
     """Return the difference of two values."""
     return _combine(f"{one} less {other}", one, other, lambda first, second: first - second)
 
 
-def change_percent(column: Column, run: str, over: str) -> Value:
+def change_percent(column: Column, run: str, over: str) -> Quantity:
     """Return by how many percent a column's value is above that of another run."""
-    one, other = of(column, run), of(column, over)
+    one, other = quantity(column, run), quantity(column, over)
     return _combine(
         f"{column.what}, {run} over {over}, %", one, other, lambda first, second: 100 * (first / second - 1)
     )
 
 
-def count_of_greater(what: str, pairs: Sequence[tuple[Value, Value]]) -> Value:
+def count_greater(what: str, pairs: Sequence[tuple[Quantity, Quantity]]) -> Quantity:
     """Return in how many pairs the first value is the greater one."""
     flat = [value for pair in pairs for value in pair]
 
@@ -96,21 +96,21 @@ def count_of_greater(what: str, pairs: Sequence[tuple[Value, Value]]) -> Value:
     return _of_all(what, flat, count)
 
 
-def _combine(what: str, one: Value, other: Value, combine: Callable[[float, float], float]) -> Value:
+def _combine(what: str, one: Quantity, other: Quantity, combine: Callable[[float, float], float]) -> Quantity:
     return _of_all(what, (one, other), lambda numbers: combine(*numbers))
 
 
-def _of_all(what: str, values: Sequence[Value], combine: Callable[[Sequence[float]], float]) -> Value:
+def _of_all(what: str, values: Sequence[Quantity], combine: Callable[[Sequence[float]], float]) -> Quantity:
     ends = np.cumsum([0, *(len(value.runs) for value in values)]).tolist()
 
     def read(some: Sequence[Result]) -> float:
         parts = (some[start:end] for start, end in pairwise(ends))
         return combine([value.read(part) for value, part in zip(values, parts, strict=True)])
 
-    def said(printed: Printed) -> float | None:
-        numbers = [value.said(printed) for value in values]
+    def said(printed: PrintedTables) -> float | None:
+        numbers = [value.printed(printed) for value in values]
         known = [number for number in numbers if number is not None]
         return combine(known) if len(known) == len(values) else None
 
     runs = tuple(run for value in values for run in value.runs)
-    return Value(what=what, runs=runs, read=read, said=said, digits=min(value.digits for value in values))
+    return Quantity(what=what, runs=runs, read=read, printed=said, digits=min(value.digits for value in values))

@@ -1,18 +1,25 @@
-"""Le et al. (2004) read again: what they say of uniform round-trip times, sections 4 and 5.
-
-Written after the first results had been seen, in the words of ``kit/reading/words.py``.
-"""
+"""Claims of Le et al. (2004) on uniform round-trip times, sections 4 and 5."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aqmlab.studies.kit.reading.say import better, close, fewer, more, much_better, no_worse, not_better, same, within
-from aqmlab.studies.kit.reading.second import Second, again
-from aqmlab.studies.kit.reading.values import less, of
-from aqmlab.studies.kit.reading.words import SAME, About
+from aqmlab.studies.kit.claims.builders import (
+    better,
+    close,
+    fewer,
+    more,
+    much_better,
+    no_worse,
+    not_better,
+    same,
+    within,
+)
+from aqmlab.studies.kit.claims.predicates import SAME, Approximately
+from aqmlab.studies.kit.claims.quantities import difference, quantity
+from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
+from aqmlab.studies.le.quantities import COMPLETED, CROSSING_MS, LOSS, MBPS, answered
 from aqmlab.studies.le.schemes import UNCONGESTED, ared, pi, rem
-from aqmlab.studies.le.values import COMPLETED, CROSSING_MS, LOSS, MBPS, answered
 from aqmlab.studies.le2004.schemes import (
     ARED_MIN,
     BASE,
@@ -32,35 +39,39 @@ from aqmlab.studies.le2004.schemes import (
 
 _CONTROLLED = (PI_ECN, REM_ECN)
 
-AGAIN: Sequence[Second] = (
-    again(
+CLAIMS: Sequence[ReviewedClaim] = (
+    reviewed_claim(
         "le2004-01",
         "lower response times for all but the largest 10%",
         better(PI.at(90), pi(240).at(90), to_ms=500),
         better(pi(240).at(90), PI.at(90), from_ms=500),
     ),
-    again(
+    reviewed_claim(
         "le2004-02",
         "lower response times for only the shortest 70%",
         better(PI.at(98), pi(240).at(98), to_ms=400),
         better(pi(240).at(98), PI.at(98), from_ms=400),
     ),
-    again(
+    reviewed_claim(
         "le2004-03",
         "equivalent performance for the very largest exchanges",
         (
-            About(value=less(of(answered(ms), PI.at(load)), of(answered(ms), pi(240).at(load))), number=0, limit=SAME)
+            Approximately(
+                value=difference(quantity(answered(ms), PI.at(load)), quantity(answered(ms), pi(240).at(load))),
+                number=0,
+                limit=SAME,
+            )
             for load in LOADS
             for ms in (2_000, 5_000)
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-04",
         "performs significantly better than a target queue of 240; slightly better",
         much_better(REM.at(90), rem(240).at(90)),
         better(REM.at(98), rem(240).at(98)),
     ),
-    again(
+    reviewed_claim(
         "le2004-05",
         "operating in byte-mode provides significantly better response times",
         (
@@ -70,7 +81,7 @@ AGAIN: Sequence[Second] = (
             for part in much_better(ared(min_th, mode="byte").at(load), ared(min_th).at(load))
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-06",
         "a (slightly) higher loss rate than in packet-mode",
         (
@@ -81,17 +92,17 @@ AGAIN: Sequence[Second] = (
             for part in more(column, byte, [packet])
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-07",
         "best performance is obtained with queue thresholds",
         (part for load in LOADS for part in better(BYTE.at(load), ared(120, mode="byte").at(load))),
     ),
-    again(
+    reviewed_claim(
         "le2004-08",
         "ARED operating in byte-mode is the best performing algorithm",
         better(BYTE.at(90), *(other.at(90) for other in (PI, REM, BASE))),
     ),
-    again(
+    reviewed_claim(
         "le2004-09",
         "PI outperforms REM and drop-tail while REM either underperforms or",
         (
@@ -102,7 +113,7 @@ AGAIN: Sequence[Second] = (
         better(PI.at(90), REM.at(90), BASE.at(90), from_ms=125),
         not_better(REM.at(90), BASE.at(90), from_ms=125),
     ),
-    again(
+    reviewed_claim(
         "le2004-10",
         "nearly identical performance; all three schemes outperform drop-tail",
         (
@@ -112,13 +123,13 @@ AGAIN: Sequence[Second] = (
         ),
         (part for scheme in (PI, REM, BYTE) for part in better(scheme.at(98), BASE.at(98), to_ms=300)),
     ),
-    again(
+    reviewed_claim(
         "le2004-11",
         "similar or slightly better; similar or slightly worse",
         (part for scheme in (PI, BYTE) for part in no_worse(scheme.at(98), BASE.at(98), from_ms=300)),
         no_worse(BASE.at(98), REM.at(98), from_ms=300),
     ),
-    again(
+    reviewed_claim(
         "le2004-12",
         "slightly better link utilization than any; higher loss ratios",
         (
@@ -128,7 +139,7 @@ AGAIN: Sequence[Second] = (
             for part in more(column, BASE.at(load), [scheme.at(load) for scheme in (PI, REM, BYTE)])
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-13",
         "slightly better loss ratios than PI and REM at all loads",
         (
@@ -141,25 +152,25 @@ AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-14",
         "at least 90% of all request/response exchanges complete in under 2",
         (within(answered(2_000), scheme.at(98), low=90) for scheme in (PI, BYTE)),
     ),
-    again(
+    reviewed_claim(
         "le2004-15",
         "The remaining exchanges perform best under drop-tail",
         more(answered(60_000), BASE.at(98), [scheme.at(98) for scheme in (PI, REM, BYTE)]),
         more(answered(60_000), BYTE.at(98), [scheme.at(98) for scheme in (PI, REM)]),
     ),
-    again(
+    reviewed_claim(
         "le2004-16",
         "little change in performance; significantly improves performance for PI",
         better(PI_ECN.at(90), PI.at(90)),
         close(pi(240, ecn=True).at(90), pi(240).at(90)),
         (part for target in TARGETS for part in much_better(pi(target, ecn=True).at(98), pi(target).at(98))),
     ),
-    again(
+    reviewed_claim(
         "le2004-17",
         "REM outperforms drop-tail and gives performance similar to",
         (
@@ -174,7 +185,7 @@ AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-18",
         "ECN has very little effect on response times",
         (
@@ -185,7 +196,7 @@ AGAIN: Sequence[Second] = (
             for part in close(ared(min_th, mode=mode, signal="ecn").at(load), ared(min_th, mode=mode).at(load))
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-19",
         "packet-mode performance with ECN is worse than drop-tail at all loads",
         (
@@ -196,7 +207,7 @@ AGAIN: Sequence[Second] = (
             for part in better(BASE.at(load), ared(min_th, signal=signal).at(load))
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-20",
         "only ARED with ECN and queue thresholds of (12, 36) outperforms",
         (
@@ -209,7 +220,7 @@ AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-21",
         "substantially improved, outperforming drop-tail for the vast majority",
         (
@@ -221,14 +232,14 @@ AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-22",
         "does not improve performance over original ARED in byte-mode without ECN",
         better(BYTE_NEW.at(90), BYTE_ECN.at(90)),
         not_better(BYTE_NEW.at(98), BYTE_ECN.at(98)),
         (part for load in LOADS for part in not_better(BYTE_NEW.at(load), BYTE.at(load))),
     ),
-    again(
+    reviewed_claim(
         "le2004-23",
         "best ARED response time performance is achieved in byte-mode without ECN",
         (
@@ -238,7 +249,7 @@ AGAIN: Sequence[Second] = (
             for part in not_better(other.at(load), BYTE.at(load))
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-24",
         "close to that on an uncongested link for the shortest 85%",
         (
@@ -250,18 +261,18 @@ AGAIN: Sequence[Second] = (
             )
         ),
     ),
-    again(
+    reviewed_claim(
         "le2004-25",
         "PI and REM perform somewhat better than ARED",
         (part for scheme in _CONTROLLED for part in better(scheme.at(90), BYTE.at(90), from_ms=400)),
     ),
-    again(
+    reviewed_claim(
         "le2004-26",
         "far superior to those obtained with drop-tail and ARED",
         (part for scheme in _CONTROLLED for part in much_better(scheme.at(98), BASE.at(98), BYTE.at(98))),
         better(BYTE.at(98), BASE.at(98)),
     ),
-    again(
+    reviewed_claim(
         "le2004-27",
         "the crossover point occurs earlier than in the non-ECN case",
         (

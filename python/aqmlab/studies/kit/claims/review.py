@@ -1,9 +1,8 @@
-"""The second reading of a claim: the phrase that it rests on, its parts, and what became of it.
+"""Reviewed claims: the paper's phrase, its parts as predicates, and the outcome.
 
-Each part is decided of our results and, where the paper prints the numbers that it is about, of the paper's own table.
-What that violates is left out of the count, as is a tie in the last printed digit, and the page says so. A claim of
-which something is left out because the paper violates it cannot hold any more: where all that remains holds it is
-*inconsistent*.
+Each part is decided by our results and, where the paper prints the numbers, by the paper's own table. A part that the
+paper's table violates does not count, nor does a tie in the last printed digit, and the page lists both. A claim with a
+part that the paper violates can no longer hold: it is *inconsistent* where all its other parts hold.
 """
 
 from __future__ import annotations
@@ -12,27 +11,27 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from aqmlab.studies.kit.claims.predicates import BetterCurve, Part
+from aqmlab.studies.kit.claims.quantities import PrintedTables
 from aqmlab.studies.kit.findings import Finding, Outcome, Results, worst
-from aqmlab.studies.kit.reading.values import Printed
-from aqmlab.studies.kit.reading.words import Better, Part
 
 Cause = Literal["model", "paper", "none"]
 """What a claim that does not hold is put down to: our model, or the paper, whose own numbers contradict it."""
 
-Doubt = Callable[[str], str | None]
+Contradiction = Callable[[str], str | None]
 """Says why the users of a run cannot have been slowed by what the paper prints of it; ``None`` where they can.
 
 A part that says so of the run, that another is better, is then left out as what the paper itself violates.
 """
 
 
-def no_doubt(run: str) -> str | None:
-    """Doubt nothing."""
+def no_contradiction(run: str) -> str | None:
+    """Find no contradiction."""
     return None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Second:
+class ReviewedClaim:
     """A claim as it is read the second time."""
 
     id: str
@@ -48,13 +47,15 @@ class Second:
         if not self.parts:
             raise ValueError("parts: must be at least one, got none")
 
-    def decide(self, results: Results, printed: Printed, doubt: Doubt = no_doubt) -> Conclusion:
+    def decide(
+        self, results: Results, printed: PrintedTables, contradiction: Contradiction = no_contradiction
+    ) -> Conclusion:
         """Decide it, and once more with half and with double the limits."""
         counted: list[Part] = []
         contradicted: list[str] = []
         ties: list[str] = []
         for part in self.parts:
-            on_paper, why = part.on_paper(printed), _slowed(part, doubt)
+            on_paper, why = part.on_paper(printed), _slowed(part, contradiction)
             if on_paper is Outcome.FAILS or why:
                 contradicted.append(f"{part} ({why or 'not so in the paper'})")
             elif on_paper is Outcome.UNDECIDED:
@@ -113,14 +114,14 @@ class Conclusion:
         return "; ".join(words)
 
 
-def again(id_: str, phrase: str, *parts: Part | Iterable[Part]) -> Second:
+def reviewed_claim(id_: str, phrase: str, *parts: Part | Iterable[Part]) -> ReviewedClaim:
     """Return the second reading of a registered claim."""
-    return Second(id=id_, phrase=phrase, parts=tuple(_flat(parts)))
+    return ReviewedClaim(id=id_, phrase=phrase, parts=tuple(_flat(parts)))
 
 
-def added(id_: str, place: str, gist: str, phrase: str, *parts: Part | Iterable[Part]) -> Second:
+def added_claim(id_: str, place: str, gist: str, phrase: str, *parts: Part | Iterable[Part]) -> ReviewedClaim:
     """Return the reading of a claim that the first reading left out."""
-    return Second(id=id_, phrase=phrase, parts=tuple(_flat(parts)), place=place, gist=gist)
+    return ReviewedClaim(id=id_, phrase=phrase, parts=tuple(_flat(parts)), place=place, gist=gist)
 
 
 def _flat(parts: Sequence[Part | Iterable[Part]]) -> Iterable[Part]:
@@ -131,9 +132,9 @@ def _flat(parts: Sequence[Part | Iterable[Part]]) -> Iterable[Part]:
             yield part
 
 
-def _slowed(part: Part, doubt: Doubt) -> str | None:
+def _slowed(part: Part, contradiction: Contradiction) -> str | None:
     """Say why the users of the run that a part says are worse off cannot have been so."""
-    return doubt(part.other) if isinstance(part, Better) and not part.negated else None
+    return contradiction(part.other) if isinstance(part, BetterCurve) and not part.negated else None
 
 
 def _together(found: Sequence[Finding], *, contradicted: bool) -> Outcome:

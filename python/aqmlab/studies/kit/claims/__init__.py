@@ -1,0 +1,1 @@
+"""Claims of papers: predicates, the quantities that they compare, outcomes, and the registered first reading."""

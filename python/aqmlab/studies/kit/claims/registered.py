@@ -1,0 +1,51 @@
+"""Registered claims: the first reading of a paper, written before any result and frozen as data.
+
+Each study has them in ``registered.json`` beside its code: the claims, what their words mean in numbers, and the
+outcomes with the results that decided them. Nothing decides them again; :mod:`~aqmlab.studies.kit.claims.review` does.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from aqmlab.studies.kit.findings import Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisteredClaim:
+    """A claim as it was registered, with its outcome."""
+
+    id: str
+    place: str
+    """Paper, with section, page or figure."""
+    gist: str
+    """What is claimed, in our words."""
+    predicate: str
+    """Its exact meaning, in words."""
+    outcome: Outcome
+    evidence: str
+    """The numbers that decided it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registration:
+    """The registered claims of a study."""
+
+    results: int
+    """The results number of the cells that decided them."""
+    length: str
+    """The length of those cells, and their seeds."""
+    words: str
+    """The meaning of the claims' words in numbers, as Markdown."""
+    claims: tuple[RegisteredClaim, ...]
+
+
+@cache
+def registration(package: str) -> Registration:
+    """Read the registered claims of a study's package."""
+    read = json.loads(files(package).joinpath("registered.json").read_text(encoding="utf-8"))
+    claims = (RegisteredClaim(**{**claim, "outcome": Outcome(claim["outcome"])}) for claim in read.pop("claims"))
+    return Registration(claims=tuple(claims), **read)

@@ -1,0 +1,33 @@
+"""Registered claims: frozen data, which the pages count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aqmlab.studies import STUDIES, find
+
+CLAIMS = Path(__file__).parents[2] / "docs" / "studies" / "claims.json"
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_registered_claims_are_complete_and_have_their_own_ids(name: str) -> None:
+    registration = find(name).registration()
+    ids = [claim.id for claim in registration.claims]
+    assert len(set(ids)) == len(ids)
+    assert [int(each.rpartition("-")[2]) for each in ids] == list(range(1, len(ids) + 1))
+    assert registration.results == 2
+    assert "seeds" in registration.length
+    assert registration.words
+    for claim in registration.claims:
+        assert str(claim.outcome) in ("holds", "fails", "undecided")
+        assert all((claim.place, claim.gist, claim.predicate, claim.evidence)), claim.id
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_pages_count_the_registered_outcomes(name: str) -> None:
+    entries = json.loads(CLAIMS.read_text(encoding="utf-8"))
+    shown = {entry["id"]: entry["first"] for entry in entries if entry["study"] == name and entry["first"]}
+    assert shown == {claim.id: claim.outcome for claim in find(name).registration().claims}
