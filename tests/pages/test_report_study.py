@@ -230,7 +230,7 @@ def test_a_damaged_cell_is_left_out_and_other_lengths_reported(copied: Path) -> 
 
 def test_seeds_of_a_study_follow_one_another(out: Path) -> None:
     assert gather(out, Choice(cells=["tiny"], seeds=[2])).length.first_seed == 2
-    with pytest.raises(lab.SpecError, match=r"^seeds: must follow one another in a study, got \[1, 3\]$"):
+    with pytest.raises(lab.SpecError, match=r"^seeds: must be consecutive in a study, got \[1, 3\]$"):
         gather(out, Choice(cells=["tiny"], seeds=[3, 1]))
 
 
