@@ -117,7 +117,7 @@ def test_samples_fill_their_ranges_evenly_and_reproducibly(method: str) -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"axis": {}}, "axis: is no key of a grid"),
+        ({"axis": {}}, "axis: is not a key of a grid"),
         (
             {"axes": {"users.load": []}},
             "axes.users.load: must be a list of values, a table of names and values, or a table",
@@ -125,15 +125,15 @@ def test_samples_fill_their_ranges_evenly_and_reproducibly(method: str) -> None:
         ({"axes": {"load": [1]}}, "axes.load: must be a path of a spec, such as users.load, got 'load'"),
         ({"axes": {"users.load": {"from": 9, "to": 1, "steps": 3}}}, "axes.users.load: from must be less than to"),
         ({"axes": {"users.load": [1]}, "zipped": [{"users.load": [2]}]}, "axes: each path may be varied once"),
-        ({"zipped": [{"a.b": [1, 2], "a.c": [1]}]}, "zipped: axes that go together are equally long; a.b has 2"),
+        ({"zipped": [{"a.b": [1, 2], "a.c": [1]}]}, "zipped: zipped axes must have the same length; a.b has 2"),
         ({"axes": {"users.load": {}}}, "axes.users.load: from: must be given"),
         ({"axes": {"users.load": {"from": 1, "low": 9}}}, "axes.users.load: to: must be given"),
         ({"axes": {"users.load": {" low": 9}}}, "axes.users.load: a name must be a text in one line"),
         ({"axes": {"users.load": {"a\nb": 9}}}, "axes.users.load: a name must be a text in one line"),
         ({"axes": {"users.load": {"low": None}}}, "axes.users.load: must be a number, a text, true or false"),
-        ({"zipped": [{"a.b": {"x": 1, "y": 2}, "a.c": [1]}]}, "zipped: axes that go together are equally long"),
+        ({"zipped": [{"a.b": {"x": 1, "y": 2}, "a.c": [1]}]}, "zipped: zipped axes must have the same length"),
         ({"exclude": [{"users.load": 3}]}, "exclude: no axis is called users.load"),
-        ({"schemes": ["pi"], "exclude": [{"scheme": "pi"}]}, "exclude: leaves no point"),
+        ({"schemes": ["pi"], "exclude": [{"scheme": "pi"}]}, "exclude: excludes all points"),
         ({"schemes": ["pie", "no"]}, "no: "),
         ({"axes": {f"a.b{n}": [*range(1000)] for n in range(3)}}, "axes: must have at most 1,000,000 points together"),
         (
@@ -222,7 +222,7 @@ class _Refusing(Executor):
     ("error", "message"),
     [
         (lab.StoreError("results/cells: cannot be written: No space left on device"), "No space left on device"),
-        (BrokenProcessPool("killed"), "a worker is gone (killed): run again to go on"),
+        (BrokenProcessPool("killed"), "a worker was lost (killed): run the command again to resume"),
     ],
 )
 def test_what_is_no_cells_fault_fails_no_cell_elsewhere_either(tmp_path: Path, error: Exception, message: str) -> None:
@@ -272,7 +272,7 @@ def test_a_cell_that_does_not_end_fails_at_its_limit(custom_laws: str, tmp_path:
     grid = lab.Grid(set=TINY, schemes=[f"{custom_laws}:Endless", f"{custom_laws}:Fine", f"{custom_laws}:Wrong"])
     outcome = lab.sweep(grid, seeds=[1], out=tmp_path / "results", limit_s=8, workers=2)
     assert outcome.cells["state"].to_list() == ["failed", "done", "failed"]
-    assert outcome.failures[0].error == "took longer than it may: a call of its law does not come back"
+    assert outcome.failures[0].error == "exceeded the time limit: a call of its law does not return"
     assert "Wrong.on_enqueue: ZeroDivisionError" in outcome.failures[1].error
 
 
@@ -411,4 +411,4 @@ def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
     os.kill(sweep.pid, signal.SIGINT)
     stderr = sweep.communicate(timeout=60)[1]
     assert sweep.returncode == 130
-    assert "cells are in the store, run again to go on" in stderr
+    assert "cells are in the store; run the command again to resume" in stderr

@@ -137,7 +137,7 @@ def test_a_worker_that_is_killed_costs_no_cell(tmp_path: Path, monkeypatch: pyte
 
     killer = threading.Thread(target=kill_one)
     killer.start()
-    with pytest.raises(lab.StoreError, match=r"^a worker is gone \(.*\): run again to go on$"):
+    with pytest.raises(lab.StoreError, match=r"^a worker was lost \(.*\): run the command again to resume$"):
         lab.sweep(sweep_grid, seeds=[1, 2, 3], out=disturbed, workers=2)
     killer.join()
     assert not (disturbed / "failed").exists()

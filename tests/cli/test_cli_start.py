@@ -200,7 +200,7 @@ def test_an_interrupt_says_what_is_kept_in_one_line(tmp_path: Path) -> None:
         rest = process.stderr.read()
     assert "cells" in first
     assert process.returncode == 130
-    assert rest == "aqmlab: interrupted; 0 of 6 cells are in the store, run again to go on\n"
+    assert rest == "aqmlab: interrupted; 0 of 6 cells are in the store; run the command again to resume\n"
 
 
 def test_a_figure_that_was_asked_for_is_named(aqmlab: Command, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_an_interrupt_ends_and_names_a_law_that_never_returns(write: Write, by: 
     )
     assert code == 130
     assert "Traceback" not in err
-    (line,) = [line for line in err.splitlines() if "Endless" in line and "does not come back" in line]
+    (line,) = [line for line in err.splitlines() if "Endless" in line and "does not return" in line]
     assert "my_module.py:1" in line, "the file, and a line of the loop"
     assert "Endless.on_enqueue" in line
     cells = module.parent / "results" / "cells"
@@ -59,7 +59,7 @@ def test_python_hears_of_it_in_a_note_of_the_interrupt(write: Write) -> None:
     code, err = _interrupted([sys.executable, "-c", SCRIPT], module.parent / "reached", signal.SIGINT)
     assert code != 0
     assert err.splitlines()[-2:][0].endswith("KeyboardInterrupt")
-    assert "Endless.on_enqueue does not come back" in err.splitlines()[-1]
+    assert "Endless.on_enqueue does not return" in err.splitlines()[-1]
 
 
 def _interrupted(command: list[str], reached: Path, by: signal.Signals) -> tuple[int, str]:

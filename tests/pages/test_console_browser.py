@@ -216,7 +216,7 @@ def test_a_form_comes_back_with_the_line_that_says_what_is_wrong(page: Any) -> N
     page.get_by_text("More: a grid").click()
     page.get_by_label("Grid").fill("shemes = 1")
     page.get_by_role("button", name="Start").click()
-    assert page.get_by_role("alert").inner_text() == "line 1: shemes: is no key of a grid"
+    assert page.get_by_role("alert").inner_text() == "line 1: shemes: is not a key of a grid"
     assert page.get_by_label("Grid").input_value() == "shemes = 1"
     forgive_refusals(page)
 

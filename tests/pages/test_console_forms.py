@@ -37,7 +37,10 @@ from fixtures.console import Visitor
         ({"schemes": "codel", "seeds": "6-4"}, "the first and the last as in 4-6, got '6-4'"),
         ({"schemes": "codel\npi codel"}, "schemes: each must be given once, got codel more than once"),
         ({"schemes": "codel + tcp.congestoin=reno"}, "tcp.congestoin"),
-        ({"schemes": "codel + queue.codel.target=5 ms"}, "schemes: codel + queue.codel.target=5 ms: queue is the"),
+        (
+            {"schemes": "codel + queue.codel.target=5 ms"},
+            "schemes: codel + queue.codel.target=5 ms: queue belongs to the",
+        ),
         ({"schemes": "codel", "protocol.duration": "1 fortnight"}, "protocol.duration"),
         ({"schemes": "codel", "spec": "link = "}, "spec: "),
         ({"schemes": "codel", "spec": '[queue."os:system"]'}, "custom laws run from the command line alone"),
@@ -196,7 +199,7 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
     [
         ({"grid": "# nothing"}, "grid: must be given"),
         ({"grid": "schemes = "}, "grid: "),
-        ({"grid": "shemes = ['codel']"}, "shemes: is no key of a grid"),
+        ({"grid": "shemes = ['codel']"}, "shemes: is not a key of a grid"),
         ({"grid": "spec = '/etc/hostname'"}, "spec: files are for the command line"),
         ({"grid": "schemes = ['os:system']"}, "custom laws run from the command line alone"),
         ({"grid": "[axes]\n'queue.os:system.x' = [1]"}, "custom laws run from the command line alone"),

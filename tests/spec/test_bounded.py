@@ -100,7 +100,10 @@ def test_a_device_without_an_end_is_read_to_the_bound(aqmlab: Command) -> None:
 @pytest.mark.parametrize("text", ["", "# nothing\n", "\n"])
 def test_an_empty_spec_or_grid_is_refused(aqmlab: Command, text: str) -> None:
     Path("empty.toml").write_text(text)
-    for words, says in ((("run",), "an empty spec asks for nothing"), (("sweep",), "an empty grid asks for nothing")):
+    for words, says in (
+        (("run",), "an empty spec asks for nothing"),
+        (("sweep",), "must have schemes or axes"),
+    ):
         outcome = aqmlab(*words, "empty.toml")
         assert (outcome.code, outcome.out) == (2, "")
         assert says in outcome.err

@@ -1,1 +1,1 @@
-"""Campaigns: grids of cells that are run until none is missing, on this machine or on many."""
+"""Campaigns: grids of cells, run on one machine or on many until none is missing."""

@@ -22,22 +22,22 @@ from pydantic import (
 
 
 class Strict(BaseModel):
-    """A table of a grid: what it does not know is refused."""
+    """A table of a grid, which refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, populate_by_name=True)
 
 
 _EXPECTED = {
-    "extra_forbidden": "is no key of a grid",
+    "extra_forbidden": "is not a key of a grid",
     "missing": "must be given",
-    "too_short": "must have one entry at least",
+    "too_short": "must have at least one entry",
     "too_long": "must have fewer entries",
 }
-"""What pydantic says in words of its own."""
+"""Messages that replace those of pydantic, by type of error."""
 
 
 def one_line(error: ValidationError) -> str:
-    """Name the first key that is wrong, what is allowed there, and what was given."""
+    """Return the first error as one line: the key, the accepted values and the value given."""
     first = error.errors(include_url=False)[0]
     path = ".".join(str(step) for step in first["loc"] if step != "[key]")
     what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
@@ -62,34 +62,34 @@ def _value(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_value(each) for each in value]
     if not (isinstance(value, (bool, str)) or _is_number(value)):
-        raise ValueError("must be a number, a text, true or false, or a list or table of such")
+        raise ValueError("must be a number, a text, true or false, or a list or table of these")
     return value
 
 
 _Number = Annotated[float, PlainValidator(_number)]
 
 Value = Annotated[Any, PlainValidator(_value)]
-"""What may stand at a path of a spec: a number, a text, true or false, or a list or table of such."""
+"""A value at a path of a spec: a number, a text, true or false, or a list or table of these."""
 
 
 def as_text(value: Any) -> str:
-    """Write a value for people."""
+    """Return a value as text."""
     return json.dumps(value) if isinstance(value, (list, Mapping)) else str(value)
 
 
 class Span(Strict):
-    """All numbers between two."""
+    """A range of numbers."""
 
     start: _Number = Field(alias="from")
     """The first number."""
     to: _Number
-    """The last one."""
+    """The last number."""
     scale: Literal["linear", "log"] = "linear"
-    """Whether equal steps add or multiply."""
+    """Equal steps add (``linear``) or multiply (``log``)."""
     whole: StrictBool = False
-    """Whether numbers are rounded to whole ones."""
+    """Round numbers to integers."""
     unit: StrictStr | None = None
-    """What is written after each number, such as ``ms``."""
+    """The unit of the numbers, such as ``ms``."""
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -100,7 +100,7 @@ class Span(Strict):
         return self
 
     def number(self, share: float) -> float:
-        """Return the number at a share of the way, from 0 to 1."""
+        """Return the number at a share of the range, from 0 to 1."""
         if self.scale == "log":
             number = self.start * math.exp(share * math.log(self.to / self.start))
         else:
@@ -109,7 +109,7 @@ class Span(Strict):
         return round(number) if self.whole else float(f"{number:.6g}")
 
     def at(self, share: float) -> Value:
-        """Return what is written for the number there, with its unit."""
+        """Return the number at a share of the range with its unit."""
         number = self.number(share)
         return number if self.unit is None else f"{number:g} {self.unit}"
 
@@ -117,7 +117,7 @@ class Span(Strict):
         return f"{self.at(0)} to {self.at(1)}"
 
     def share(self, number: float) -> float | None:
-        """Return how far along a number is; ``None`` where it is outside."""
+        """Return the share of the range at which a number is; ``None`` if it is outside."""
         if not self.start <= number <= self.to:
             return None
         if self.scale == "log":
@@ -129,15 +129,15 @@ class Range(Span):
     """Numbers in equal steps."""
 
     steps: Annotated[int, Field(strict=True, ge=2, le=10_000)]
-    """How many there are, both ends among them."""
+    """The number of values, both ends included."""
 
     def values(self) -> list[Value]:
-        """Return them, each once: whole ones may fall together."""
+        """Return the values without duplicates, which rounding may cause."""
         return list(dict.fromkeys(self.at(n / (self.steps - 1)) for n in range(self.steps)))
 
 
 _LONGEST_NAME = 100
-"""Characters of the name of a value."""
+"""The largest number of characters of the name of a value."""
 
 
 def _axis(given: Any) -> Any:
@@ -169,25 +169,25 @@ def _named(given: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 Axis = Annotated[list[Any] | dict[str, Any] | Range, PlainValidator(_axis)]
-"""The values at one path: a list, values by their names, or a range."""
+"""The values at one path: a list, values by name, or a range."""
 
 
 def values(axis: list[Any] | dict[str, Any] | Range) -> list[Any]:
-    """Return the values along an axis as they are shown: those with names by their names."""
+    """Return the values along an axis for display: named values by their names."""
     return axis.values() if isinstance(axis, Range) else list(axis)
 
 
 class Samples(Strict):
-    """Points that fill a space of several ranges evenly."""
+    """Points that cover a space of several ranges evenly."""
 
     over: Annotated[dict[str, Span], Field(min_length=1, max_length=100)]
     """The ranges, by path."""
     points: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
-    """How many there are; Sobol's sequence is best with a power of two."""
+    """The number of points; Sobol's sequence is best with a power of two."""
     method: Literal["sobol", "latin-hypercube"] = "sobol"
     """A scrambled Sobol sequence (Owen 1998), or a Latin hypercube (McKay, Beckman and Conover 1979)."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 1
-    """It decides which points."""
+    """The seed of the points."""
 
     def values(self) -> list[dict[str, Value]]:
         """Return the value at each path, for each point."""
@@ -203,7 +203,7 @@ class Samples(Strict):
         if self.method == "latin-hypercube":
             points: NDArray[np.float64] = qmc.LatinHypercube(dimensions, rng=rng).random(self.points)
         else:
-            # A whole power of two is drawn, so that fewer are its beginning and nothing is said of balance.
+            # Draw a power of two and keep the beginning: other numbers give a warning about balance.
             sobol = qmc.Sobol(dimensions, rng=rng)
             points = sobol.random_base2(math.ceil(math.log2(self.points)))[: self.points]
         return points

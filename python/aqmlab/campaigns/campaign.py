@@ -1,4 +1,4 @@
-"""A campaign: the cells of a grid, which of them are there, and what they measured."""
+"""Campaigns: the cells of a grid with their states and measures."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from aqmlab.ui import console
 from aqmlab.ui.messages import logger
 
 _WITHOUT_CELLS = {"seed": pl.Int64, "cell": pl.String, "state": pl.String}
-"""The columns of a campaign of which nothing is known but that."""
+"""The columns of a campaign without cells."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A cell of a campaign, and where in the grid it stands."""
+    """A cell of a campaign, with its point in the grid."""
 
     point: Point
     cell: Cell
@@ -55,11 +55,11 @@ class Campaign:
     planned: tuple[Planned, ...]
     out: Location
     numbers: tuple[Number, ...]
-    """Numbers whose means are shown."""
+    """The numbers whose means are shown."""
 
     @cached_property
     def failures(self) -> list[Failure]:
-        """The cells that failed, and why; not those that somebody has run well since."""
+        """The failed cells with their errors, without those that have completed since."""
         kept = Failures(self.out).known()
         failed = [each.cell for each in self.planned if each.cell.key in kept]
         done = Store(self.out).found(failed)
@@ -67,17 +67,16 @@ class Campaign:
 
     @cached_property
     def axes(self) -> list[str]:
-        """What is varied: ``scheme`` and the paths."""
+        """The names of the axes: ``scheme`` and the paths."""
         return list(dict.fromkeys(path for each in self.planned for path in each.point))
 
     @cached_property
     def cells(self) -> pl.DataFrame:
         """A row for each cell, in the order of the grid.
 
-        A column for each axis, ``seed``, ``cell``, its key, ``state`` (``done``, ``failed`` or ``missing``), and what
-        it measured as :meth:`Store.cells <aqmlab.store.store.Store.cells>` has it, and each number that was asked
-        for by its name; null where it is not done. Where the uncongested network is run beside them, ``unmet`` has
-        ``closed_loop`` as well.
+        A column for each axis, ``seed``, ``cell``, its key, ``state`` (``done``, ``failed`` or ``missing``), the
+        columns of :meth:`Store.cells <aqmlab.store.store.Store.cells>`, and each requested number by its name; null
+        unless the state is ``done``. With the uncongested network, ``unmet`` also has ``closed_loop``.
         """
         failed = {failure.cell for failure in self.failures}
         measured = self._with_numbers(Store(self.out).cells().drop("seed"))
@@ -91,20 +90,20 @@ class Campaign:
             }
             for each in self.planned
         ]
-        # Of more shards than cells some have none.
+        # If there are more shards than cells, some shards have none.
         planned = pl.DataFrame(rows, schema=None if rows else _WITHOUT_CELLS, infer_schema_length=None)
-        # The scheme as it stands on the axis is the one that is meant.
+        # The axis has the scheme as typed in the grid.
         cells = planned.join(measured.drop(*(set(self.axes) & set(measured.columns))), on="cell", how="left")
         return consistency.closed_loop_failures([(each.point, each.cell) for each in self.planned], cells)
 
     @property
     def notes(self) -> list[str]:
-        """Numbers that do not fit together, see ``unmet`` in the cells, and the notes of a comparison on the points."""
+        """Failed checks, see ``unmet`` in the cells, and the notes of a comparison of the points."""
         return [*consistency.notes(self.cells), *notes(self._by_point)]
 
     @cached_property
     def _by_point(self) -> list[Result]:
-        """The results of those that are done, each labelled with its point."""
+        """The results of completed cells, each labelled with its point."""
         found = Store(self.out).found([each.cell for each in self.planned])
         return [
             replace(result, cell=replace(each.cell, label=table.said(each.point) or each.cell.label))
@@ -114,10 +113,10 @@ class Campaign:
 
     @cached_property
     def means(self) -> pl.DataFrame:
-        """A row for each point: means over its seeds.
+        """A row for each point with means over its seeds.
 
-        A column for each axis, ``seeds``, how many are done, and for each measure its mean and, as ``<measure>_half``,
-        half the width of its 95 % interval (Student's t), null for a single seed.
+        A column for each axis, ``seeds``, the number of completed seeds, and for each measure its mean and, as
+        ``<measure>_half``, half of the width of its 95 % interval (Student's t), null for a single seed.
         """
         names = [number.name for number in self.numbers]
         rows = []
@@ -144,7 +143,7 @@ class Campaign:
 
     @cached_property
     def _mixed(self) -> frozenset[str]:
-        """The axes whose values are of several kinds, or lists or tables, which are text in a table."""
+        """The axes with values of several types, or with lists or tables, which become text in a table."""
         kinds: dict[str, set[type]] = {}
         for each in self.planned:
             for path, value in each.point.items():
@@ -174,39 +173,39 @@ def sweep(
     measures: Sequence[str] = (),
     progress: bool | None = None,
 ) -> Campaign:
-    """Run the cells of a grid that the store does not have yet. One that fails is kept as failed; the others go on.
+    """Run the missing cells of a grid. The store records a failed cell, and the others continue.
 
     Parameters
     ----------
     grid
-        What to run, or the TOML file that says so.
+        The grid, or its TOML file.
     seeds
-        One cell for each point and seed.
+        The seeds; there is one cell for each point and seed.
     out
-        The results directory, or its URL such as ``"s3://bucket/prefix"``; cells it has are not run again.
+        The results directory, or its URL, such as ``"s3://bucket/prefix"``; stored cells are not run again.
     workers
-        Cells run at a time; by default as many as this process may use processors.
+        The number of cells to run at a time; by default the number of processors that this process may use.
     executor
-        What runs them instead of this process: any executor of :mod:`concurrent.futures` whose workers see ``out``,
-        such as that of a Dask client.
+        Run the cells by an executor of :mod:`concurrent.futures` whose workers see ``out``, such as that of a Dask
+        client, instead of in this process.
     shard
-        ``"3/16"``: the third of sixteen parts of the grid, the same on every machine.
+        Run one part of the grid: ``"3/16"`` is the third of sixteen parts, the same on every machine.
     limit_s
-        A cell that takes longer than so many seconds of wall time fails.
+        The time limit of a cell in seconds of wall time; a longer one fails.
     retry
-        Whether cells that have failed before are run again.
+        Run failed cells again.
     measures
-        Names of numbers whose means are shown, as for :meth:`aqmlab.Comparison.frame`; by default a few, of each
-        direction of the link unless both are alike.
+        The names of numbers whose means are shown, as for :meth:`aqmlab.Comparison.frame`. The default is a few
+        numbers, for each direction of the link unless both are equal.
     progress
-        Whether it is told on standard error how far the cells are; by default at a terminal and in a notebook.
+        Show progress on standard error; by default on a terminal and in a notebook.
 
     Raises
     ------
     SpecError
-        When the grid asks for something impossible, naming the point, or the limit is not above 0.
+        When the grid is invalid, naming the point, or the limit is not above 0.
     StoreError
-        When a file cannot be written, as on a full disk; nothing is lost of what was there.
+        When a file cannot be written, for example on a full disk; the store loses nothing.
 
     Examples
     --------
@@ -224,12 +223,12 @@ def sweep(
 
 
 def chosen(measures: Sequence[str], planned: Sequence[Planned]) -> tuple[Number, ...]:
-    """Return the numbers of these names; without names the brief ones, of each direction unless both are alike.
+    """Return the numbers of these names; by default the brief ones, for each direction unless both are equal.
 
     Raises
     ------
     SpecError
-        When there is none of a name; the message lists those there are.
+        When there is no such number; the message lists the numbers.
     """
     cells = [each.cell for each in planned]
     parts = Parts.of_cells(cells)
@@ -248,7 +247,7 @@ def _brief(cells: Sequence[Cell], parts: Parts) -> list[str]:
 
 
 def _is_symmetric(resolved: Mapping[str, Any]) -> bool:
-    """Say whether a spec is the same in both directions, so that a mean over them is of two like numbers."""
+    """Return true if a spec is the same in both directions, so that a mean over them is meaningful."""
     links = [resolved["link"], *resolved.get("chain", ())]
     one_way = any("rate_back" in link or "queue_back" in link for link in links) or "queue_back" in resolved
     return not (one_way or resolved.get("sources") or resolved["users"].get("sides", 2) == 1)
@@ -257,16 +256,16 @@ def _is_symmetric(resolved: Mapping[str, Any]) -> bool:
 def plan(
     whole: Grid, seeds: Iterable[int], calibrations: Calibrations, *, shard: Shard | None = None
 ) -> tuple[Planned, ...]:
-    """Return the cells of a grid, or of a shard of it; what is impossible is refused before anything runs.
+    """Return the cells of a grid, or of one of its shards, and check them before anything runs.
 
     Raises
     ------
     SpecError
-        When a point is impossible, and no leave is given to skip it.
+        When a point is impossible, and the grid does not skip such points.
     """
     planned = tuple(_planned(whole, check_seeds(seeds), calibrations))
     if not planned:
-        raise SpecError("skip_impossible: leaves no point")
+        raise SpecError("skip_impossible: all points are impossible")
     if shard is None:
         return planned
     mine = {cell.key for cell in shard.choose([each.cell for each in planned])}
@@ -305,7 +304,7 @@ def _planned(whole: Grid, seeds: Sequence[int], calibrations: Calibrations) -> I
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """How missing cells are run; see :func:`sweep`."""
+    """The way to run missing cells; see :func:`sweep`."""
 
     workers: int | None = None
     executor: Executor | None = None
@@ -318,8 +317,8 @@ class Execution:
 
 
 def run(campaign: Campaign, how: Execution, *, progress: bool) -> None:
-    """Run what is missing of a campaign, and show how far it is if that is wanted."""
-    # The directory may belong to somebody else, which is to be known before anything runs.
+    """Run the missing cells of a campaign, with or without progress."""
+    # Refuse a directory with other files before anything runs.
     marker.claim(campaign.out)
     store, failures = Store(campaign.out), Failures(campaign.out)
     distinct = list({each.cell.key: each.cell for each in campaign.planned}.values())
@@ -329,7 +328,7 @@ def run(campaign: Campaign, how: Execution, *, progress: bool) -> None:
             if cell.key in known:
                 failures.forget(cell)
         known = {}
-    # The longest first, so that no worker is left alone with one at the end.
+    # The longest cells first, so that all workers finish at nearly the same time.
     missing = sorted(
         (cell for cell in distinct if cell.key not in kept and cell.key not in known), key=work, reverse=True
     )

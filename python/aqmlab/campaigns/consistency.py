@@ -1,4 +1,4 @@
-"""Consistency of the numbers of a campaign's cells, see :mod:`aqmlab.running.checks`."""
+"""Consistency checks of a campaign's cells, see :mod:`aqmlab.running.checks`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from aqmlab.running import checks
 
 
 def notes(cells: pl.DataFrame) -> list[str]:
-    """Say how many cells do not keep a law, a sentence for each law."""
+    """Return a sentence for each law that cells fail, with their number."""
     laws = [law for those in cells["unmet"].drop_nulls() if those for law in those.split(", ")]
     return checks.tally(laws, of=cells.filter(state="done").height)
 
 
 def closed_loop_failures(planned: Sequence[tuple[Point, Cell]], cells: pl.DataFrame) -> pl.DataFrame:
-    """Add to what cells do not keep the law that is checked against the uncongested network of the same seed."""
+    """Add the closed-loop law, which needs the uncongested network of the same seed, to the cells' failed checks."""
     rows = {row["cell"]: row for row in cells.filter(state="done").iter_rows(named=True)}
     alone = {
         _users_of(point, cell): row for point, cell in planned if cell.signal == "none" and (row := rows.get(cell.key))
@@ -37,7 +37,7 @@ def closed_loop_failures(planned: Sequence[tuple[Point, Cell]], cells: pl.DataFr
 
 
 def _users_of(point: Point, cell: Cell) -> tuple[str, int]:
-    """Name the users of a cell: those of all disciplines at a point are the same."""
+    """Return an identifier of a cell's users, which are the same for all disciplines at a point."""
     return json.dumps(without_queue(point)), cell.seed
 
 

@@ -1,7 +1,7 @@
-"""Cells run by any executor: processes of this machine, or a cluster's.
+"""Execution of cells by an executor: processes of this machine, or a cluster.
 
-What is handed over is a cell and the name of a results directory that the workers see as well; what comes back is why
-the cell failed, if it did. The results are in the store.
+A worker gets a cell and the name of a results directory that it shares with this process, and returns the cell's
+failure, if any. The results are in the store.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def run_cells_with(
     watch: Watch = lambda cell, now, end: None,
     limit_s: float | None = None,
 ) -> None:
-    """Run cells by an executor; without one by threads of this process.
+    """Run cells by an executor, or by threads of this process.
 
     Raises
     ------
     KeyboardInterrupt, StoreError
-        As :func:`run_there`.
+        As :func:`run_with_executor`.
     """
     if executor is None:
         run_missing(cells, store, workers=workers, watch=watch, failed=failed, limit_s=limit_s)
@@ -52,7 +52,7 @@ def run_cells_with(
 def chosen(
     executor: Executor | None, *, disciplines: Iterable[str], out: Location, workers: int | None
 ) -> Iterator[Executor | None]:
-    """Give the executor asked for; without one, one of processes where laws are in Python, and else none: threads."""
+    """Return the given executor; without one, processes if there are custom laws, otherwise ``None`` for threads."""
     if executor is None and _wants_processes(set(disciplines)) and not _is_of_one_process(out):
         with _processes(workers) as own:
             yield own
@@ -68,19 +68,19 @@ def run_with_executor(
     Raises
     ------
     KeyboardInterrupt
-        On Ctrl-C; cells that have not begun are taken back.
+        On Ctrl-C; cells that have not begun are cancelled.
     StoreError
-        When a file cannot be written there, or the executor is broken, as by a worker that was killed: no cell has
-        failed by that.
+        When a file cannot be written, or the executor is broken, for example because a worker was killed. No cell
+        counts as failed.
     """
-    # A process there may be in another directory.
+    # A worker may have another current directory.
     where = out.resolve() if isinstance(out, Path) else out
     futures = {executor.submit(run_local, cell, where, limit_s): cell for cell in cells}
     try:
         for future in as_completed(futures):
             error = future.exception()
             if isinstance(error, BrokenExecutor):
-                raise StoreError(f"a worker is gone ({error}): run again to go on")
+                raise StoreError(f"a worker was lost ({error}): run the command again to resume")
             if isinstance(error, FATAL):
                 raise error
             if error is None and (failure := future.result()) is not None:
@@ -96,7 +96,7 @@ def run_with_executor(
 
 
 def run_local(cell: Cell, out: Location, limit_s: float | None) -> Failure | None:
-    """Run a cell in this process; say why it failed."""
+    """Run a cell in this process, and return its failure, if any."""
     failures: list[Failure] = []
 
     def failed(cell: Cell, error: BaseException) -> None:
@@ -108,24 +108,24 @@ def run_local(cell: Cell, out: Location, limit_s: float | None) -> Failure | Non
 
 @once
 def _store(out: str) -> Store:
-    """Open a results directory once in each process: that lists all cells, which is too much for every one of them."""
+    """Open a results directory once in each process, because opening lists all cells."""
     return Store(out)
 
 
 def _wants_processes(disciplines: Collection[str]) -> bool:
-    """Say whether there are laws in Python, which run side by side only in processes that can import them."""
+    """Return true if there are laws in Python that processes can import: only processes run them in parallel."""
     custom = [name for name in disciplines if registry.is_custom(name)]
     return bool(custom) and all(registry.exists(name) and not name.startswith("__main__:") for name in custom)
 
 
 def _is_of_one_process(out: Location) -> bool:
-    """Say whether other processes of this machine would not see what is written there."""
+    """Return true if other processes cannot see the location."""
     return getattr(out, "protocol", "") == "memory"
 
 
 @contextmanager
 def _processes(workers: int | None) -> Iterator[Executor]:
-    """Give an executor of processes; those that are at work when the block ends by an error are ended."""
+    """Return an executor of processes, which are terminated if the block ends with an error."""
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers or available_cpus(), mp_context=context, initializer=_ignore_sigint)
     with _safe_path(), pool:
@@ -140,7 +140,7 @@ def _processes(workers: int | None) -> Iterator[Executor]:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Start processes without the current directory on their path: a file ``signal.py`` in it would be run."""
+    """Start processes without the current directory on their path, where a file ``signal.py`` would be imported."""
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -153,6 +153,6 @@ def _safe_path() -> Iterator[None]:
 
 
 def _ignore_sigint() -> None:
-    """Leave Ctrl-C, which a terminal sends to all, to the parent."""
+    """Ignore Ctrl-C, which a terminal sends to all processes: the parent handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Cells that failed, kept beside those that did not: ``results/failed/<key>.json``, until they are run well."""
+"""Failures of cells in the store: ``results/failed/<key>.json``, until the cell completes."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ _FAILED = "failed"
 
 
 class RemoteError(Exception):
-    """A cell failed in another process, which says why."""
+    """A cell failed in another process; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a cell failed."""
+    """The failure of a cell."""
 
     cell: str
-    """Its key."""
+    """The key of the cell."""
     label: str
-    """Its scheme as typed."""
+    """The scheme as typed."""
     seed: int
     error: str
-    """In one line."""
+    """The error in one line."""
     at: str
-    """When, as ISO 8601 has it."""
+    """The time of the failure in ISO 8601."""
 
     @classmethod
     def of(cls, cell: Cell, error: BaseException) -> Failure:
-        """Say what went wrong with a cell now."""
+        """Return the failure of a cell at the present time."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(cell=cell.key, label=cell.label, seed=cell.seed, error=one_line(error), at=now)
 
 
 def one_line(error: BaseException) -> str:
-    """Say an error in one line, with its kind where it is none of ours."""
+    """Return an error as one line, with its type unless it is an error of aqmlab."""
     text = " ".join(str(error).split())
     if isinstance(error, CellTimeout):
-        return text or "took longer than it may: a call of its law does not come back"
+        return text or "exceeded the time limit: a call of its law does not return"
     return (
         text
         if isinstance(error, (RemoteError, LawError, OutOfMemory, ValueError))
@@ -64,12 +64,12 @@ class Failures:
         self._out = out
 
     def known(self) -> dict[str, Failure]:
-        """Return those that are known, by the keys of their cells; a file that is damaged tells of none.
+        """Return the recorded failures by the keys of their cells; damaged files are ignored.
 
         Raises
         ------
         StoreError
-            When they cannot be read.
+            When the failures cannot be read.
         """
         found = {}
         for name in names(self._out, _FAILED):
@@ -80,13 +80,13 @@ class Failures:
         return found
 
     def keep(self, failure: Failure) -> None:
-        """Write down a failure: whole, or not at all."""
+        """Record a failure atomically."""
         marker.claim(self._out)
         content = json.dumps(asdict(failure), indent=2) + "\n"
         write_bytes(self._out, f"{_FAILED}/{failure.cell}.json", content.encode())
 
     def forget(self, cell: Cell) -> None:
-        """Remove what is known of a cell's failure."""
+        """Remove the failure of a cell."""
         file = self._out / _FAILED / f"{cell.key}.json"
         with writing(file):
             file.unlink(missing_ok=True)

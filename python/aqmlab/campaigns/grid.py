@@ -1,4 +1,4 @@
-"""Grids: an experiment, and what of it is varied. A point is a value for each axis."""
+"""Grids: an experiment with axes of values. A point is a value for each axis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEME = "scheme"
 """The name of the axis of schemes."""
 
 Point = Mapping[str, Value]
-"""A value for each axis that is about its scheme; of a named value the name."""
+"""A value for each axis that applies to its scheme; named values by their names."""
 
 
 def _path(given: object) -> object:
@@ -51,14 +51,14 @@ def _spec(given: object) -> object:
 
 
 class Grid(Strict):
-    """What a campaign is made of: schemes, crossed with axes, with axes that go together, and with samples.
+    """A grid of experiments: schemes, crossed with axes, zipped axes and samples.
 
-    An axis of one discipline's parameter, ``queue.pi.q_ref``, is about the schemes of that discipline alone.
+    An axis of one discipline's parameter, ``queue.pi.q_ref``, applies only to the schemes of that discipline.
 
     Raises
     ------
     SpecError
-        When a key is unknown or a value of the wrong kind.
+        When a key is unknown or a value has a wrong type.
 
     Examples
     --------
@@ -68,25 +68,25 @@ class Grid(Strict):
     """
 
     spec: Annotated[Path | Experiment | None, PlainValidator(_spec)] = None
-    """The experiment, or its file, whose path begins at the grid's; that of the papers without one."""
+    """The experiment, or its file, relative to the grid's file. The default is the experiment of the papers."""
     changes: list[str] = Field([], alias="set")
-    """Changes that all points have, as on the command line: ``protocol.duration=60 s``."""
+    """The changes of all points, as on the command line: ``protocol.duration=60 s``."""
     schemes: Annotated[list[str], Field(min_length=1)] | None = None
-    """Schemes and variants, as on the command line. By default the spec's variants, or else its own scheme."""
+    """Schemes and variants, as on the command line. The default is the spec's variants, or its own scheme."""
     axes: dict[_Path, Axis] = Field({})
     """The values at each path of the spec: a list, a table of names and values, or a range."""
     zipped: list[dict[_Path, Axis]] = Field([])
-    """Axes of equal length whose values go together."""
+    """Axes of equal length whose values are combined pairwise."""
     samples: Samples | None = None
-    """Points in a space of several ranges, instead of all combinations."""
+    """Sampled points in a space of several ranges, instead of all combinations."""
     exclude: list[dict[str, Value]] = Field([])
-    """Points that are left out: those with all values of one of these."""
+    """The points to leave out: those with all values of one of these tables."""
     baseline: bool = False
-    """Whether the uncongested network is run beside the points, which more can be said of then."""
+    """Also run the uncongested network, which some measures need."""
     skip_impossible: bool = False
-    """Whether points that no experiment can have are left out, and not refused."""
+    """Leave out impossible points instead of refusing the grid."""
     _directory: Path = PrivateAttr(Path())
-    """The directory of the grid's file, to which the names of files are relative."""
+    """The directory of the grid's file, to which file names are relative."""
 
     def __init__(self, **given: Any) -> None:
         try:
@@ -108,12 +108,12 @@ class Grid(Strict):
         Raises
         ------
         SpecError
-            When it cannot be read, or is no grid.
+            When it cannot be read, or is not a grid.
         """
         file = Path(path)
         tables = bounded_input.read(file)
         if not tables:
-            raise SpecError(f"{file}: must have schemes or axes: an empty grid asks for nothing")
+            raise SpecError(f"{file}: must have schemes or axes, got an empty grid")
         try:
             grid = cls(**tables)
         except SpecError as error:
@@ -129,17 +129,17 @@ class Grid(Strict):
         for together in zipped:
             lengths = {path: len(values(axis)) for path, axis in together.items()}
             if len(set(lengths.values())) > 1:
-                point_label = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-                raise ValueError(f"axes that go together are equally long; {point_label}")
+                texts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+                raise ValueError(f"zipped axes must have the same length; {texts}")
         return zipped
 
     def experiment(self) -> Experiment:
-        """Return the experiment that its points change.
+        """Return the experiment that the points change.
 
         Raises
         ------
         SpecError
-            When its file cannot be read, or asks for something impossible.
+            When its file cannot be read, or is invalid.
         """
         try:
             if isinstance(self.spec, Path):
@@ -153,20 +153,20 @@ class Grid(Strict):
         return experiment
 
     def points(self) -> list[Point]:
-        """Return all points, each once.
+        """Return all points without duplicates.
 
         Raises
         ------
         SpecError
-            When a scheme is none, there are too many points, or none is left.
+            When a scheme is invalid, there are too many points, or none.
         """
         points = {json.dumps(point): point for point in self._all(self.experiment())}
         if not points:
-            raise SpecError("exclude: leaves no point")
+            raise SpecError("exclude: excludes all points")
         return list(points.values())
 
     def paths(self) -> Iterator[str]:
-        """Yield all paths of the spec that are varied."""
+        """Yield the paths of all axes."""
         yield from self.axes
         for together in self.zipped:
             yield from together
@@ -174,12 +174,12 @@ class Grid(Strict):
             yield from self.samples.over
 
     def changed(self, experiment: Experiment, point: Point) -> Experiment:
-        """Return an experiment with the values of a point, but for its scheme.
+        """Return an experiment with the values of a point, without its scheme.
 
         Raises
         ------
         SpecError
-            When it is impossible, naming the point.
+            When the experiment is impossible, naming the point.
         """
         changes = [assignment(path, self._value(path, shown)) for path, shown in point.items() if path != SCHEME]
         try:
@@ -189,13 +189,13 @@ class Grid(Strict):
             raise SpecError(f"{point_label(point)}: {what}") from None
 
     def _value(self, path: str, shown: Value) -> Value:
-        """Return the value at a path that is shown so: that of a name, or itself."""
+        """Return the value at a path: that of a name, or the shown value itself."""
         axis = next((axes[path] for axes in (self.axes, *self.zipped) if path in axes), None)
         return axis[str(shown)] if isinstance(axis, dict) else shown
 
     @property
     def combinations(self) -> int:
-        """Upper bound of the number of points: excluded and repeated points count."""
+        """The number of combinations, an upper bound of the number of points."""
         lengths = [
             len(self.schemes or "1"),
             *(len(values(axis)) for axis in self.axes.values()),
@@ -226,19 +226,19 @@ class Grid(Strict):
             for combination in itertools.product(*parts):
                 point = dict(itertools.chain.from_iterable(part.items() for part in combination))
                 if variant is not None:
-                    point = {SCHEME: variant.label, **_axis_hint(_discipline(variant, experiment), point)}
+                    point = {SCHEME: variant.label, **_without_others(_discipline(variant, experiment), point)}
                 if not any(excluded.items() <= point.items() for excluded in self.exclude):
                     yield point
 
     def _check_unchanged(self, variants: Sequence[Variant]) -> None:
-        """Refuse an axis of what a variant changes, too: one of the two would have no effect."""
+        """Refuse an axis whose path a variant changes too: one of the two would have no effect."""
         for variant, path in itertools.product(variants, self.paths()):
             for other in variant.paths:
                 if _overlap(steps(path), steps(other)):
                     raise SpecError(f"axes: {path} must not be varied: {variant.label} sets {other}")
 
     def _check_used(self, names: Sequence[str]) -> None:
-        """Refuse an axis of a discipline's parameter that no scheme has: it would vary nothing."""
+        """Refuse an axis of a discipline's parameter that no scheme has: it would have no effect."""
         for path in self.paths():
             if names and path.startswith("queue.") and not path.startswith(tuple(f"queue.{name}." for name in names)):
                 raise SpecError(f"axes: no scheme has {path}; the schemes are {', '.join(dict.fromkeys(names))}")
@@ -256,19 +256,19 @@ def _discipline(variant: Variant, experiment: Experiment) -> str:
 
 
 def _overlap(one: Sequence[Step], other: Sequence[Step]) -> bool:
-    """Tell whether one path is the other's, or a part of it."""
+    """Return true if two paths are equal, or one contains the other."""
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]
 
 
-def _axis_hint(discipline: str, point: Mapping[str, Value]) -> dict[str, Value]:
-    """Leave out the parameters of other disciplines."""
+def _without_others(discipline: str, point: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values of a point without the parameters of other disciplines."""
     own = f"queue.{discipline}."
     return {path: value for path, value in point.items() if not path.startswith("queue.") or path.startswith(own)}
 
 
 def without_queue(point: Point) -> dict[str, Value]:
-    """Return what of a point is about the network and its users, not about the discipline."""
+    """Return the values of a point about the network and its users, without those of the discipline."""
     return {
         path: value
         for path, value in point.items()
@@ -282,7 +282,7 @@ class Case:
 
     experiment: Experiment
     label: str
-    """The scheme, as it would be typed, or the name of a variant."""
+    """The scheme as it would be typed, or the name of a variant."""
     compared_in: Experiment | None = None
     """The experiment without the changes of a variant; ``None`` if there are none."""
     variant: str | None = None
@@ -295,7 +295,7 @@ def case_at(whole: Grid, experiment: Experiment, point: Point) -> Case:
     Raises
     ------
     SpecError
-        When it is impossible, naming the point.
+        When the experiment is impossible, naming the point.
     """
     if SCHEME not in point:
         chosen = whole.changed(experiment, point)
@@ -313,5 +313,5 @@ def case_at(whole: Grid, experiment: Experiment, point: Point) -> Case:
 
 
 def point_label(point: Point) -> str:
-    """Say a point in a line."""
+    """Return a point as one line."""
     return ", ".join(f"{path}={as_text(value)}" for path, value in point.items()) or "the spec's"

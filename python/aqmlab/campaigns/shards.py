@@ -1,7 +1,7 @@
-"""Shards: a campaign parted among machines that do not know of each other.
+"""Shards: the division of a campaign among independent machines.
 
-Every machine parts all cells in the same way, whatever is in its store, and runs its own part. What a cell will take is
-judged by the packets that it can send, so that the parts are alike in work.
+Every machine divides all cells in the same way, independent of its store, and runs its own part. The work of a cell is
+estimated by the packets that it can send, so that the parts have nearly equal work.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from aqmlab.cells.cell import Cell, work
 
 
 class Shard(NamedTuple):
-    """One of several parts."""
+    """One of several parts of a campaign."""
 
     number: int
-    """From 1."""
+    """The number of the part, from 1."""
     of: int
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read ``I/N``.
+        """Parse ``I/N``.
 
         Raises
         ------
         SpecError
-            When it is none.
+            When the text has another form.
         """
         found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip(), re.ASCII)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
@@ -37,7 +37,7 @@ class Shard(NamedTuple):
         return cls(int(found[1]), int(found[2]))
 
     def choose(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Return the cells of this part, the longest first: each goes to the part that has least to do by then."""
+        """Return the cells of this part: the longest cells first, each is assigned to the part with the least work."""
         distinct = {cell.key: cell for cell in cells}
         parts = [(0.0, part) for part in range(self.of)]
         mine = []
@@ -50,7 +50,7 @@ class Shard(NamedTuple):
 
 
 def sbatch(command: Sequence[str], shards: int) -> str:
-    """Return a script for Slurm that runs a campaign's command as an array of so many jobs."""
+    """Return a script for Slurm that runs a campaign's command as an array of jobs, one for each shard."""
     import shlex
 
     return (

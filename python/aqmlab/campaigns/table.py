@@ -1,4 +1,4 @@
-"""Campaigns as tables."""
+"""Tables of campaigns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from aqmlab.ui import console
 from aqmlab.ui.layout import Fitted
 
 _LONGEST = 40
-"""Characters of an axis' value that are shown in full."""
+"""The largest number of characters of a value that is shown in full."""
 
 
 def means_table(means: pl.DataFrame, axes: Sequence[str], numbers: Sequence[Number]) -> Fitted:
-    """Show a row for each point: means over the seeds, with half the width of their intervals."""
+    """Return a table with a row for each point: means over the seeds, with half of the widths of their intervals."""
     headings, rows = texts(means, axes, numbers)
     names = len(axes) or 1
     table = console.sheet(collapse_padding=True)
@@ -34,7 +34,7 @@ def means_table(means: pl.DataFrame, axes: Sequence[str], numbers: Sequence[Numb
 
 
 def texts(means: pl.DataFrame, axes: Sequence[str], numbers: Sequence[Number]) -> tuple[list[str], list[list[str]]]:
-    """Write its headings and its rows: a point's values, how many seeds, and what they measured."""
+    """Return the table's headings and rows: a point's values, the number of seeds, and the means."""
     names = list(axes) or ["label"]
     shown = [number for number in numbers if number.name in means.columns]
     rows = [
@@ -49,7 +49,7 @@ def texts(means: pl.DataFrame, axes: Sequence[str], numbers: Sequence[Number]) -
 
 
 def _abridged(text: str) -> str:
-    """Shorten the JSON of a list or table to what it says of itself and a digest; ``Campaign.cells`` has all of it."""
+    """Shorten the JSON of a list or table to its name and a digest; ``Campaign.cells`` has the whole value."""
     if len(text) <= _LONGEST or text[:1] not in "[{":
         return text
     value = json.loads(text)
@@ -58,7 +58,7 @@ def _abridged(text: str) -> str:
 
 
 def said(point: Mapping[str, Value]) -> str:
-    """Write a point in a line, with long values shortened."""
+    """Return a point as one line, with long values shortened."""
     return ", ".join(f"{path}={_abridged(as_text(value))}" for path, value in point.items())
 
 

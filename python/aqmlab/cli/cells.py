@@ -51,7 +51,7 @@ def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
         for call in getattr(interrupt, "__notes__", ()):
             messages.logger.error(call)
         kept, distinct = len(Store(out).found(cells)), len({cell.key for cell in cells})
-        what = f"interrupted; {kept} of {distinct} cells are in the store, run again to go on"
+        what = f"interrupted; {kept} of {distinct} cells are in the store; run the command again to resume"
         raise Interrupted(what) from None
 
 

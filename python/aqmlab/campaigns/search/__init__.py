@@ -1,1 +1,1 @@
-"""Settings tried in a space of parameters: which serve best, and which matter."""
+"""Search in a space of parameters: tuning and sensitivity analysis."""

@@ -1,4 +1,4 @@
-"""Settings of a discipline, run under some seeds and read."""
+"""Evaluation of settings of a discipline under several seeds."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ Values = NDArray[np.float64]
 
 @dataclass
 class Trial:
-    """What settings of a scheme are tried in."""
+    """The context in which settings of a scheme are evaluated."""
 
     variant: Variant
     """The variant as given."""
     scheme: Scheme
-    """Its scheme, or else the experiment's."""
+    """The scheme of the variant, or that of the experiment."""
     space: Space
     objectives: tuple[Objective, ...]
     experiment: Experiment
@@ -53,11 +53,11 @@ class Trial:
     workers: int | None
     executor: Executor | None
     mistakes: list[str] = field(default_factory=list)
-    """Why settings could not be run."""
+    """The reasons why settings could not be run."""
     unmet: dict[str, set[str]] = field(default_factory=dict)
-    """The cells, by their keys, whose numbers do not keep a law, by law."""
+    """The keys of cells that fail a check, by law."""
     read: set[str] = field(default_factory=set)
-    """The cells that were looked at."""
+    """The keys of the evaluated cells."""
 
     @classmethod
     def of(
@@ -71,14 +71,14 @@ class Trial:
         workers: int | None,
         executor: Executor | None,
     ) -> Self:
-        """Return what is asked for in these words; without an experiment it is that of the papers.
+        """Return the trial of these arguments; the default experiment is that of the papers.
 
-        ``objectives`` are read once the parts of the traffic are known.
+        ``objectives`` gets the parts of the traffic.
 
         Raises
         ------
         SpecError
-            When an argument is of the wrong kind, or the discipline has no such parameters.
+            When an argument has a wrong type, or the discipline has no such parameters.
         """
         whole = Experiment(testbed=testbeds.PAPERS) if experiment is None else experiment
         check_experiment(whole)
@@ -94,7 +94,7 @@ class Trial:
 
     @contextmanager
     def running(self) -> Iterator[Self]:
-        """Give it with what runs its cells, for all of them: processes take a second to start."""
+        """Return the trial with one executor for all of its cells, because processes take a second to start."""
         with executors.chosen(
             self.executor, disciplines=[self.scheme.queue.discipline], out=self.out, workers=self.workers
         ) as executor:
@@ -103,28 +103,28 @@ class Trial:
             logger.warning(note)
 
     def baseline(self, seeds: Sequence[int]) -> list[Values]:
-        """Return what the scheme as given comes to in each objective.
+        """Return the values of the given scheme in each objective.
 
         Raises
         ------
         SpecError
-            When it cannot be run, or there is nothing to measure.
+            When it cannot be run, or an objective has no value.
         """
         calibrations, store = known(self.out), Store(self.out)
         cells = variant_cells(self.variant, self.experiment, seeds, calibrations)
         self._run(cells, store, _refuse)
         values = self._read(cells, store)
         if values is None:
-            raise SpecError(f"objective: {self.variant.label} has nothing to measure")
+            raise SpecError(f"objective: {self.variant.label} has no value")
         return values
 
     def at(self, point: Sequence[float]) -> Variant:
-        """Return the variant at a point of the space, whose label is as it would be typed."""
+        """Return the variant at a point of the space, with a label as it would be typed."""
         text = space.scheme_at(self.scheme, self.space, point)
         return Variant(JOINED.join([text, *self.variant.changes]), schemes.parse(text), self.variant.changes)
 
     def values(self, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[list[Values] | None]:
-        """Return what settings come to in each objective; ``None`` for one that is impossible, fails or has nothing."""
+        """Return the values of settings in each objective; ``None`` for one that is impossible, fails or has none."""
         calibrations, store = known(self.out), Store(self.out)
         cells = [self._possible(point, seeds, calibrations) for point in points]
         self._run(

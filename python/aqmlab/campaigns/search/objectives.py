@@ -1,4 +1,4 @@
-"""Objectives: numbers of a run's summary, each with the side on which it is better."""
+"""Objectives: numbers of a run's summary to minimise or maximise."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from aqmlab.metrics.parts import Parts
 
 @dataclass(frozen=True)
 class Objective:
-    """A number of a run that is to be small, or large."""
+    """A number of a run to minimise, or to maximise."""
 
     number: Number
     is_large: bool = False
 
     def read(self, summary: Mapping[str, Any]) -> float | None:
-        """Return the number; ``None`` where there was nothing to measure."""
+        """Return the number; ``None`` if there was nothing to measure."""
         return self.number.read(summary)
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the number."""
         return self.number.name
 
     @property
     def unit(self) -> str:
-        """Its unit."""
+        """The unit of the number."""
         return self.number.unit
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ def objectives(minimise: Iterable[str], maximise: Iterable[str], parts: Parts) -
     Raises
     ------
     SpecError
-        When there are none, no number has such a name, or one is given twice.
+        When there are none, there is no such number, or one is given twice.
     """
     small, large = ([parts.find(name, "objective") for name in names] for names in (minimise, maximise))
     asked = [*map(Objective, small), *(Objective(number, is_large=True) for number in large)]

@@ -1,4 +1,4 @@
-"""Searches as figures."""
+"""Figures of searches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def search(figure: Figure, tuned: TuningResult) -> None:
-    """Draw a slice for each parameter and objective; with two objectives their front beside them."""
+    """Draw a slice for each parameter and objective, and for two objectives also their front."""
     objectives = tuned.objectives
     has_front = len(objectives) == 2
     axes = figure.subplots(len(objectives), len(tuned.space) + has_front, squeeze=False)
@@ -59,9 +59,9 @@ def _front(axis: Axes, tuned: TuningResult, best: set[str]) -> None:
 
 
 def sensitivity(figure: Figure, found: Sensitivity) -> None:
-    """Draw bars for each measure: how much each parameter matters to it, the most influential on top.
+    """Draw the sensitivity of each measure to each parameter as bars, the most influential on top.
 
-    By Morris ``mu_star`` in the measure's unit, by Sobol ``S1`` and ``ST``, each with its 95 % interval.
+    For Morris ``mu_star`` in the measure's unit, for Sobol ``S1`` and ``ST``, each with its 95 % interval.
     """
     shown = ["mu_star"] if found.method == "morris" else ["ST", "S1"]
     measures = found.indices["measure"].unique(maintain_order=True).to_list()
@@ -78,7 +78,7 @@ def sensitivity(figure: Figure, found: Sensitivity) -> None:
         axis.set_title(measure, loc="left", fontsize=10)
         axis.set_xlabel(f"mu_star, {rows['unit'][0]}" if found.method == "morris" else "share of the variance")
         axis.grid(visible=False, axis="y")
-        # An index of nearly nought may come out below it, and intervals do.
+        # A small index may be estimated below 0, and intervals extend below it.
         axis.axvline(0, color="black", linewidth=0.8)
     if len(shown) > 1:
         panels[-1].legend(loc="lower right")

@@ -1,10 +1,10 @@
-"""Sensitivity: which parameters of a discipline matter on a link, by SALib.
+"""Sensitivity analysis of a discipline's parameters on a link, by SALib.
 
-Morris's elementary effects (1991; Campolongo, Cariboni and Saltelli 2007) rank parameters with few runs: ``mu_star`` is
-how much a measure moves when the parameter goes all along its range, ``sigma`` how much that depends on where the
-others stand. Sobol's indices part the variance of a measure among the parameters: ``S1`` is the share of one alone,
-``ST`` that with all it does together with others (Saltelli et al. 2010). Runs are under the same users, so that what
-differs between points is the setting.
+Morris's elementary effects (1991; Campolongo, Cariboni and Saltelli 2007) rank parameters with few runs. ``mu_star`` is
+the mean absolute change of a measure over a parameter's range, and ``sigma`` its dependence on the other parameters.
+Sobol's indices divide the variance of a measure among the parameters. ``S1`` is the share of a parameter alone, and
+``ST`` its share with all interactions (Saltelli et al. 2010). Runs have the same users, so that points differ only in
+the setting.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from aqmlab.ui.messages import logger
 Method = Literal["morris", "sobol"]
 
 _LEVELS = 4
-"""Steps of Morris's grid: the usual number."""
+"""The number of levels of Morris's grid: the usual number."""
 
 _COLUMNS = {
     "morris": {"mu_star": "mu_star", "mu_star_conf": "mu_star_half", "mu": "mu", "sigma": "sigma"},
     "sobol": {"S1": "S1", "S1_conf": "S1_half", "ST": "ST", "ST_conf": "ST_half"},
 }
-"""What is taken of SALib's answer, and its name here; ``_half`` is half the width of a 95 % interval (bootstrap)."""
+"""The columns of SALib's result, with their names here; ``_half`` is half of a 95 % interval (bootstrap)."""
 
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity:
-    """How much each parameter matters to each measure."""
+    """The sensitivity of each measure to each parameter."""
 
     scheme: str
     space: Space
     method: Method
     runs: int
-    """Settings that were run."""
+    """The number of settings that were run."""
     seeds: tuple[int, ...]
     indices: pl.DataFrame
     """A row for each measure and parameter, the most influential first."""
 
     def record(self) -> dict[str, Any]:
-        """Return it as one object, for ``--json``."""
+        """Return the sensitivity as one object, for ``--json``."""
         return {
             "scheme": self.scheme,
             "method": self.method,
@@ -69,7 +69,7 @@ class Sensitivity:
 
     @property
     def sheet(self) -> Table:
-        """The indices of each parameter, by measure."""
+        """The indices of each parameter by measure, as a table."""
         ranges = ", ".join(f"{name} {span}" for name, span in self.space.items())
         title = f"{self.scheme} over {ranges}: {self.runs} settings"
         return table.indices_table(title, self.indices, have_units=self.method == "morris")
@@ -91,36 +91,36 @@ def sensitivity(
     workers: int | None = None,
     executor: Executor | None = None,
 ) -> Sensitivity:
-    """Say which parameters of a discipline matter. Runs that the store has are not made again.
+    """Estimate the sensitivity of measures to the parameters of a discipline. Stored runs are not repeated.
 
     Parameters
     ----------
     scheme
-        The scheme or variant with the parameters that are not varied.
+        The scheme or variant with its fixed parameters.
     over
-        What is varied, as for :func:`aqmlab.campaigns.search.tuning.tune`.
+        The ranges of the varied parameters, as for :func:`aqmlab.campaigns.search.tuning.tune`.
     of
-        The measures, named as the objectives of :func:`aqmlab.campaigns.search.tuning.tune`.
+        The measures, by the names of the objectives of :func:`aqmlab.campaigns.search.tuning.tune`.
     method
         ``"morris"`` runs ``points * (k + 1)`` settings of ``k`` parameters, ``"sobol"`` ``points * (k + 2)``.
     experiment
-        All but the scheme. The default is 98 % load as in Le et al. (2003).
+        The experiment without the scheme. The default is 98 % load as in Le et al. (2003).
     points
-        Trajectories, or base samples, for which Sobol's sequence wants a power of two: 8 rank by Morris; for Sobol take
-        256 or more.
+        The number of trajectories, or of base samples, which must be a power of two. For Morris, 8 suffice to rank; for
+        Sobol use at least 256.
     seeds
-        The users that each setting runs under; what is looked at is the mean.
+        The seeds of each setting; the analysis uses the mean.
     out
         The results directory.
     workers
-        Cells run at a time; by default as many as this process may use processors.
+        The number of cells to run at a time; by default the number of processors that this process may use.
     executor
-        What runs them instead, as for :func:`aqmlab.sweep`.
+        Run the cells by this executor, as for :func:`aqmlab.sweep`.
 
     Raises
     ------
     SpecError
-        When a setting in the ranges is impossible, or measures nothing.
+        When a setting in the ranges is impossible, or has no value.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def sensitivity(
         must = "a power of two" if method == "sobol" else "at least 2"
         raise SpecError(f"points: must be {must}, got {points}")
     if not of:
-        raise SpecError("of: write what is looked at, such as p95")
+        raise SpecError("of: must be at least one measure, such as p95, got none")
 
     def wanted(parts: Parts) -> tuple[Objective, ...]:
         return tuple(Objective(parts.find(name, "of")) for name in of)
@@ -149,7 +149,7 @@ def sensitivity(
         values = trial.values([tuple(point) for point in settings], given)
     if None in values:
         why = f": {asked.mistakes[-1]}" if asked.mistakes else ""
-        raise SpecError(f"over: every setting in the ranges must be possible and measure something{why}")
+        raise SpecError(f"over: every setting in the ranges must be possible and have values{why}")
     means = {
         tuple(point): [float(each.mean()) for each in it or ()] for point, it in zip(settings, values, strict=True)
     }
@@ -182,7 +182,7 @@ def _analyze(
     from SALib.analyze import morris, sobol
 
     if np.ptp(answers) == 0:
-        # Nothing moves it: SALib would divide by its variance.
+        # A constant measure: SALib would divide by its variance.
         return {name: np.zeros(len(problem["names"])) for name in _COLUMNS[method]}
     if method == "morris":
         analyzed: dict[str, NDArray[np.float64]] = morris.analyze(problem, sampled, answers, num_levels=_LEVELS, seed=1)

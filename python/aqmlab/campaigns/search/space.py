@@ -1,7 +1,7 @@
-"""Spaces of a discipline's parameters, as typed: ``q_ref=5..300,target=1 ms..50 ms,max_p``.
+"""Spaces of a discipline's parameters as typed: ``q_ref=5..300,target=1 ms..50 ms,max_p``.
 
-A point of a space is a share of the way along each range, from 0 to 1, so that whoever searches or samples need not
-know of units and scales.
+A point of a space is a share of each range, from 0 to 1, so that searching and sampling are independent of units and
+scales.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from aqmlab.spec.schemes import Scheme
 _NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)"
 
 _WIDE = 10
-"""A range whose ends differ by this factor or more is searched by factors; a parameter without a range is tried from
-its default divided by it to its default times it."""
+"""The smallest ratio of the ends of a range with a logarithmic scale. A parameter without a range varies from its
+default divided by this number to its default times this number."""
 
 Space = Mapping[str, Span]
-"""The ranges by the parameters' names."""
+"""The ranges by the names of the parameters."""
 
 
 def read(scheme: Scheme, text: str) -> Space:
-    """Read what is varied of a scheme.
+    """Parse the varied parameters of a scheme.
 
     Raises
     ------
     SpecError
-        When the discipline has no such parameter, or it cannot be varied so.
+        When the discipline has no such parameter, or its range is invalid.
     """
     discipline = registry.discipline(scheme.queue.discipline)
     space: dict[str, Span] = {}
@@ -58,7 +58,7 @@ def scheme_at(scheme: Scheme, space: Space, point: Sequence[float]) -> str:
 
 
 def default_in(scheme: Scheme, space: Space) -> list[float] | None:
-    """Return where the scheme itself stands in the space; ``None`` where it is outside."""
+    """Return the point of the scheme itself in the space; ``None`` if it is outside."""
     given = scheme.queue
     declared = {each.name: each.default for each in registry.discipline(given.discipline).parameters}
     point = []
@@ -87,7 +87,7 @@ def _span(parameter: Parameter, text: str) -> Span:
         raise SpecError(f"over: write {parameter.name}=5..300 or {parameter.name}=1 ms..50 ms, got {text!r}")
     low, unit_low, high, unit = found.groups()
     if unit_low not in ("", unit):
-        raise SpecError(f"over: {parameter.name}: both ends have one unit, got {text!r}")
+        raise SpecError(f"over: {parameter.name}: both ends must have the same unit, got {text!r}")
     return _scheme_from(parameter, float(low), float(high), unit)
 
 
@@ -95,7 +95,7 @@ def _around_default(parameter: Parameter) -> Span:
     found = re.fullmatch(_NUMBER, parameter.default)
     if found is None or float(found[1]) <= 0:
         example = f"{parameter.name}=FROM..TO"
-        raise SpecError(f"over: {parameter.name} has no default to look around, {parameter.default!r}: write {example}")
+        raise SpecError(f"over: {parameter.name} has no number as default, {parameter.default!r}: write {example}")
     default = float(found[1])
     low, high = default / _WIDE, default * _WIDE
     for bound in ("minimum", "maximum"):
@@ -107,9 +107,9 @@ def _around_default(parameter: Parameter) -> Span:
 
 def _scheme_from(parameter: Parameter, low: float, high: float, unit: str) -> Span:
     if math.isinf(low) or math.isinf(high):
-        raise SpecError(f"over: {parameter.name}: both ends are finite, got {low:g}..{high:g}")
+        raise SpecError(f"over: {parameter.name}: both ends must be finite, got {low:g}..{high:g}")
     if not low < high:
-        raise SpecError(f"over: {parameter.name}: the first end is less than the second, got {low:g}..{high:g}")
+        raise SpecError(f"over: {parameter.name}: the first end must be less than the second, got {low:g}..{high:g}")
     scale = "log" if low > 0 and high / low >= _WIDE else "linear"
     whole = parameter.schema.get("type") == "integer"
     return Span(start=low, to=high, scale=scale, whole=whole, unit=unit or None)

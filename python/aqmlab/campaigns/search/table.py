@@ -1,4 +1,4 @@
-"""Searches as tables."""
+"""Tables of searches."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.ui import console
 
 Difference = tuple[float, tuple[float, float, float]]
-"""From the scheme as given, in one objective: where a setting was found, and on fresh seeds with its 95 % interval."""
+"""The difference from the given scheme in one objective: when found, and on fresh seeds with its 95 % interval."""
 
 
 def differences_table(
     title: str, objectives: Sequence[Objective], settings: Iterable[tuple[str, Sequence[Difference]]]
 ) -> Table:
-    """Show by how much settings differ from the scheme as given, in each objective."""
+    """Return the differences of settings from the given scheme in each objective, as a table."""
     table = console.sheet(collapse_padding=True, title=title, title_justify="left")
     table.add_column("scheme", overflow="fold")
     for objective in objectives:
@@ -36,7 +36,7 @@ def differences_table(
 
 
 def indices_table(title: str, indices: pl.DataFrame, *, have_units: bool) -> Table:
-    """Show the indices of each parameter, by measure; some have the measure's unit."""
+    """Return the indices of each parameter by measure, as a table; some have the measure's unit."""
     table = console.sheet(collapse_padding=True, title=title, title_justify="left")
     table.add_column("measure")
     table.add_column("parameter")

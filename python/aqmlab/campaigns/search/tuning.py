@@ -1,7 +1,7 @@
-"""Tuning: which settings of a discipline serve best on a link, found on some seeds and confirmed on others.
+"""Tuning: a search for the best settings of a discipline on a link, confirmed on fresh seeds.
 
-Every setting is compared with the scheme as it was given, seed by seed under the same users. The best of many are
-better on the seeds they were found with than they are: what is confirmed on fresh seeds is what counts.
+Every setting is compared with the given scheme, seed by seed under the same users. The best of many settings look
+better on the seeds of the search than they are, so that the differences on fresh seeds count.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from aqmlab.ui.extras import require
 from aqmlab.ui.messages import logger
 
 _BATCH = 4
-"""Settings proposed before the results of the last ones are known: a number of its own, so that a search is the same on
+"""The number of settings that are proposed at a time. It is independent of the workers, so that a search is the same on
 every machine."""
 
 _MAX_PROPOSALS = 10
-"""So many settings are proposed for one that is to be tried, where most are impossible."""
+"""The largest number of proposals for each trial, if most are impossible."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A setting, and by how much it differs from the scheme as given: one array over seeds for each objective."""
+    """A setting with its differences from the given scheme: one array over seeds for each objective."""
 
     scheme: str
     point: tuple[float, ...]
@@ -55,12 +55,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """One of the best, and what became of it under users it was not chosen by."""
+    """One of the best candidates, with its evaluation under fresh seeds."""
 
     found: Candidate
     fresh: Candidate
     among: int
-    """Number of confirmed settings: the intervals of an objective hold together for all of them."""
+    """The number of confirmed settings: the intervals of an objective hold together for all of them."""
 
     def interval(self, objective: int) -> tuple[float, float, float]:
         """Return the mean difference on fresh seeds with its 95 % interval."""
@@ -71,7 +71,7 @@ class Confirmed:
 
 @dataclass(frozen=True, repr=False)
 class TuningResult:
-    """What a search found."""
+    """The result of a search."""
 
     scheme: str
     space: Space
@@ -79,24 +79,24 @@ class TuningResult:
     seeds: tuple[int, ...]
     tried: tuple[Candidate, ...]
     baseline: tuple[Values, ...]
-    """What the scheme as given comes to: one array over seeds for each objective."""
+    """The values of the given scheme: one array over seeds for each objective."""
     best: tuple[Confirmed, ...] = ()
     fresh_seeds: tuple[int, ...] = ()
     left_out: int = 0
-    """Settings that are impossible or whose runs failed."""
+    """The number of settings that are impossible or whose runs failed."""
 
     def baseline_interval(self, objective: int) -> tuple[float, float, float]:
-        """Return what the scheme as given comes to on average, with its 95 % interval."""
+        """Return the mean of the given scheme with its 95 % interval."""
         return mean_interval(self.baseline[objective])
 
     @property
     def front(self) -> list[Candidate]:
-        """The settings that no other one is better than in every objective."""
+        """The Pareto front: the settings that no other setting dominates."""
         return [each for each in self.tried if not any(self._dominates(other, each) for other in self.tried)]
 
     @cached_property
     def trials(self) -> pl.DataFrame:
-        """A row for each setting: scheme, its parameters, the mean difference in each objective."""
+        """A row for each setting: scheme, parameters, the mean difference in each objective."""
         rows = [
             {
                 "scheme": each.scheme,
@@ -108,7 +108,7 @@ class TuningResult:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def record(self) -> dict[str, Any]:
-        """Return it as one object, for ``--json``."""
+        """Return the result as one object, for ``--json``."""
         return {
             "scheme": self.scheme,
             "objectives": [
@@ -143,13 +143,13 @@ class TuningResult:
         return bool(np.all(ones <= others) and np.any(ones < others))
 
     def as_given(self, objective: int) -> str:
-        """Write what the scheme as given comes to; with several seeds half the width of its 95 % interval as well."""
+        """Return the mean of the given scheme as text, with half of its 95 % interval for several seeds."""
         mean, _, high = self.baseline_interval(objective)
         return f"{mean:,.4g}" + (f" ±{high - mean:,.2g}" if math.isfinite(high) else "")
 
     @property
     def sheet(self) -> Table:
-        """The best settings: by how much they differ from the scheme as given, where found and on fresh seeds."""
+        """The differences of the best settings from the given scheme, when found and on fresh seeds, as a table."""
         baseline = ", ".join(f"{each.name} {self.as_given(n)} {each.unit}" for n, each in enumerate(self.objectives))
         settings = [
             (each.found.scheme, [(found, each.interval(n)) for n, found in enumerate(each.found.means)])
@@ -163,7 +163,7 @@ class TuningResult:
 
 
 def _named(interval: tuple[float, float, float], *names: str) -> dict[str, float | None]:
-    """Name a mean and its bounds; a single seed has none, and JSON has no word for infinity."""
+    """Return a mean and its bounds by names; infinite bounds, of a single seed, become ``None`` for JSON."""
     return {name: value if math.isfinite(value) else None for name, value in zip(names, interval, strict=True)}
 
 
@@ -183,38 +183,37 @@ def tune(
 ) -> TuningResult:
     """Search a discipline's settings by Optuna's tree-structured Parzen estimator, and confirm the best on fresh seeds.
 
-    Runs that the store has are not made again, so that a search that was interrupted goes on, and a longer one begins
-    where the shorter ended.
+    Stored runs are not repeated, so that an interrupted search resumes, and a longer search continues a shorter one.
 
     Parameters
     ----------
     scheme
-        The scheme or variant with the parameters that are not searched: ``"pi:ecn=true"``. Others are compared with it.
+        The scheme or variant with its fixed parameters: ``"pi:ecn=true"``. Settings are compared with it.
     over
-        What is searched: ``"q_ref=5..300,a,b"``. A range over a factor of ten or more is searched by factors; a
-        parameter without a range from a tenth of its default to ten times that.
+        The ranges of the searched parameters: ``"q_ref=5..300,a,b"``. A range over a factor of at least ten has a
+        logarithmic scale. A parameter without a range varies from a tenth of its default to ten times the default.
     minimise, maximise
         The objectives: numbers by name, such as ``"p95"`` of :data:`aqmlab.metrics.numbers.NUMBERS`, or
-        ``"game one-way p99"`` of a source. With several the best are those that no other setting beats in all.
+        ``"game one-way p99"`` of a source. With several objectives the best settings are the Pareto front.
     experiment
-        All but the scheme. The default is 98 % load as in Le et al. (2003).
+        The experiment without the scheme. The default is 98 % load as in Le et al. (2003).
     trials
-        Settings tried.
+        The number of settings to try.
     seeds
-        The users that each is tried under.
+        The seeds of each setting.
     confirm
-        How many of the best are run again under as many fresh seeds, those after the last.
+        The number of best settings to run again under the same number of fresh seeds, which follow the last seed.
     out
         The results directory.
     workers
-        Cells run at a time; by default as many as this process may use processors.
+        The number of cells to run at a time; by default the number of processors that this process may use.
     executor
-        What runs them instead, as for :func:`aqmlab.sweep`.
+        Run the cells by this executor, as for :func:`aqmlab.sweep`.
 
     Raises
     ------
     SpecError
-        When something asked for is impossible.
+        When an argument is invalid.
 
     Examples
     --------
@@ -269,7 +268,7 @@ def _search(trial: Trial, seeds: Sequence[int], trials: int) -> tuple[list[Candi
     if start is not None:
         study.enqueue_trial(dict(zip(trial.space, start, strict=True)))
     tried: list[Candidate] = []
-    # What is impossible costs nothing and is no trial, but there must be an end.
+    # An impossible setting costs nothing and is not a trial, but the loop must end.
     while (left := trials - len(tried)) > 0 and len(study.trials) < _MAX_PROPOSALS * trials:
         asked = [study.ask(distributions) for _ in range(min(_BATCH, left))]
         outcomes = _differences(trial, [[each.params[name] for name in trial.space] for each in asked], seeds)
@@ -286,7 +285,7 @@ def _search(trial: Trial, seeds: Sequence[int], trials: int) -> tuple[list[Candi
 
 
 def _differences(trial: Trial, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[Candidate | None]:
-    """Hold settings against the scheme as given, seed by seed."""
+    """Return the paired differences of settings from the given scheme."""
     firsts = trial.baseline(seeds)
     return [
         None
@@ -301,12 +300,12 @@ def _differences(trial: Trial, points: Sequence[Sequence[float]], seeds: Sequenc
 
 
 def _objective_values(each: Candidate, what: Sequence[Objective]) -> float:
-    """Return the first objective, to be small."""
+    """Return the value of the first objective, negated if it is to be maximised."""
     return -each.means[0] if what[0].is_large else each.means[0]
 
 
 def _best(found: TuningResult, number: int) -> list[Candidate]:
-    """Choose so many of the best, each setting once; with several objectives along the front, its ends among them."""
+    """Return the best distinct settings; with several objectives, spread along the front with both ends."""
     one = len(found.objectives) == 1
     ranked = sorted(found.tried if one else found.front, key=lambda each: _objective_values(each, found.objectives))
     distinct = list({each.scheme: each for each in ranked}.values())

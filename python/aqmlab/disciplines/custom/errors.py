@@ -65,7 +65,7 @@ def unfinished(call: FrameType) -> str:
     """Return a message about a call of a law that does not return."""
     code = call.f_code
     law = type(call.f_locals[code.co_varnames[0]])
-    return f"{code.co_filename}:{call.f_lineno}: {law.__name__}.{code.co_name} does not come back"
+    return f"{code.co_filename}:{call.f_lineno}: {law.__name__}.{code.co_name} does not return"
 
 
 def _place(law: type, method: str) -> tuple[str, int]:
