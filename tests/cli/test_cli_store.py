@@ -51,6 +51,26 @@ def test_ls_has_a_row_for_each_cell_the_newest_last(aqmlab: Command, out: Store)
     assert [row[:2] for row in rows] == [list(pair) for pair in out.cells().select("cell", "label").iter_rows()]
 
 
+def test_ls_shows_what_tells_experiments_apart(aqmlab: Command, out: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert "experiment" not in aqmlab("ls").out
+    for rate, profile in (("9 Mbit/s", "linux-6"), ("2 Mbit/s", "freebsd-4.5")):
+        lab.run(
+            lab.Experiment(
+                link={"rate": rate},
+                tcp={"profile": profile},
+                users={"per_side": 20},
+                protocol={"warmup": "0 s", "duration": "2 s"},
+            )
+        )
+    head, _, *rows = filter(None, aqmlab("ls").out.splitlines())
+    differ = ["rate_mbps", "tcp", "congestion", "experiment"]
+    assert [name for name in head.split() if name in table.DISTINGUISHING] == differ
+    cells = out.cells()
+    for row, cell in zip(rows, cells.iter_rows(named=True), strict=True):
+        assert row.split()[-8:-4] == [f"{cell['rate_mbps']:g}", *(cell[name] for name in differ[1:])]
+
+
 def test_ls_as_json_is_the_frame_of_the_cells(aqmlab: Command, out: Store) -> None:
     rows = json.loads(aqmlab("ls", "results", "--json").out)
     cells = out.cells()

@@ -192,7 +192,7 @@ def test_no_command_is_stopped_by_spoilt_cells(whole: Path, tiny: Cell, tmp_path
 def test_the_console_shows_a_store_with_spoilt_cells(whole: Path, tiny: Cell, tmp_path: Path) -> None:
     keys = spoilt(whole, tmp_path / "s", *SPOILT)
     store = Store(tmp_path / "s")
-    assert [row["cell"] for row in console.cells(store, "", 10)[0]] == [tiny.key]
+    assert [row["cell"] for row in console.cells(store, "", 10).rows] == [tiny.key]
     for key in keys:
         with pytest.raises(Refused):
             console.result(store, key)

@@ -84,10 +84,11 @@ def test_a_list_of_many_cells_opens_no_file_of_a_cell(aqmlab: Command, out: Path
 
 def test_the_first_page_shows_the_newest_of_many_cells(out: Path) -> None:
     with calls() as counted:
-        rows, cell_count = queries.cells(Store(out), "", app.MOST_ROWS)
+        listed = queries.cells(Store(out), "", app.MOST_ROWS)
+        rows, cell_count = listed.rows, listed.found
     assert (len(rows), cell_count) == (app.MOST_ROWS, CELLS)
     assert counted["open"] == 0
     assert counted["os.scandir"] == CELLS
     assert {*rows[0]} == {*queries._LISTED}, "columns that the page does not show are not read"
-    _, of_scheme = queries.cells(Store(out), "scheme-3", app.MOST_ROWS)
+    of_scheme = queries.cells(Store(out), "scheme-3", app.MOST_ROWS).found
     assert of_scheme == CELLS // 7

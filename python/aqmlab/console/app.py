@@ -31,6 +31,7 @@ from aqmlab.results import table
 from aqmlab.results.notes import notes
 from aqmlab.storage.errors import StoreError
 from aqmlab.store.store import Store
+from aqmlab.store.table import text_of
 from aqmlab.ui.messages import logger
 
 MOST_ROWS = 500
@@ -115,8 +116,8 @@ class Console:
 
     async def _cells(self, request: Request) -> Response:
         words = request.query_params.get("words", "")
-        form_lists, found = await run_in_threadpool(queries.cells, self._store, words, MOST_ROWS)
-        return self._page("cells", rows=form_lists, found=found, words=words, most=queries.MOST_COMPARED)
+        listed = await run_in_threadpool(queries.cells, self._store, words, MOST_ROWS)
+        return self._page("cells", **vars(listed), words=words, most=queries.MOST_COMPARED, text_of=text_of)
 
     async def _compare(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")

@@ -22,6 +22,7 @@ from aqmlab.console.job_requests import JobRequest
 from aqmlab.results import grouping
 from aqmlab.results.comparison import Comparison
 from aqmlab.storage.location import is_key
+from aqmlab.store import table as cells_table
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 from aqmlab.ui import canvas
@@ -35,16 +36,29 @@ _FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
 _LISTED = (
     *("cell", "label", "seed", "users_per_side", "load_percent", "rtt", "world", "valid", "created"),
     *("loss_percent", "throughput_mbps", "response_time_ms_p50", "response_time_ms_p99"),
+    *cells_table.DISTINGUISHING,
 )
 """Columns of the list of cells."""
 
 
-def cells(store: Store, words: str, most: int) -> tuple[Sequence[Mapping[str, Any]], int]:
-    """Return the newest cells whose scheme has all of these words in it, the newest first, and how many there are."""
+@dataclass(frozen=True)
+class CellList:
+    """The newest cells of a store, the newest first."""
+
+    rows: Sequence[Mapping[str, Any]]
+    differ: Sequence[str]
+    """The columns in which their experiments differ."""
+    found: int
+    """The number of all cells that were asked for."""
+
+
+def cells(store: Store, words: str, most: int) -> CellList:
+    """Return the newest cells whose scheme contains all of these words."""
     label = pl.col("label").str.to_lowercase()
     wanted = [label.str.contains(word, literal=True) for word in words.lower().split()]
     found = store.cells(_LISTED).filter(pl.lit(True), *wanted)
-    return found.tail(most).reverse().to_dicts(), found.height
+    newest = found.tail(most).reverse()
+    return CellList(newest.to_dicts(), cells_table.distinguishing(newest), found.height)
 
 
 def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:

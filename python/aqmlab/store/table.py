@@ -12,6 +12,25 @@ from rich.text import Text
 from aqmlab.ui import console
 from aqmlab.ui.escaping import visible
 
+DISTINGUISHING = (
+    "rate_mbps",
+    "rate_back_mbps",
+    "delay_ms",
+    "device_fifo_packets",
+    "chain",
+    "tcp",
+    "congestion",
+    "ecn",
+    "workload",
+    "traffic",
+    "testbed",
+    "warmup_s",
+    "duration_s",
+    "results",
+    "experiment",
+)
+"""Columns that tell cells of several experiments apart."""
+
 COLUMNS = (
     "cell",
     "label",
@@ -24,18 +43,32 @@ COLUMNS = (
     "seed",
     "bytes",
     "created",
+    *DISTINGUISHING,
 )
 """The columns of :meth:`aqmlab.Store.cells` that the table uses."""
 
 _TITLES = ("cell", "scheme", "load %", "users", "rtt", "seed", "MB", "created")
+_BEFORE = _TITLES.index("seed")
+"""The place of the columns that tell cells apart."""
 _LEFT = ("cell", "scheme", "rtt", "created")
 
 _MANY = 1_000
 """The largest number of rows that rich lays out, which takes 20 times as long as aligning text."""
 
 
+def distinguishing(frame: pl.DataFrame) -> list[str]:
+    """Return the columns in which cells of several experiments differ; none for one experiment."""
+    if frame["experiment"].n_unique() < 2:
+        return []
+    differ = [name for name in DISTINGUISHING if frame[name].n_unique() > 1]
+    if frame["rate_back_mbps"].eq_missing(frame["rate_mbps"]).all():
+        return [name for name in differ if name != "rate_back_mbps"]
+    return differ
+
+
 def cells(frame: pl.DataFrame) -> Table | str:
-    """Return the cells of a store as a table, one row each."""
+    """Return the cells of a store as a table, one row each, with the columns in which their experiments differ."""
+    differ = distinguishing(frame)
     rows = [
         (
             row["cell"],
@@ -43,13 +76,26 @@ def cells(frame: pl.DataFrame) -> Table | str:
             "" if row["load_percent"] is None else f"{row['load_percent']:.3g}",
             f"{row['users_per_side']:,}",
             row["rtt"] or "",
+            *(text_of(row[name]) for name in differ),
             f"{row['seed']}",
             f"{row['bytes'] / 1e6:.1f}",
             f"{row['created'].astimezone():%Y-%m-%d %H:%M}",
         )
         for row in frame.select(COLUMNS).iter_rows(named=True)
     ]
-    return _table(_TITLES, rows, left=_LEFT)
+    titles = (*_TITLES[:_BEFORE], *differ, *_TITLES[_BEFORE:])
+    left = (*_LEFT, *(name for name in differ if not frame.schema[name].is_numeric()))
+    return _table(titles, rows, left=left)
+
+
+_LONGEST = 24
+"""Characters that are shown of a value of a column that tells cells apart."""
+
+
+def text_of(value: object) -> str:
+    """Return a value of a column that tells cells apart, as text; of a long one, its beginning."""
+    text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def frame(shown: pl.DataFrame) -> Table | str:
