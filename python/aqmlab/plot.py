@@ -22,8 +22,8 @@ from matplotlib.axes import Axes
 from matplotlib.cbook import normalize_kwargs
 from matplotlib.lines import Line2D
 
-from aqmlab.results import plot
 from aqmlab.results.cells import BASELINE
+from aqmlab.results.figures import charts, plot
 from aqmlab.ui.canvas import LineStyles, name_inside
 
 __all__ = ["against", "bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace"]
@@ -42,7 +42,7 @@ def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
     **line
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return _whole(plot.response_time_cdf(axis, curves, _styles(curves, line)))
+    return _whole(plot.lines(axis, charts.CDF, curves, _styles(curves, line)))
 
 
 def ccdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
@@ -50,7 +50,7 @@ def ccdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
 
     The parameters are those of :func:`cdf`.
     """
-    return _whole(plot.response_time_ccdf(axis, curves, _styles(curves, line)))
+    return _whole(plot.lines(axis, charts.CCDF, curves, _styles(curves, line)))
 
 
 def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str, **line: Any) -> Axes:
@@ -67,7 +67,7 @@ def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str, **line
     **line
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return _whole(plot.response_time_difference(axis, bands, _styles((to, *bands), line), to))
+    return _whole(plot.difference(axis, bands, _styles((to, *bands), line), to))
 
 
 def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes, **bar: Any) -> Axes:
@@ -83,7 +83,16 @@ def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes, **bar: Any) -> Axes:
     **bar
         Properties of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
     """
-    plot.bars(axis, intervals, _styles(intervals), **bar)
+    styles = _styles(intervals)
+    for place, (label, interval) in enumerate(intervals.items()):
+        for mean, low, high in interval.iter_rows():
+            look = {"height": 0.7, "color": styles[label]["color"], "alpha": 0.85, **bar}
+            axis.barh(place, mean, label=label, **look)
+            if low is not None:
+                axis.plot([low, high], [place, place], color="#222", linewidth=1.5)
+    axis.set_yticks(range(len(intervals)), list(intervals))
+    axis.invert_yaxis()
+    axis.grid(visible=False, axis="y")
     _give_room(axis)
     return axis
 
@@ -102,7 +111,7 @@ def slowdown(curves: Mapping[str, pl.DataFrame], axis: Axes, *, quantile: str = 
     **line
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return _whole(plot.slowdowns(axis, curves, _styles(curves, line), quantile))
+    return _whole(plot.lines(axis, charts.slowdown(quantile), curves, _styles(curves, line)))
 
 
 def queue(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
@@ -117,9 +126,7 @@ def queue(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
     **line
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    plot.delay_over_time(axis, curves, _styles(curves, line))
-    axis.set(xlabel="time since the start, s", ylabel="queueing delay, ms")
-    return _whole(axis)
+    return _whole(plot.lines(axis, charts.DELAY, curves, _styles(curves, line)))
 
 
 def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
@@ -203,7 +210,7 @@ def _styles(labels: Iterable[str], line: Mapping[str, Any] | None = None) -> dic
     """Return the style of each scheme's line: that of all figures, overridden by rcParams and then by the call."""
     labels = list(labels)
     ours = LineStyles(BASELINE)
-    ours.together(labels)
+    ours.share_styles(labels)
     asked = normalize_kwargs(dict(line or {}), Line2D)
     cycled = cycle(mpl.rcParams["axes.prop_cycle"] if _is_changed("axes.prop_cycle") else [{}])
     width = {"linewidth": mpl.rcParams["lines.linewidth"]} if _is_changed("lines.linewidth") else {}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
 
@@ -21,9 +21,10 @@ from matplotlib.patches import Ellipse
 import aqmlab as lab
 from aqmlab import plot as own
 from aqmlab import stats
-from aqmlab.results import plot
+from aqmlab.results.figures import plot
+from aqmlab.results.figures.charts import CCDF, CDF, Lines
 from aqmlab.ui import canvas
-from aqmlab.ui.canvas import LineStyles
+from aqmlab.ui.canvas import LineStyles, label_lines
 
 
 def curve(median_ms: float) -> pl.DataFrame:
@@ -43,18 +44,17 @@ CURVES = {"uncongested": curve(100), "droptail": curve(400), "pi": curve(150), "
 
 def styles(labels: Iterable[str], baseline: str = "uncongested") -> LineStyles:
     line_styles = LineStyles(baseline)
-    line_styles.together(labels)
+    line_styles.share_styles(labels)
     return line_styles
 
 
-@pytest.mark.parametrize("draw", [plot.response_time_cdf, plot.response_time_ccdf])
-def test_labels_stand_in_the_order_of_their_lines(draw: object, axis: Axes) -> None:
-    assert callable(draw)
-    draw(axis, CURVES, styles(CURVES))
+@pytest.mark.parametrize("chart", [CDF, CCDF])
+def test_labels_stand_in_the_order_of_their_lines(chart: Lines, axis: Axes) -> None:
+    label_lines(plot.lines(axis, chart, CURVES, styles(CURVES)))
     legend = axis.get_legend()
     assert legend is not None
     fast_to_slow = ["uncongested", "pi", "rem", "droptail"]
-    down = fast_to_slow if draw is plot.response_time_cdf else fast_to_slow[::-1]
+    down = fast_to_slow if chart is CDF else fast_to_slow[::-1]
     assert [text.get_text() for text in legend.get_texts()] == down
 
 
@@ -63,7 +63,7 @@ def test_a_difference_lies_within_its_band_beside_nought(axis: Axes) -> None:
     band = pl.DataFrame(
         {"time_ms": times, "difference": np.full(20, 0.1), "low": np.full(20, -3), "high": np.full(20, 3)}
     )
-    axis_drawn = plot.response_time_difference(axis, {"pi": band}, styles(["droptail", "pi"]), "droptail")
+    axis_drawn = plot.difference(axis, {"pi": band}, styles(["droptail", "pi"]), "droptail")
     first, line = axis_drawn.get_lines()
     assert (first.get_label(), set(np.asarray(first.get_ydata()))) == ("droptail", {0})
     assert np.asarray(line.get_ydata()) == pytest.approx(10)
@@ -74,7 +74,7 @@ def test_a_difference_lies_within_its_band_beside_nought(axis: Axes) -> None:
 
 def test_the_baseline_is_a_thin_black_line_and_the_rest_differ(axis: Axes) -> None:
     curves = {"uncongested": curve(100)} | {f"scheme {index}": curve(100 + 10 * index) for index in range(12)}
-    plot.response_time_cdf(axis, curves, styles(curves))
+    label_lines(plot.lines(axis, CDF, curves, styles(curves)))
     baseline, *scheme_lines = axis.get_lines()
     assert baseline.get_color() == "black"
     assert all(baseline.get_linewidth() < line.get_linewidth() for line in scheme_lines)
@@ -89,7 +89,7 @@ def dashes(line: Line2D) -> tuple[float, ...]:
 
 def test_six_lines_differ_by_more_than_their_colours(axis: Axes) -> None:
     seven = {f"scheme {index}": curve(100 + 10 * index) for index in range(7)}
-    plot.response_time_cdf(axis, seven, styles(seven, baseline="scheme 0"))
+    label_lines(plot.lines(axis, CDF, seven, styles(seven, baseline="scheme 0")))
     patterns = {tuple(np.round(np.array(dashes(line)) / line.get_linewidth(), 3)) for line in axis.get_lines()[1:]}
     assert len(patterns) == 6
 
@@ -98,7 +98,7 @@ def test_a_scheme_has_one_distinct_style_in_all_figures() -> None:
     figures = [("pi", "pi+"), ("rem", "rem+"), ("pi+", "rem+", "ared", "red", "codel", "pie"), ("pi", "rem", "fred")]
     all_styles = LineStyles("uncongested")
     for labels in figures:
-        all_styles.together(["uncongested", *labels])
+        all_styles.share_styles(["uncongested", *labels])
     for labels in figures:
         assert len({all_styles[label]["color"] for label in labels}) == len(labels)
         assert len({str(all_styles[label]["linestyle"]) for label in labels}) == len(labels)
@@ -112,7 +112,7 @@ def test_of_two_lines_that_coincide_both_are_seen(drawn: tuple[str, str], tmp_pa
 
     def draw(axis: Axes) -> Axes:
         curves = {"baseline": curve(1)} | {name: curve(150) for name in drawn}
-        plot.response_time_cdf(axis, curves, styles(("pi", "rem"), baseline="baseline"))
+        label_lines(plot.lines(axis, CDF, curves, styles(("pi", "rem"), baseline="baseline")))
         lines.extend(axis.get_lines()[1:])
         return axis
 
@@ -146,7 +146,7 @@ def test_numbers_are_written_alike_on_all_axes(tmp_path: Path) -> None:
 
 def test_text_in_a_figure_is_text(tmp_path: Path) -> None:
     svg, _ = canvas.save(
-        tmp_path / "figure", lambda axis: plot.response_time_cdf(axis, CURVES, styles(CURVES)), title="a title"
+        tmp_path / "figure", lambda axis: label_lines(plot.lines(axis, CDF, CURVES, styles(CURVES))), title="a title"
     )
     words = re.findall(r"<text[^>]*>([^<]+)</text>", svg.read_text())
     assert {"a title", "droptail", "response time, ms"} <= set(words)
@@ -170,26 +170,26 @@ def test_names_stand_at_the_right_of_an_axis_and_of_panels(tmp_path: Path) -> No
     assert legend.get_window_extent().x0 >= axis.get_window_extent().x1
 
 
-@pytest.mark.parametrize("draw", [plot.response_time_cdf, plot.response_time_ccdf])
+@pytest.mark.parametrize("chart", [CDF, CCDF])
 @pytest.mark.parametrize("other_curves", [{}, {"pi": curve(150)}])
 def test_a_figure_says_where_no_requests_were_completed(
-    draw: Callable[..., Axes], other_curves: dict[str, pl.DataFrame], tmp_path: Path, axis: Axes
+    chart: Lines, other_curves: dict[str, pl.DataFrame], tmp_path: Path, axis: Axes
 ) -> None:
     curves = {"droptail": stats.cdf(EMPTY), **other_curves}
-    draw(axis, curves, styles(curves))
+    label_lines(plot.lines(axis, chart, curves, styles(curves)))
     legend = axis.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [*other_curves, "droptail: no requests completed"]
     assert all(
         file.stat().st_size > 0
-        for file in canvas.save(tmp_path / "a", lambda figure: draw(figure, curves, styles(curves)), title="a")
+        for file in canvas.save(tmp_path / "a", lambda it: plot.lines(it, chart, curves, styles(curves)), title="a")
     )
 
 
 def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:
     def save(stem: str) -> list[Path]:
         return canvas.save(
-            tmp_path / stem, lambda axis: plot.response_time_cdf(axis, CURVES, styles(CURVES)), title="a title"
+            tmp_path / stem, lambda axis: label_lines(plot.lines(axis, CDF, CURVES, styles(CURVES))), title="a title"
         )
 
     for first, second in zip(save("first"), save("again"), strict=True):
@@ -210,7 +210,7 @@ def drawn(names: Iterable[str], directory: Path) -> tuple[Axes, Legend]:
 
     def draw(axis: Axes) -> Axes:
         axes.append(axis)
-        return plot.response_time_cdf(axis, curves, styles(curves))
+        return label_lines(plot.lines(axis, CDF, curves, styles(curves)))
 
     canvas.save(directory / "figure", draw, title="a title")
     legend = axes[-1].get_legend()
@@ -239,7 +239,9 @@ def test_a_name_is_written_as_it_was_typed(tmp_path: Path) -> None:
     names = ["law:x=$x_$", "law:y=[/red]", "law:z=$a$ & <b>"]
     curves = {name: pl.DataFrame({"time_ms": [10.0, 20.0], "fraction": [0.4, 1.0]}) for name in names}
     files = canvas.save(
-        tmp_path / "names", lambda axis: plot.response_time_ccdf(axis, curves, styles(curves)), title="at $_$ 98 %"
+        tmp_path / "names",
+        lambda axis: label_lines(plot.lines(axis, CCDF, curves, styles(curves))),
+        title="at $_$ 98 %",
     )
     svg_text = unescape(files[0].read_text(encoding="utf-8"))
     assert all(text in svg_text for text in (*names, "at $_$ 98 %"))
@@ -316,7 +318,7 @@ def test_slowdowns_are_of_the_quantile_that_is_asked_for(axis: Axes) -> None:
     curves = {"pi": pl.DataFrame({"bytes": [1e3, 1e6], "p50": [2.0, 3.0], "p90": [4.0, 6.0], "p99": [9.0, 9.5]})}
     (line,) = own.slowdown(curves, axis, quantile="p90").get_lines()
     assert np.asarray(line.get_ydata()).tolist() == [4, 6]
-    assert axis.get_ylabel() == "slowdown, p90"
+    assert axis.get_ylabel() == "slowdown, 90th percentile"
 
 
 def test_an_ellipse_lies_where_delay_and_throughput_do(axis: Axes) -> None:

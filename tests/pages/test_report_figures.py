@@ -74,7 +74,7 @@ def test_the_same_specs_give_svg_and_png(selection: Gathered) -> None:
 
 def test_distributions_are_points_of_those_of_compare(selection: Gathered) -> None:
     for label, results in selection.by_label.items():
-        points = series.distribution(results).select("time_ms", fraction=pl.col("within") / 100)
+        points = series.distribution(results)
         whole = selection.comparison.response_times()[label]
         close = points.join_asof(whole, on="time_ms", strategy="nearest", tolerance=1e-9)
         assert np.allclose(close["fraction"], close["fraction_right"], rtol=1e-12)
@@ -180,7 +180,7 @@ def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
 def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
     one = gather(out, Choice(seeds=[1]))
     charts_by_name = {chart.name: chart for chart in charts(one, VegaBuilder(list(one.by_label)))}
-    assert "no band" in charts_by_name["difference"].said
+    assert "no band" in charts_by_name["difference"].caption
     for name in ("difference", "loss"):
         assert not {"low", "high"} & {field for view in charts_by_name[name].views.values() for field in fields(view)}
     sentences = said.answer(one, {label: label for label in one.by_label})

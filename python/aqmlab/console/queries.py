@@ -119,7 +119,7 @@ def figure(compared: Comparison, kind: str, *, narrow: bool = False) -> bytes:
         if narrow:
             canvas.name_below(axis)
         else:
-            canvas.name_from_top(axis)
+            canvas.label_lines(axis)
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{kind}.svg")

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from aqmlab.live.parity import Parity, SchemeParity
-from aqmlab.results import plot
+from aqmlab.results.figures import plot
+from aqmlab.results.figures.charts import CDF
 from aqmlab.ui import canvas, console
 
 
@@ -62,5 +63,5 @@ def overlay(figure: Figure, parity: Parity) -> None:
     """Draw the distributions of response times of both worlds in one figure."""
     curves = {label: curve for scheme in parity.schemes for label, curve in scheme.curves().items()}
     styles = canvas.LineStyles("")
-    styles.together(curves)
-    plot.response_time_cdf(figure.subplots(), curves, styles)
+    styles.share_styles(curves)
+    canvas.label_lines(plot.lines(figure.subplots(), CDF, curves, styles))

@@ -35,7 +35,7 @@ def exceedance(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Map
     if simulated:
         axis.set_title("dots: simulated, 95 % intervals", loc="right", fontsize=9)
     axis.set(xlabel="utilisation, %", ylabel="time above the target, %", xlim=(None, 100), ylim=(0, 100))
-    return canvas.name_from_top(axis)
+    return canvas.label_lines(axis)
 
 
 def means(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[str, pl.DataFrame]) -> Axes:
@@ -58,7 +58,7 @@ def means(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[
         axis.plot(x, points["mean"], "o", markersize=4, color="black", label=label)
         axis.vlines(x, points["low"], points["high"], color="black", linewidth=0.8)
     axis.set(xlabel="packets of a flow", ylabel="mean queue, packets", xlim=(0, None), ylim=(0, None))
-    return canvas.name_from_top(axis)
+    return canvas.label_lines(axis)
 
 
 def costs(
@@ -107,5 +107,5 @@ def _crosses(axis: Axes, frame: pl.DataFrame, style: Mapping[str, Any], *, is_ho
 
 def _styles(curves: Mapping[str, pl.DataFrame]) -> canvas.LineStyles:
     styles = canvas.LineStyles(baseline="")
-    styles.together(curves)
+    styles.share_styles(curves)
     return styles

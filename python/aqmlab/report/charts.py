@@ -1,10 +1,10 @@
-"""The figures of a report: their rows, views and explanations."""
+"""The figures of a report: the rows, the views and the caption of each."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,52 +16,64 @@ from aqmlab.metrics.numbers import NUMBERS, Number
 from aqmlab.report import explained, series
 from aqmlab.report.explained import Explained
 from aqmlab.report.gathered import Gathered
-from aqmlab.report.vega import Axis, VegaBuilder
+from aqmlab.report.vega import VegaBuilder
 from aqmlab.results import timeseries
 from aqmlab.results.cells import BASELINE
+from aqmlab.results.figures.charts import (
+    CCDF,
+    CDF,
+    DELAY,
+    DIFFERENCE,
+    PROBABILITY,
+    QUANTILES,
+    SIZE,
+    TIME,
+    Axis,
+    Lines,
+    slowdown,
+)
 from aqmlab.spec.directions import label, place
 
 BARS = [number for number in NUMBERS.values() if number.is_brief and len(number.path) == 1]
 """The numbers that are drawn as bars."""
 
-_INTERVALS = "The thin lines are 95 % intervals of the mean over the seeds (Student's t)."
+_INTERVALS = "Thin lines: 95 % confidence intervals of the mean over the seeds (Student's t)."
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure: rows, and several views of them."""
+    """One figure: rows, and the views that draw them."""
 
     name: str
     title: str
-    said: str
-    """The explanation below the title."""
+    caption: str
     rows: pl.DataFrame
     views: Mapping[str, Mapping[str, Any]]
-    """Specs of Vega-Lite by the names of the views; the first one is shown first. Their data are ``rows``."""
+    """Vega-Lite specs of ``rows`` by name; the page shows the first, and buttons for the others."""
     has_lines: bool = True
-    """True if each scheme is a line, which its name in the legend hides and shows."""
+    """True where each scheme is a line, which its name hides and shows."""
     key: Mapping[str, str] = field(default_factory=dict)
-    """The entries of the legend other than schemes, with their colours."""
+    """Colours by what they mean, where they are not those of schemes."""
 
     @property
     def schemes(self) -> list[str]:
-        """The short names of the schemes in the figure."""
+        """The short names of the schemes."""
         return self.rows["scheme"].unique(maintain_order=True).to_list()
 
     def record(self) -> dict[str, Any]:
-        """Return the data for the page's script."""
+        """Return the figure for the page's script."""
         return {"rows": self.rows.to_dicts(), "views": self.views}
 
 
 def charts(gathered: Gathered, vega: VegaBuilder, times: Explained = MappingProxyType({})) -> list[Chart]:
-    """Return the figures of the selected cells, with response times by cause if given; empty figures are left out."""
+    """Return the figures of a selection that have anything to show, with ``times`` also the breakdown of requests."""
     made = [
         _response_times(gathered, vega),
         _differences(gathered, vega),
         _sizes(gathered, vega),
         _slowdowns(gathered, vega),
-        _over_time(gathered, vega, "delay_ms", "Queueing delay over time", "queueing delay, ms", _DELAY),
-        _over_time(gathered, vega, "probability", "The law's probability over time", "probability", _PROBABILITY),
+        _over_time(gathered, vega, DELAY, "delay", "Queueing delay over time", _DELAY),
+        _over_time(gathered, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _STRIKES),
         _parts(vega, times),
         _densities(gathered, vega),
         *(_bars(gathered, vega, number) for number in BARS),
@@ -70,59 +82,59 @@ def charts(gathered: Gathered, vega: VegaBuilder, times: Explained = MappingProx
 
 
 def _response_times(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
-    rows = vega.rows({label: series.distribution(results) for label, results in gathered.by_label.items()})
+    columns = (CDF.x.expression, CDF.y.expression, CCDF.y.expression)
+    frames = {label: series.distribution(results).select(columns) for label, results in gathered.by_label.items()}
+    rows = vega.rows(frames)
     if rows.is_empty():
         return None
-    linear = Axis("time_ms", "response time, ms", domain=(0, 2000))
-    cumulative = Axis("within", "requests answered within it, %", domain=(0, 100))
-    complementary = "requests that take longer, %"
+    log = TIME.log()
+    beyond = replace(CCDF.y, is_log=False, limits=(0, 100))
     views = {
-        "CDF, linear": vega.lines(linear, cumulative),
-        "CDF, logarithmic": vega.lines(_TIME, cumulative),
-        "CCDF, linear": vega.lines(linear, Axis("beyond", complementary, domain=(0, 100))),
-        # The share beyond the longest time is 0, which a logarithmic axis cannot show.
-        "CCDF, logarithmic": vega.lines(_TIME, Axis("beyond", complementary, is_log=True), where="datum.beyond > 0"),
+        "CDF, linear": vega.lines(CDF),
+        "CDF, logarithmic": vega.lines(Lines(log, CDF.y)),
+        "CCDF, linear": vega.lines(Lines(CDF.x, beyond)),
+        # The longest time has a share of 0, which has no place on a logarithmic axis.
+        "CCDF, logarithmic": vega.lines(Lines(log, CCDF.y.log()), where="datum.beyond > 0"),
     }
-    said = "CDF: the share of the requests that are answered within a time. CCDF: the share that takes longer."
-    return Chart("response-times", "Response times", said, rows, views)
+    caption = "CDF: the share of requests answered within a time. CCDF: the share of requests that take longer."
+    return Chart("response-times", "Response times", caption, rows, views)
 
 
 def _differences(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
-    """Draw the paired differences from the first scheme; with one seed, that of one pair."""
+    """Draw the differences from the first scheme, paired by seed; without a band if there is one seed only."""
     if len(gathered.labels) < 2:
         return None
     first, *others = gathered.labels
     if gathered.paired is not None:
-        bands = gathered.paired.response_time_differences()
-        rows = vega.rows({label: series.band(band) for label, band in bands.items()})
+        frames = gathered.paired.response_time_differences()
         seeds = len(gathered.pairs[first])
-        said = f"Bands hold with 95 % at all their times together, from {seeds} pairs of seeds (Student's t)."
-    else:
-        if not gathered.is_one_seed:
-            return None
+        precision = (
+            f"Bands: 95 % simultaneous confidence bands over all times, from {seeds} pairs of seeds (Student's t)."
+        )
+    elif gathered.is_one_seed:
         cells = {label: gathered.by_label[label][0] for label in gathered.labels}
-        rows = vega.rows({label: series.difference(cells[first], cells[label]) for label in others})
-        said = "One seed gives one pair and no band, so that the effect of chance is unknown."
+        frames = {label: series.difference(cells[first], cells[label]) for label in others}
+        precision = "One pair of one seed has no band: chance alone could be the cause of any difference."
+    else:
+        return None
+    rows = vega.rows({label: DIFFERENCE.rows(frame) for label, frame in frames.items()})
     if rows.is_empty():
         return None
-    more = Axis("more", "difference of the CDFs, percentage points")
-    view = vega.lines(_TIME, more, band=gathered.paired is not None, zero=True)
+    view = vega.lines(DIFFERENCE, band=gathered.paired is not None, zero=True)
     name = vega.names[first]
-    above = f"Above 0 a scheme answers more requests within a time than {name}, under the same users."
-    return Chart("difference", f"Response times, less {name}'s", f"{above} {said}", rows, {"": view})
+    meaning = f"Above 0 a scheme has answered more requests by that time than {name}, under the same users."
+    return Chart("difference", f"Difference in response times from {name}", f"{meaning} {precision}", rows, {"": view})
 
 
 def _sizes(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     rows = vega.rows({label: series.by_size(results) for label, results in gathered.by_label.items()})
     if rows.is_empty():
         return None
-    size = Axis("bytes", "size of the response, bytes", is_log=True)
     views = {
-        what: vega.lines(size, Axis(field, f"response time, ms: {what}", is_log=True))
-        for field, what in (("p50", "median"), ("p90", "90th percentile"))
+        QUANTILES[share]: vega.lines(Lines(SIZE, Axis(share, f"response time, ms: {QUANTILES[share]}").log()))
+        for share in ("p50", "p90")
     }
-    said = "By octave of the size, if it has at least ten requests, all seeds together."
-    return Chart("sizes", "Response time by response size", said, rows, views)
+    return Chart("sizes", "Response time by response size", _BY_SIZE, rows, views)
 
 
 def _slowdowns(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
@@ -132,30 +144,26 @@ def _slowdowns(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     rows = vega.rows(gathered.comparison.slowdowns())
     if rows.is_empty():
         return None
-    size = Axis("bytes", "size of the response, bytes", is_log=True)
-    views = {
-        what: vega.lines(size, Axis(field, f"slowdown: {what}", is_log=True))
-        for field, what in (("p50", "median"), ("p90", "90th percentile"), ("p99", "99th percentile"))
-    }
-    said = (
-        "The response time of a request divided by that of the same request on the uncongested network. By octave of"
-        " the size, if it has at least ten requests, all seeds together."
+    views = {name: vega.lines(slowdown(quantile)) for quantile, name in QUANTILES.items()}
+    caption = (
+        "Slowdown: a request's response time divided by that of the same request of the same user on the uncongested"
+        f" network. {_BY_SIZE}"
     )
-    return Chart("slowdown", "Slowdown by response size", said, rows, views)
+    return Chart("slowdown", "Slowdown by response size", caption, rows, views)
 
 
 def _densities(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     rows = vega.rows({label: series.density(results) for label, results in gathered.by_label.items()})
     if rows.is_empty():
         return None
-    size = Axis("bytes", "size of the response, bytes", is_log=True)
+    share = Axis("percent", "% of requests", is_log=True)
     views = {
-        vega.names[label]: vega.density(size, _TIME, Axis("percent", "% of requests", is_log=True), vega.names[label])
+        vega.names[label]: vega.density(SIZE, TIME.log(), share, vega.names[label])
         for label in (*gathered.labels, *(label for label in gathered.by_label if label == BASELINE))
         if vega.names[label] in rows["scheme"]
     }
-    said = "A darker cell has more requests with this response size and response time, all seeds together."
-    return Chart("density", "Response times and sizes", said, rows, views, has_lines=False)
+    caption = "A darker cell has more requests of that response size and response time, over all seeds."
+    return Chart("density", "Response times and sizes", caption, rows, views, has_lines=False)
 
 
 def _parts(vega: VegaBuilder, times: Explained) -> Chart | None:
@@ -168,48 +176,47 @@ def _parts(vega: VegaBuilder, times: Explained) -> Chart | None:
         what: vega.stack(Axis("ms", "response time, ms"), colours, where=f"datum.band === '{band}'")
         for band, what in explained.BANDS.items()
     }
-    said = (
-        "The parts of response times by cause, means over the seeds. Requests around p90 are those from half a"
+    caption = (
+        "Parts of the response time, means over the seeds; they add up to it. Around p90: the requests from half a"
         " percentile point below the 90th percentile to half a point above it."
     )
     shown = rows.with_columns(**part)
-    return Chart("parts", "Response times by cause", said, shown, views, has_lines=False, key=colours)
+    return Chart("parts", "Breakdown of response times", caption, shown, views, has_lines=False, key=colours)
 
 
-def _over_time(gathered: Gathered, vega: VegaBuilder, field: str, title: str, axis: str, said: str) -> Chart | None:
-    """Draw a variable of the queue from the first seed of each scheme, with a view for each direction of each link."""
-    kept = {bound: f"{field}_{bound}" for bound in ("low", "mean", "high")}
-    frames = {label: timeseries.downsample(gathered.by_label[label][0]) for label in gathered.labels}
+def _over_time(
+    gathered: Gathered, vega: VegaBuilder, chart: Lines, name: str, title: str, meaning: str
+) -> Chart | None:
+    """Draw a variable of the queue from the first seed of each scheme, a view for each direction of each link."""
+    results = {label: gathered.by_label[label][0] for label in gathered.labels}
+    frames = {label: timeseries.downsample(result) for label, result in results.items()}
+    place_columns = ("link", "direction")
     rows = vega.rows(
         {
-            label: frame.select("link", "direction", "time_s", **kept).drop_nulls()
+            label: pl.concat([frame.select(place_columns), chart.rows(frame)], how="horizontal").drop_nulls()
             for label, frame in frames.items()
-            if kept["mean"] in frame.columns
+            if chart.y.expression.meta.root_names()[0] in frame.columns
         }
     )
     if rows.is_empty():
         return None
-    cell = gathered.by_label[gathered.labels[0]][0].cell
+    cell = results[gathered.labels[0]].cell
     views = {
         place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): vega.lines(
-            Axis("time_s", "time since the start, s"),
-            Axis("mean", axis),
-            band=True,
-            where=f"datum.link === {link} && datum.direction === {direction}",
+            chart, band=True, where=f"datum.link === {link} && datum.direction === {direction}"
         )
-        for link, direction in rows.select("link", "direction").unique().sort("link", "direction").rows()
+        for link, direction in rows.select(place_columns).unique().sort(place_columns).rows()
     }
-    seeds = sorted({gathered.by_label[label][0].cell.seed for label in gathered.labels})
-    said = (
-        f"{said} Seed {' and '.join(map(str, seeds))}, after {cell.warmup_s:g} s of warm-up. Lines are means of"
-        f" {timeseries.BINS} periods, bands are from the minimum to the maximum of each."
-        f" {label(cell.direction_names).capitalize()}"
+    seeds = sorted({result.cell.seed for result in results.values()})
+    caption = (
+        f"{meaning} Seed {' and '.join(map(str, seeds))}, after {cell.warmup_s:g} s of warm-up. Lines are the means of"
+        f" {timeseries.BINS} equal intervals, bands their minima and maxima. {label(cell.direction_names).capitalize()}"
     ).rstrip()
-    return Chart(field.replace("_ms", "").replace("_", "-"), title, said, rows, views)
+    return Chart(name, title, caption, rows, views)
 
 
 def _bars(gathered: Gathered, vega: VegaBuilder, number: Number) -> Chart | None:
-    """Draw a bar for each scheme, with a view for each direction of each link if the number is one of links."""
+    """Draw a bar for each scheme; a view for each direction of each link, where the number is one of links."""
     found = {
         where: vega.rows({label: frame.with_columns(place=pl.lit(where)) for label, frame in intervals.items()})
         for where, intervals in series.intervals(gathered, number).items()
@@ -219,29 +226,24 @@ def _bars(gathered: Gathered, vega: VegaBuilder, number: Number) -> Chart | None
         return None
     views, longer = {}, False
     for where, rows in drawn.items():
-        # An interval from two or three seeds may be many times as long as all bars.
+        # An interval from two or three seeds may be many times as long as every bar.
         longest, highest = float(max(rows["mean"])), float(max([0.0, *rows["high"].drop_nulls()]))
         end = max(longest, min(2 * longest, highest))
         longer |= highest > end
         has_intervals = rows["low"].is_not_null().any()
-        axis = Axis("mean", number.heading, domain=(0, end))
+        axis = Axis("mean", number.heading, limits=(0, end))
         condition = f"datum.place === {json.dumps(where)}"
         views[where] = vega.bars(axis, whiskers=has_intervals, where=condition)
     every = pl.concat(drawn.values())
-    said = _INTERVALS if every["low"].is_not_null().any() else "One seed gives no intervals."
+    caption = _INTERVALS if every["low"].is_not_null().any() else "One seed has no intervals."
     if longer:
-        said += " Intervals that leave the figure are longer."
-    return Chart(
-        number.name.replace(" ", "-"),
-        number.heading[0].upper() + number.heading[1:],
-        said,
-        every,
-        views,
-        has_lines=False,
-    )
+        caption += " An interval that reaches the edge is longer than shown."
+    title = number.heading[0].upper() + number.heading[1:]
+    return Chart(number.name.replace(" ", "-"), title, caption, every, views, has_lines=False)
 
 
 _PLACES = {part: place for place, part in enumerate(PARTS)}
-_TIME = Axis("time_ms", "response time, ms", is_log=True)
-_DELAY = "The time that the link needs to send the queued packets."
-_PROBABILITY = "The probability with which the law drops or marks a packet, if it has one."
+
+_DELAY = "Queueing delay: the bytes in the queue divided by the link's rate."
+_STRIKES = "The probability with which the law marks or drops a packet."
+_BY_SIZE = "Requests of all seeds, in classes of response size between two powers of two with ten requests or more."

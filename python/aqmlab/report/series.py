@@ -24,34 +24,16 @@ _FEWEST = 10
 
 
 def distribution(results: Sequence[Result]) -> pl.DataFrame:
-    """Return points of the distribution of response times over all seeds.
-
-    The columns are ``time_ms``, and the percentages of requests ``within`` it and ``beyond``.
-    """
+    """Return points of the distribution of response times over all seeds, as ``time_ms`` and ``fraction``."""
     curve = pooled_cdf(results).with_columns(step=(pl.col("time_ms").log10() * _PER_DECADE).floor())
-    return (
-        curve.group_by("step", maintain_order=True)
-        .last()
-        .select("time_ms", within=100 * pl.col("fraction"), beyond=100 * (1 - pl.col("fraction")).round(12))
-    )
-
-
-def band(differences: pl.DataFrame) -> pl.DataFrame:
-    """Return a difference of distributions and its band in percentage points: ``more``, ``low`` and ``high``.
-
-    A band over few seeds is limited to the possible differences.
-    """
-    return differences.select("time_ms", pl.col("low", "high").clip(-1, 1) * 100, more=pl.col("difference") * 100)
+    return curve.group_by("step", maintain_order=True).last().select("time_ms", "fraction")
 
 
 def difference(first: Result, other: Result) -> pl.DataFrame:
-    """Return the difference of two distributions of response times in percentage points.
-
-    For one seed there is no band.
-    """
+    """Return the difference of two distributions of one seed as ``time_ms`` and ``difference``, without a band."""
     times = np.geomspace(10, 10_000, 3 * _PER_DECADE + 1)
     theirs, mine = (np.array(stats.shares_within(each.response_time_bins, times)) for each in (first, other))
-    return pl.DataFrame({"time_ms": times, "more": 100 * (mine - theirs)}).filter(pl.col("more").is_finite())
+    return pl.DataFrame({"time_ms": times, "difference": mine - theirs}).filter(pl.col("difference").is_finite())
 
 
 def by_size(results: Sequence[Result]) -> pl.DataFrame:

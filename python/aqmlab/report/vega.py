@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from aqmlab.report import names
 from aqmlab.results.cells import BASELINE
+from aqmlab.results.figures.charts import Axis, Lines
 from aqmlab.ui import canvas
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -53,35 +53,13 @@ Spec = dict[str, Any]
 """A chart, or a part of one, in the form of Vega-Lite."""
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A column of the rows, and how an axis shows it."""
-
-    field: str
-    title: str
-    is_log: bool = False
-    domain: tuple[float, float] | None = None
-
-    def channel(self, field: str | None = None) -> Spec:
-        """Return the axis for a channel of a mark; another column can share the axis."""
-        scale: Spec = {"type": "log", "nice": False} if self.is_log else {}
-        if self.domain:
-            scale = {"domain": self.domain}
-        return {"field": field or self.field, "type": "quantitative", "title": self.title, "scale": scale}
-
-    @property
-    def tooltip(self) -> Spec:
-        """The column's line beside the pointer."""
-        return _tooltip(self.field, self.title)
-
-
 class VegaBuilder:
     """Builder of charts whose rows have the short name of a ``scheme``."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.names = names.short(labels)
         styles = canvas.LineStyles(BASELINE)
-        styles.together(labels)
+        styles.share_styles(labels)
         self.styles = {self.names[label]: _Style(styles[label]) for label in labels}
 
     def rows(self, frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -93,9 +71,9 @@ class VegaBuilder:
         ]
         return pl.concat(short, how="diagonal_relaxed") if short else pl.DataFrame()
 
-    def lines(self, x: Axis, y: Axis, *, band: bool = False, zero: bool = False, where: str = "true") -> Spec:
-        """Draw a line for each scheme, with ``band`` also the band from ``low`` to ``high``."""
-        place = {"x": x.channel(), "y": y.channel()}
+    def lines(self, chart: Lines, *, band: bool = False, zero: bool = False, where: str = "true") -> Spec:
+        """Draw a line for each scheme, with ``band`` also its band, with ``zero`` the line at 0."""
+        place = {"x": _channel(chart.x), "y": _channel(chart.y)}
         colour = {"color": self._style("colour")}
         look = {**colour, "strokeDash": self._style("dashes"), "strokeWidth": self._style("width")}
         layers: list[Spec] = []
@@ -104,11 +82,11 @@ class VegaBuilder:
             at = {"y": {"field": "at", "type": "quantitative"}}
             layers.append({"data": {"values": [{"at": 0}]}, "mark": rule, "encoding": at})
         if band:
-            ends = {"x": x.channel(), "y": y.channel("low"), "y2": {"field": "high"}}
+            ends = {"x": _channel(chart.x), "y": _channel(chart.y, "low"), "y2": {"field": "high"}}
             layers.append(_layer({"type": "area", "opacity": 0.25}, {**ends, **colour}))
         layers.append(_layer({"type": "line", "strokeCap": "butt"}, {**place, **look}))
         # The tooltips are those of invisible points: a line has none of its own.
-        points = _layer({"type": "point", "opacity": 0, "size": 60}, {**place, "tooltip": _tooltips(x, y)})
+        points = _layer({"type": "point", "opacity": 0, "size": 60}, {**place, "tooltip": _tooltips(chart.x, chart.y)})
         layers.append({**points, "params": [_ZOOM]})
         return self._chart({"layer": layers}, where, _HEIGHT)
 
@@ -118,12 +96,12 @@ class VegaBuilder:
         layers = [
             _layer(
                 {"type": "bar", "opacity": 0.85},
-                {"x": x.channel(), "y": self._row, "color": self._style("colour"), "tooltip": tooltips},
+                {"x": _channel(x), "y": self._row, "color": self._style("colour"), "tooltip": tooltips},
             )
         ]
         if whiskers:
-            tooltips += [_tooltip(bound, f"95 % interval, {bound}") for bound in ("low", "high")]
-            ends = {"x": x.channel("low"), "x2": {"field": "high"}, "y": self._row}
+            tooltips += [_tooltip(Axis(bound, f"95 % interval, {bound}")) for bound in ("low", "high")]
+            ends = {"x": _channel(x, "low"), "x2": {"field": "high"}, "y": self._row}
             layers.append(_layer({"type": "rule", "strokeWidth": 2}, ends))
         return self._chart({"layer": layers}, where, _ROW * len(self.styles))
 
@@ -131,23 +109,23 @@ class VegaBuilder:
         """Draw a bar for each scheme, stacked of its ``part``s in the order of their ``place``."""
         scale = {"domain": list(colours), "range": list(colours.values())}
         encoding = {
-            "x": x.channel(),
+            "x": _channel(x),
             "y": self._row,
             "color": {"field": "part", "type": "nominal", "scale": scale, "legend": None},
             "order": {"field": "place", "type": "quantitative"},
-            "tooltip": [*_tooltips(), {"field": "part", "type": "nominal"}, x.tooltip],
+            "tooltip": [*_tooltips(), {"field": "part", "type": "nominal"}, _tooltip(x)],
         }
         return self._chart({"mark": "bar", "encoding": encoding}, where, _ROW * len(self.styles))
 
     def density(self, x: Axis, y: Axis, share: Axis, scheme: str) -> Spec:
         """Draw the share in each cell of a plane, for one scheme; a cell ends at the columns with ``_to``."""
         encoding = {
-            "x": x.channel(),
-            "x2": {"field": f"{x.field}_to"},
-            "y": y.channel(),
-            "y2": {"field": f"{y.field}_to"},
-            "color": {**share.channel(), "scale": {"type": "log", "scheme": "blues"}},
-            "tooltip": [x.tooltip, y.tooltip, share.tooltip],
+            "x": _channel(x),
+            "x2": {"field": f"{x.column}_to"},
+            "y": _channel(y),
+            "y2": {"field": f"{y.column}_to"},
+            "color": {**_channel(share), "scale": {"type": "log", "scheme": "blues"}},
+            "tooltip": [_tooltip(axis) for axis in (x, y, share)],
         }
         return self._chart({"mark": "rect", "encoding": encoding}, {"field": "scheme", "equal": scheme}, _HEIGHT)
 
@@ -190,10 +168,18 @@ def _layer(mark: Spec, encoding: Spec) -> Spec:
     return {"mark": {**mark, "clip": True}, "encoding": encoding}
 
 
+def _channel(axis: Axis, column: str | None = None) -> Spec:
+    """Return an axis for a channel of a mark; another column can share it."""
+    scale = {"type": "log", "nice": False} if axis.is_log else {}
+    domain = {"domain": axis.limits} if axis.limits else {}
+    field = {"field": column or axis.column, "type": "quantitative"}
+    return {**field, "title": axis.label, "scale": {**scale, **domain}}
+
+
 def _tooltips(*axes: Axis) -> list[Spec]:
     """Return the lines beside the pointer: the scheme, and the value on each axis."""
-    return [{"field": "scheme", "type": "nominal"}, *(axis.tooltip for axis in axes)]
+    return [{"field": "scheme", "type": "nominal"}, *map(_tooltip, axes)]
 
 
-def _tooltip(field: str, title: str) -> Spec:
-    return {"field": field, "type": "quantitative", "title": title, "format": ",.4~r"}
+def _tooltip(axis: Axis) -> Spec:
+    return {"field": axis.column, "type": "quantitative", "title": axis.label, "format": ",.4~r"}

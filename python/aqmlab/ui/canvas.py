@@ -126,8 +126,8 @@ class LineStyles:
         self._beside: dict[str, set[str]] = {}
         self._chosen: dict[str, tuple[int, int]] = {}
 
-    def together(self, labels: Iterable[str]) -> None:
-        """Register the lines of a figure; call it for all figures before drawing the first."""
+    def share_styles(self, labels: Iterable[str]) -> None:
+        """Give lines that share a figure different styles; call it for all figures before the first is drawn."""
         lines = [label for label in labels if label != self.baseline]
         for label in lines:
             self._beside.setdefault(label, set()).update(lines)
@@ -199,8 +199,8 @@ def name_below(axis: Axes) -> None:
     legend.set_gid(_BELOW)
 
 
-def name_from_top(axis: Axes) -> Axes:
-    """Add a legend at the right, in the order of the lines from top to bottom; empty lines are last."""
+def label_lines(axis: Axes) -> Axes:
+    """Name the lines at the right of the axis, from top to bottom as they lie in it; empty lines come last."""
     name_lines(axis, _from_top(axis))
     return axis
 

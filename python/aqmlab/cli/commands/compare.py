@@ -220,11 +220,11 @@ def _response_time_figures(comparison: Comparison, directory: Path, title: str) 
     name = filenames.figure_names([result.cell for result in comparison.results])
     with one_line_refusals():
         draw: dict[str, Callable[[Axes], Axes]] = {
-            "cdf": lambda axis: canvas.name_from_top(plot.cdf(curves, axis)),
-            "ccdf": lambda axis: canvas.name_from_top(plot.ccdf(curves, axis)),
+            "cdf": lambda axis: canvas.label_lines(plot.cdf(curves, axis)),
+            "ccdf": lambda axis: canvas.label_lines(plot.ccdf(curves, axis)),
         }
         if bands:
-            draw["difference"] = lambda axis: canvas.name_from_top(plot.difference(bands, axis, to=comparison.first))
+            draw["difference"] = lambda axis: canvas.label_lines(plot.difference(bands, axis, to=comparison.first))
         return [
             file
             for kind, figure in draw.items()

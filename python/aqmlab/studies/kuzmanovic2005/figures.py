@@ -12,14 +12,15 @@ from matplotlib.figure import Figure as Canvas
 
 from aqmlab.models import plot as queue_plot
 from aqmlab.models.batch_queue import BatchQueue, burst_sizes, exceedance
-from aqmlab.results import plot
+from aqmlab.results.figures import plot
+from aqmlab.results.figures.charts import CDF
 from aqmlab.store.result import Result, pooled_cdf
 from aqmlab.studies.kit.findings import Finding
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kuzmanovic2005 import measures, names
 from aqmlab.studies.kuzmanovic2005.runs import web_bursts
 from aqmlab.studies.kuzmanovic2005.tables import TARGET_PACKETS, interval
-from aqmlab.ui.canvas import LineStyles
+from aqmlab.ui.canvas import LineStyles, label_lines
 
 _BASELINE = "uncongested"
 
@@ -40,7 +41,7 @@ def figures(results: StudyResults) -> list[Figure]:
 
 
 def _response_times(law: str, results: StudyResults, styles: LineStyles) -> Figure:
-    styles.together(_FORMS.values())
+    styles.share_styles(_FORMS.values())
 
     def draw(canvas: Canvas) -> None:
         rows = canvas.subplots(2, 2, width_ratios=(4, 5))
@@ -63,7 +64,7 @@ def _response_times(law: str, results: StudyResults, styles: LineStyles) -> Figu
 
 
 def _threshold(results: StudyResults, styles: LineStyles) -> Figure:
-    styles.together(("threshold, ECN+", "PI, no ECN"))
+    styles.share_styles(("threshold, ECN+", "PI, no ECN"))
 
     def draw(canvas: Canvas) -> None:
         curves = {
@@ -86,7 +87,7 @@ def _whole_and_slowest(
     row: Sequence[Axes], some: Mapping[str, list[Result]], styles: LineStyles, *, title: str
 ) -> None:
     curves = {label: pooled_cdf(results) for label, results in some.items()}
-    whole, slowest = (plot.response_time_cdf(axis, curves, styles) for axis in row)
+    whole, slowest = (label_lines(plot.lines(axis, CDF, curves, styles)) for axis in row)
     whole.set_title(title, loc="left", fontsize=10)
     legend = whole.get_legend()
     assert legend is not None, "every curve is named"

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 
-from aqmlab.results import plot
+from aqmlab.results.figures import plot
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kwon2003 import measures, names

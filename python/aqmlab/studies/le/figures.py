@@ -15,14 +15,14 @@ from aqmlab import stats
 from aqmlab._core import seconds
 from aqmlab.calibration import plot as calibration_plot
 from aqmlab.cells import calibration_model
-from aqmlab.results import plot
+from aqmlab.results.figures import charts, plot
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import UNCONGESTED, WORKLOAD, PaperScheme
 from aqmlab.studies.le.workload import ResponseSizes, drawn_round_trips, input_round_trips, share_above
-from aqmlab.ui.canvas import PALETTE, LineStyles, name_lines
+from aqmlab.ui.canvas import PALETTE, LineStyles, label_lines, name_lines
 
 _Floats = NDArray[np.float64]
 
@@ -45,8 +45,8 @@ def response_times(
 
     The share that takes longer, on logarithmic axes, where it is the tail that is looked at.
     """
-    styles.together(scheme.label for scheme in schemes)
-    draw_curves = plot.response_time_ccdf if tail else plot.response_time_cdf
+    styles.share_styles(scheme.label for scheme in schemes)
+    chart = charts.CCDF if tail else charts.CDF
 
     def draw(canvas: Canvas) -> None:
         axes = _panels(canvas, len(loads))
@@ -57,7 +57,7 @@ def response_times(
                 )
                 for scheme in (UNCONGESTED, *schemes)
             }
-            draw_curves(axis, curves, styles)
+            label_lines(plot.lines(axis, chart, curves, styles))
             if len(loads) > 1:
                 axis.set_title(f"{load} % load", loc="left", fontsize=10)
         if len(loads) > 1:

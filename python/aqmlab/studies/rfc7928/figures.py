@@ -15,7 +15,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from aqmlab.results import plot
+from aqmlab.results.figures import plot
+from aqmlab.results.figures.charts import DELAY
 from aqmlab.spec.schemes import Scheme
 from aqmlab.store.result import Result
 from aqmlab.studies.kit import measures as kit
@@ -52,7 +53,7 @@ def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
     """Return all figures."""
     labels = list(dict.fromkeys([REFERENCE.label, *(scheme.label for scheme in schemes)]))
     lines = LineStyles(REFERENCE.label)
-    lines.together(labels)
+    lines.share_styles(labels)
     styles = {label: lines[label] for label in labels}
     ellipse = (
         "Queueing delay and throughput of each second: the ellipse of one standard deviation of their joint"
@@ -226,7 +227,8 @@ def _over_time(results: StudyResults, styles: Styles, canvas: Canvas, scenario: 
                 "delay_ms_high": delays.max(axis=0),
             }
         )
-        plot.delay_over_time(axis, {label: frame}, {label: {"color": style["color"], "linewidth": 1.2}})
+        plot.lines(axis, DELAY, {label: frame}, {label: {"color": style["color"], "linewidth": 1.2}})
+        axis.set(xlabel="", ylabel="")
         axis.set_title(label, loc="left", fontsize=10)
         axis.set_xlim(0, seconds_each * delays.shape[1])
     canvas.supxlabel("time, s", fontsize=10)

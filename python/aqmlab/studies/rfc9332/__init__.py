@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from aqmlab import stats
-from aqmlab.results import plot
+from aqmlab.results.figures import plot
 from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Tcp, Users
 from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, Value

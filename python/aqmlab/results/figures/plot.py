@@ -1,0 +1,110 @@
+"""Figures of results in matplotlib with given styles; ``aqmlab.plot`` is the public interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LogNorm
+from matplotlib.patches import Ellipse as Outline
+
+from aqmlab.results.figures.charts import DIFFERENCE, Lines
+from aqmlab.stats.ellipse import Ellipse
+from aqmlab.ui import canvas
+
+Styles = canvas.LineStyles | Mapping[str, Mapping[str, Any]]
+"""The style of each scheme's lines, by label."""
+
+DENSITY = "requests in a cell of 500 B and 40 ms"
+"""The label of a density's colour bar."""
+
+_BAND: Mapping[str, Any] = {"alpha": 0.15, "linewidth": 0}
+
+_DENSE: Mapping[str, Any] = {"alpha": 0.25, "linewidth": 0, "rasterized": True}
+"""The style of a band with much detail, which is stored as pixels in an SVG."""
+
+_LARGEST_KB, _LONGEST_S = 100, 14
+"""The bounds of a density, those of the scatter plots of Le et al. (2004)."""
+
+
+def lines(axis: Axes, chart: Lines, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
+    """Draw a line for each scheme, with a band if its frame has one."""
+    for label, curve in curves.items():
+        rows = chart.rows(curve)
+        x, style = rows[chart.x.column], styles[label]
+        name = f"{label}: no requests completed" if curve.is_empty() else label
+        axis.plot(x, rows[chart.y.column], label=name, **style)
+        if "low" in rows:
+            look = _DENSE if chart.is_dense else _BAND
+            axis.fill_between(x, rows["low"], rows["high"], color=style["color"], **look)
+    for name, each in (("x", chart.x), ("y", chart.y)):
+        scale = {f"{name}scale": "log"} if each.is_log else {}
+        axis.set(**scale, **({f"{name}lim": each.limits} if each.limits else {}), **{f"{name}label": each.label})
+    return axis
+
+
+def difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styles: Styles, to: str) -> Axes:
+    """Draw differences from the distribution of response times under the scheme ``to``, which is drawn at 0."""
+    times = [time for band in bands.values() for time in band["time_ms"]]
+    axis.plot([min(times, default=1), max(times, default=1)], [0, 0], label=to, **styles[to])
+    lines(axis, DIFFERENCE, bands, styles)
+    low, high = axis.get_ylim()
+    axis.set_ylim(max(low, -100), min(high, 100))
+    return axis
+
+
+def ellipses(axis: Axes, points: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
+    """Draw the ellipses of one standard deviation of delay and throughput, with their centres."""
+    for label, frame in points.items():
+        fit = Ellipse.of(frame["delay_ms"], frame["throughput_mbps"])
+        place: Any = {"xy": (fit.x, fit.y), "width": 2 * fit.major, "height": 2 * fit.minor, "angle": fit.angle_deg}
+        colour = styles[label]["color"]
+        axis.add_patch(Outline(**place, facecolor=colour, alpha=0.15, linewidth=0))
+        axis.add_patch(Outline(**place, fill=False, edgecolor=colour, linewidth=1.2))
+        axis.plot([fit.x], [fit.y], "o", color=colour, markersize=3.5, label=label)
+    axis.autoscale_view()
+    axis.set_xlim(left=0)
+    return axis
+
+
+def against(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, dots: float = 0) -> Axes:
+    """Draw one number against another as :func:`aqmlab.plot.against`; ``linestyle="none"`` draws only dots."""
+    marker: Mapping[str, Any] = {"marker": "o", "markersize": dots} if dots else {}
+    for label, curve in curves.items():
+        axis.plot(curve["x"], curve["y"], label=label, **{**styles[label], **marker})
+        interval: Mapping[str, Any] = {"color": styles[label]["color"], "linewidth": 0.9, "alpha": 0.7}
+        if "low" in curve.columns:
+            axis.vlines(curve["x"], curve["low"], curve["high"], **interval)
+        if "left" in curve.columns:
+            axis.hlines(curve["y"], curve["left"], curve["right"], **interval)
+    return axis
+
+
+def trace(axis: Axes, samples: pl.DataFrame) -> Axes:
+    """Draw one queue over time as an area, and the average of its law as a line."""
+    time, queue = samples["time_s"], samples["queue"]
+    axis.fill_between(time, queue, color=canvas.PALETTE[0], linewidth=0, alpha=0.35, step="post", rasterized=True)
+    axis.plot(time, queue, color=canvas.PALETTE[0], linewidth=0.6, label="queue", rasterized=True)
+    if "average" in samples.columns:
+        axis.plot(time, samples["average"], color=canvas.PALETTE[1], linewidth=1.4, label="its average")
+    return axis
+
+
+def density(axis: Axes, exchanges: pl.LazyFrame, **mesh: Any) -> QuadMesh:
+    """Draw what :func:`aqmlab.plot.density` does, and return the mappable of its colour bar."""
+    shown = (
+        exchanges.select(kb=pl.col("response_bytes") / 1000, s=pl.col("response_time_ms") / 1000)
+        .filter((pl.col("kb") < _LARGEST_KB) & (pl.col("s") < _LONGEST_S))
+        .collect()
+    )
+    edges = np.linspace(0, _LARGEST_KB, 201), np.linspace(0, _LONGEST_S, 351)
+    count, *_ = np.histogram2d(shown["kb"], shown["s"], bins=edges)
+    look = {"norm": LogNorm(1, 10_000), "cmap": "viridis", "rasterized": True, **mesh}
+    image = axis.pcolormesh(*edges, np.ma.masked_equal(count.T, 0), **look)
+    axis.set(xlabel="response size, kB", xlim=(0, _LARGEST_KB))
+    axis.set(ylabel="response time, s", ylim=(0, _LONGEST_S), yticks=range(_LONGEST_S + 1))
+    return image
