@@ -7,7 +7,7 @@ from functools import cached_property
 
 from aqmlab._core import SpecError, bits_per_second
 from aqmlab.cells.calibration_model import known
-from aqmlab.spec import round_trips
+from aqmlab.spec import quantities
 from aqmlab.spec.experiment import Experiment, Users
 
 _MBPS = 1e6
@@ -87,7 +87,7 @@ class AccessLink:
     @cached_property
     def rtt_ms(self) -> tuple[int, int]:
         """The shortest and the longest round-trip time, in whole milliseconds."""
-        return round_trips.read(self.rtt)
+        return quantities.round_trips_ms(self.rtt)
 
     @property
     def rtt_mean_ms(self) -> float:
@@ -122,7 +122,7 @@ class AccessLink:
             sides=("home", "internet"),
             hosts={"rate": "10 Gbit/s"},
             tcp={"profile": "linux-6", "ecn": self.ecn},
-            users={"per_side": self.users, "sides": 1, "rtt": round_trips.uniform(low, high)},
+            users={"per_side": self.users, "sides": 1, "rtt": quantities.uniform_rtt(low, high)},
             sources=sources,
             protocol={"warmup": f"{warmup_s:g} s", "duration": f"{duration_s:g} s"},
             # Only the summary of a run is read: sparse samples keep the other tables small.

@@ -42,7 +42,7 @@ def calibrate(
     from aqmlab.calibration import table as tables
     from aqmlab.calibration.measure import calibration_cells, fit_calibration, numbers_of_users
     from aqmlab.cells import calibration_model
-    from aqmlab.spec import round_trips
+    from aqmlab.spec import quantities
     from aqmlab.spec.experiment import Experiment
     from aqmlab.storage.location import location
     from aqmlab.storage.marker import folder_for_users
@@ -53,7 +53,7 @@ def calibrate(
     calibration_model.known(out)
     experiment = Experiment(
         testbed=testbeds.PAPERS,
-        users={"rtt": round_trips.users_rtt(rtt), "workload": workload, "sides": sides},
+        users={"rtt": quantities.users_rtt(rtt), "workload": workload, "sides": sides},
         protocol={"warmup": warmup, "duration": duration},
     )
     cells = calibration_cells(experiment, read_seeds(seeds), numbers_of_users(most_users))

@@ -132,7 +132,7 @@ def compare(
     from aqmlab.results.measures import check_cells, extra_cells, numbers, on_request
     from aqmlab.results.measures.table import Measured
     from aqmlab.results.numbers.table import Chosen
-    from aqmlab.spec import overrides, round_trips
+    from aqmlab.spec import overrides, quantities
     from aqmlab.spec.experiment import Experiment
     from aqmlab.storage.location import location
     from aqmlab.storage.marker import folder_for_users
@@ -152,7 +152,7 @@ def compare(
     options = {
         "users.load": load,
         "users.per_side": users,
-        "users.rtt": None if rtt is None else round_trips.users_rtt(rtt),
+        "users.rtt": None if rtt is None else quantities.users_rtt(rtt),
         "protocol.warmup": warmup,
         "protocol.duration": duration,
         "record.exchanges": (record is not None or any(each.needs_exchanges for each in asked.values())) or None,
