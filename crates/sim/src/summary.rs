@@ -110,6 +110,7 @@ pub struct SourceSummary {
     #[cfg_attr(feature = "schema", schemars(extend("label" = "response", "implied" = true, "unit" = "ms", "better" = "lower")))]
     pub response_time_ms: ResponseTimeMs,
     /// How long the longest took, in milliseconds.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "max", "unit" = "ms", "better" = "lower")))]
     pub response_time_ms_max: Option<f64>,
     /// Packets of its connections, acknowledgements among them; or datagrams.
     #[serde(flatten)]
