@@ -16,11 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from aqmlab import stats
+from aqmlab._core import results_number
 from aqmlab.cli.options import read_seeds
 from aqmlab.live.parity import Pair, SchemeParity, parity
 from aqmlab.metrics.numbers import NUMBERS, Number
 from aqmlab.running.run import run
-from aqmlab.spec import schemes
+from aqmlab.spec import schemes, testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
 from aqmlab.ui import console
@@ -109,6 +110,7 @@ def main() -> None:
 def _experiment(load: int, tcp: Mapping[str, object]) -> Experiment:
     return Experiment.model_validate(
         {
+            "testbed": testbeds.PAPERS,
             "link": {"rate": _RATE, "device_fifo": 0},
             "queue": {"droptail": {}},
             "users": {"load": load},
@@ -138,6 +140,8 @@ def page(rows: Sequence[ParityRow]) -> str:
     return _TEMPLATE.read_text(encoding="utf-8").format(
         kernel=live[0]["kernel"],
         rate=_RATE,
+        testbed=testbeds.PAPERS,
+        results=results_number(),
         warmup=_WARMUP,
         duration=_DURATION,
         schemes=len({row.scheme for row in rows}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import parity
+from aqmlab._core import results_number
 from aqmlab.live.parity import Pair, SchemeParity
 from fixtures.parity import pair, result
 
@@ -19,6 +20,12 @@ def row(label: str, *pairs: Pair) -> parity.ParityRow:
 def page_of(*rows: parity.ParityRow) -> str:
     other_loads = [parity.ParityRow(load, row.both, row.as_kernel) for load in parity.LOADS[1:] for row in rows]
     return parity.page([*rows, *other_loads])
+
+
+def test_the_page_names_the_testbed_whose_hosts_it_runs() -> None:
+    assert parity._experiment(90, {}).tcp.profile == "unc-testbed"
+    page = page_of(row("pi", pair(1, 12.0, 10.0)))
+    assert f"the testbed `unc-2003`; results number {results_number()}" in page
 
 
 def test_one_seed_has_no_interval_and_the_page_says_so() -> None:

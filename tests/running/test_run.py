@@ -161,3 +161,10 @@ def test_a_row_of_json_keeps_its_numbers_however_long_it_is() -> None:
     assert {name: value for name, value in row.to_pylist()[0].items() if value is not None} == expected
     with pytest.raises(pa.ArrowInvalid):
         summary.as_row(json.dumps({**expected, "colour": "blue"}), columns.SCHEMA)
+
+
+def test_one_completed_request_is_written_in_the_singular(small_cell: Cell, store: Store) -> None:
+    result = run_cell(small_cell, store)
+    assert f"{result.summary['completed_requests']:,} requests completed" in repr(result)
+    vars(result)["summary"] = {**result.summary, "completed_requests": 1}
+    assert "1 request completed" in repr(result)

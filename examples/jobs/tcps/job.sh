@@ -3,5 +3,5 @@
 set -euo pipefail
 here=$(dirname "$0")
 
-# A row for each point: goodput of both, delay and loss, with 95 % intervals over the seeds.
+# Print goodput of both, delay and loss of each point with 95 % intervals; tcps.csv has a row for each cell.
 aqmlab sweep "$here/grid.toml" --seeds "${SEEDS:-3}" --measures "first goodput,second goodput,delay p99,loss" --table tcps.csv
