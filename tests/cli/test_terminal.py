@@ -89,6 +89,22 @@ def test_a_row_of_a_table_in_a_pipe_is_one_line(aqmlab: Command, cell: Cell, mon
     assert max(map(len, aqmlab("ls", "results").out.splitlines())) <= 60
 
 
+def test_tables_in_a_pipe_are_not_split(aqmlab: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "grid.toml").write_text(
+        'set = ["link.rate=2 Mbit/s", "users.per_side=9", "protocol.warmup=1 s", "protocol.duration=2 s"]\n'
+        'schemes = ["codel", "pie"]\naxes = { "link.delay" = ["1 ms", "2 ms"] }\n'
+    )
+    options = ("--users", "9", "--warmup", "1 s", "--duration", "2 s", "--seeds", "2", "--no-figures", "--no-baseline")
+    for command in (("sweep", "grid.toml", "--seeds", "2"), ("compare", "codel", "pie", *options)):
+        monkeypatch.delenv("COLUMNS", raising=False)
+        whole = [line for line in aqmlab(*command).out.splitlines() if line.split()[:1] == ["codel"]]
+        monkeypatch.setenv("COLUMNS", "50")
+        split = [line for line in aqmlab(*command).out.splitlines() if line.split()[:1] == ["codel"]]
+        assert 0 < len(whole) < len(split)
+        if command[0] == "sweep":
+            assert len(whole) == 2
+
+
 def test_standard_output_is_what_it_was_after_a_command(aqmlab: Command) -> None:
     before = sys.stdout
     aqmlab("--version")

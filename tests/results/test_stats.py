@@ -131,6 +131,15 @@ def test_pairs_have_students_interval(pairs: list[tuple[float, float]]) -> None:
     assert paired["high"]["response_time_ms"]["p99"] == pytest.approx(2 * (differences.mean() + half), abs=1e-6)
 
 
+def test_an_interval_stays_within_the_possible_values() -> None:
+    shares = [0.4, 0.99, 1.0]
+    free, bounded = (stats.interval(shares, **options).row(0, named=True) for options in ({}, {"most": 1.0}))
+    assert free["high"] > 1.0
+    assert (bounded["mean"], bounded["low"], bounded["high"]) == (free["mean"], free["low"], 1.0)
+    # Student's interval of 1 ms and 100 ms begins below 0 ms.
+    assert stats.interval([1.0, 100.0])["low"].item() == 0.0
+
+
 def test_a_pair_without_a_value_leaves_none() -> None:
     first = [record(1, 3.0), record(2, 4.0)]
     second = [record(1, 3.5), record(2, 4.5) | {"loss_percent": None}]
