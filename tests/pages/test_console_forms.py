@@ -286,6 +286,8 @@ def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
         {"schemes": "pi", "spec": '[queue."codel:Mine"]'},
         {"schemes": "pi", "chain[0].queue": '{"codel:Mine" = {}}'},
         {"kind": "sweep", "grid": '[axes]\nqueue = [{"codel:Mine" = {}}]'},
+        {"kind": "sweep", "grid": '[axes.queue]\nmine = {"codel:Mine" = {}}\nother = {pie = {}}'},
+        {"kind": "sweep", "grid": """schemes = ['codel + queue_back={"codel:Mine" = {}}']"""},
         {"kind": "sweep", "grid": '[[zipped]]\nqueue = [{"codel:Mine" = {}}]'},
         {"kind": "sweep", "grid": """set = ['queue={"codel:Mine" = {}}']"""},
     ],
@@ -318,6 +320,9 @@ def test_a_form_takes_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert run.words[2:6] == [variant, "pi", "codel", "plain"]
     experiment = lab.Experiment.from_toml(run.words[1])
     assert len(run.cells) == 5
+    grid = f"schemes = ['{variant}', 'pi']\n[axes.'link.rate']\nslow = '5 Mbit/s'\nfast = '10 Mbit/s'\n"
+    swept = job_requests.sweep({"grid": grid, "users.per_side": "5", "protocol.duration": "1 s"}, tmp_path)
+    assert len(swept.cells) == 4
     monkeypatch.setattr(job_requests, "check_live", lambda: None)
     live = job_requests.live({"spec": spec, "scheme": variant}, tmp_path)
     changed_spec = experiment.changed(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
