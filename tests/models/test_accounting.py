@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab.models.accounting import Books, Entry, Opinion, consistent, queue_share
+from aqmlab.models.accounting import Entry, Ledger, Verdict, audit_entry, queue_share
 from aqmlab.models.intervals import Interval
-from aqmlab.models.timers import Drops, Hosts, RoundTrips, dearest_s
+from aqmlab.models.timers import Drops, Hosts, RoundTrips, max_cost_s
 
 NEAR = RoundTrips(mean_s=0.08, longest_s=0.15)
 
@@ -43,7 +43,7 @@ def closed_loop(cost_s: float, *, loss: float, seed: int) -> tuple[int, int, int
     for share in (loss, 0.0):
         completed = 0
         for _ in range(200):
-            # 16 packets a request are delivered, whatever it takes; a user thinks for 6 s on average.
+            # 16 packets a request are delivered at any cost; a user thinks for 6 s on average.
             losses = rng.negative_binomial(16, 1 - share, 2500)
             cycles = rng.exponential(6.0, 2500) + 0.2 + cost_s * losses
             n = int(np.searchsorted(np.cumsum(cycles), 6000.0))
@@ -62,7 +62,7 @@ def closed_loop(cost_s: float, *, loss: float, seed: int) -> tuple[int, int, int
 def test_a_closed_loop_gives_back_what_a_lost_packet_cost_in_it(cost_s: float, loss: float) -> None:
     completed, calm, arrived, lost = closed_loop(cost_s, loss=loss, seed=1)
     # Both counts vary by chance: renewals whose cycles have a standard deviation of some 6 s.
-    books = Books.of(
+    books = Ledger.from_entry(
         entry(
             users=200,
             completed=Interval.around(completed, 2.5 * math.sqrt(completed)),
@@ -72,7 +72,7 @@ def test_a_closed_loop_gives_back_what_a_lost_packet_cost_in_it(cost_s: float, l
     )
     assert books.lost.low == pytest.approx(lost / completed, rel=1e-9)
     assert books.cost_s.low < cost_s < books.cost_s.high
-    exactly = Books.of(
+    exactly = Ledger.from_entry(
         entry(
             users=200,
             completed=Interval.exactly(completed),
@@ -88,7 +88,7 @@ def test_what_printing_rounds_away_is_in_the_interval(cost_s: float, loss: float
     users, seconds = 18_660, 5400
     extra = cost_s * 16 * loss / (1 - loss)
     calm, completed = users * seconds / calm_s, users * seconds / (calm_s + extra)
-    books = Books.of(
+    books = Ledger.from_entry(
         entry(
             users=users,
             seconds=seconds,
@@ -144,7 +144,7 @@ def test_the_engines_users_lose_what_their_responses_take_longer(one_object_page
     ]
     congested, calm = (result.summary for result in results)
     arrived, packets, drops = results[0].link.select("arrived", "packets", "drops").sum().row(0)
-    books = Books.of(
+    books = Ledger.from_entry(
         entry(
             users=720,
             seconds=100,
@@ -194,7 +194,7 @@ def test_no_law_of_ours_makes_a_loss_dearer_than_timers_allow(
     summary = behind({"rate": "10 Mbit/s", "device_fifo": 4}, queue, tmp_path)
     n = summary["completed_requests"]
     bits = summary["throughput_mbps"] * 1e6 * 2 * 400
-    audit = consistent(
+    audit = audit_entry(
         entry(
             users=2 * 921,
             seconds=400,
@@ -209,69 +209,69 @@ def test_no_law_of_ours_makes_a_loss_dearer_than_timers_allow(
         Hosts(first_s=3),
     )
     assert summary["loss_percent"] > 2
-    assert audit.opinion is Opinion.CONSISTENT
-    assert audit.dearest_s is not None
+    assert audit.verdict is Verdict.CONSISTENT
+    assert audit.max_cost_s is not None
     # It is less than twice what a loss costs here.
-    assert 0.5 * audit.dearest_s < audit.books.cost_s.middle < audit.dearest_s
+    assert 0.5 * audit.max_cost_s < audit.ledger.cost_s.middle < audit.max_cost_s
 
 
 def test_marks_say_nothing_of_losses() -> None:
-    audit = consistent(entry(drops=None))
-    assert (audit.opinion, audit.dearest_s) == (Opinion.SILENT, None)
-    assert "marks" in audit.why
+    audit = audit_entry(entry(drops=None))
+    assert (audit.verdict, audit.max_cost_s) == (Verdict.INCONCLUSIVE, None)
+    assert "marks" in audit.reason
 
 
 def test_a_queue_that_may_have_been_all_says_nothing_of_losses() -> None:
-    almost = consistent(entry(queue_s=Interval(0, 0.49)))
-    all_of_it = consistent(entry(queue_s=Interval(0, 0.51)))
-    assert almost.opinion is Opinion.CONSISTENT
-    assert all_of_it.opinion is Opinion.SILENT
-    assert "queue" in all_of_it.why
+    almost = audit_entry(entry(queue_s=Interval(0, 0.49)))
+    all_of_it = audit_entry(entry(queue_s=Interval(0, 0.51)))
+    assert almost.verdict is Verdict.CONSISTENT
+    assert all_of_it.verdict is Verdict.INCONCLUSIVE
+    assert "queue" in all_of_it.reason
 
 
 def test_nothing_extra_says_nothing() -> None:
-    assert consistent(entry(completed=Interval.exactly(1e6))).opinion is Opinion.SILENT
+    assert audit_entry(entry(completed=Interval.exactly(1e6))).verdict is Verdict.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("drops", Drops)
 def test_a_loss_dearer_than_timers_allow_is_not_consistent(drops: Drops) -> None:
-    dearest = dearest_s(drops, NEAR)
-    for factor, opinion in ((0.99, Opinion.CONSISTENT), (1.01, Opinion.INCONSISTENT)):
+    dearest = max_cost_s(drops, NEAR)
+    for factor, verdict in ((0.99, Verdict.CONSISTENT), (1.01, Verdict.INCONSISTENT)):
         lost = 0.5 / (factor * dearest)
         share = lost / (16 + lost)
-        audit = consistent(entry(drops=drops, loss=Interval.exactly(share)))
-        assert audit.opinion is opinion
-        assert audit.dearest_s == dearest
-        assert f"{dearest:.2f} s" in audit.why
+        audit = audit_entry(entry(drops=drops, loss=Interval.exactly(share)))
+        assert audit.verdict is verdict
+        assert audit.max_cost_s == dearest
+        assert f"{dearest:.2f} s" in audit.reason
 
 
 def test_users_who_lose_time_without_a_loss_are_not_consistent() -> None:
-    assert consistent(entry(loss=Interval.exactly(0))).opinion is Opinion.INCONSISTENT
+    assert audit_entry(entry(loss=Interval.exactly(0))).verdict is Verdict.INCONSISTENT
 
 
-def test_users_are_contradicted_who_lost_more_than_losses_and_queue_allow() -> None:
+def test_extra_time_beyond_losses_and_queue_is_inconsistent() -> None:
     row = entry(loss=Interval(0.01, 0.012), queue_s=Interval(0, 0.1), drops=Drops.BY_BYTES)
-    audit = consistent(row)
-    assert audit.allowed_s is not None
-    assert audit.allowed_s == pytest.approx(0.012 / 0.988 * 16 * dearest_s(Drops.BY_BYTES, NEAR) + 0.1)
-    assert audit.books.extra_s.low > audit.allowed_s
-    assert audit.opinion is Opinion.INCONSISTENT
-    assert consistent(replace(row, drops=None)).allowed_s is None
+    audit = audit_entry(row)
+    assert audit.bound_s is not None
+    assert audit.bound_s == pytest.approx(0.012 / 0.988 * 16 * max_cost_s(Drops.BY_BYTES, NEAR) + 0.1)
+    assert audit.ledger.extra_s.low > audit.bound_s
+    assert audit.verdict is Verdict.INCONSISTENT
+    assert audit_entry(replace(row, drops=None)).bound_s is None
 
 
 def test_what_is_left_open_is_in_favour_of_the_table() -> None:
     contradicted = entry(loss=Interval.exactly(0.01))
-    assert consistent(contradicted).opinion is Opinion.INCONSISTENT
+    assert audit_entry(contradicted).verdict is Verdict.INCONSISTENT
     for more in (
         replace(contradicted, loss=Interval(0.01, 0.04)),
         replace(contradicted, queue_s=Interval(0, 0.4)),
         replace(contradicted, completed=Interval(contradicted.completed.low, 0.98e6)),
     ):
-        assert consistent(more).opinion is Opinion.CONSISTENT
-    assert consistent(contradicted, Hosts(first_s=60)).opinion is Opinion.CONSISTENT
+        assert audit_entry(more).verdict is Verdict.CONSISTENT
+    assert audit_entry(contradicted, Hosts(first_s=60)).verdict is Verdict.CONSISTENT
 
 
-def test_a_queues_share_is_its_length_both_ways_in_each_round_trip() -> None:
+def test_a_queues_share_is_its_length_in_both_directions() -> None:
     share = queue_share(240, 24_000)
     assert share.low == 0
     assert share.high == pytest.approx(2 * 0.01 * 2.3)

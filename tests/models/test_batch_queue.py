@@ -45,9 +45,7 @@ def test_geometric_bursts_make_a_queue_whose_tail_is_geometric(utilisation: floa
 
 
 @given(bursts, st.floats(0.01, 0.97))
-def test_the_distribution_adds_up_to_one_and_its_mean_is_that_of_the_formula(
-    shares: list[float], utilisation: float
-) -> None:
+def test_the_distribution_sums_to_one_with_the_formulas_mean(shares: list[float], utilisation: float) -> None:
     queue = BatchQueue(bursts=normalised(shares), utilisation=utilisation)
     found = queue.distribution(tolerance=1e-12)
     assert (found["probability"] >= 0).all()
@@ -57,9 +55,7 @@ def test_the_distribution_adds_up_to_one_and_its_mean_is_that_of_the_formula(
 
 
 @given(bursts, st.floats(0.01, 0.97), st.sampled_from([1e-2, 1e-6, 1e-11]))
-def test_what_is_left_out_is_within_the_tolerance_and_no_more_is_kept(
-    shares: list[float], utilisation: float, tolerance: float
-) -> None:
+def test_the_distribution_is_cut_at_the_tolerance(shares: list[float], utilisation: float, tolerance: float) -> None:
     queue = BatchQueue(bursts=normalised(shares), utilisation=utilisation)
     found = queue.distribution(tolerance=tolerance)
     assert 1 - found["probability"].sum() <= tolerance * (1 + 1e-9) + 1e-14
@@ -95,7 +91,7 @@ def simulated(bursts: NDArray[np.float64], utilisation: float, seed: int, events
     return np.asarray(time / time.sum())
 
 
-def test_a_simulation_event_by_event_agrees_within_its_confidence_interval() -> None:
+def test_an_event_simulation_agrees_within_its_interval() -> None:
     model = BatchQueue(bursts=MIXED, utilisation=0.7)
     runs = np.array([simulated(MIXED, 0.7, seed) for seed in range(30)])
     measures = {
@@ -133,7 +129,7 @@ def test_a_flow_is_sent_in_the_bursts_of_slow_start(flow: int, window: int, init
     assert burst_sizes([flow], windows={window: 1.0}, initial_window=initial) == pytest.approx(expected)
 
 
-def test_bursts_of_several_flows_and_windows_count_by_their_number() -> None:
+def test_bursts_of_flows_and_windows_are_weighted() -> None:
     # 1 packet: one burst. 7 packets: 2, 4, 1 with a window of 8, and 2, 2, 2, 1 with one of 2.
     found = burst_sizes([1, 7], [3, 1], windows={8: 0.5, 2: 0.5})
     ones, twos, fours = 3 + 0.5 + 0.5, 0.5 + 3 * 0.5, 0.5
@@ -156,7 +152,7 @@ def test_bursts_carry_all_packets_of_a_flow(flows: list[int], window: int, initi
     assert found @ np.arange(window + 1) == pytest.approx(sum(flows) / sum(map(bursts_of, flows)))
 
 
-def test_the_queue_is_longest_where_large_bursts_are_likeliest_not_where_flows_are_longest() -> None:
+def test_the_queue_is_longest_where_large_bursts_are_likeliest() -> None:
     # What figure 7 of the paper shows: not monotone in the size of the flows.
     means = [BatchQueue(bursts=burst_sizes([flow]), utilisation=0.8).mean_packets for flow in range(1, 71)]
     falls = [flow for flow in range(1, 70) if means[flow] < means[flow - 1]]
@@ -164,7 +160,7 @@ def test_the_queue_is_longest_where_large_bursts_are_likeliest_not_where_flows_a
     assert all(mean < 50 for mean in means)
 
 
-def test_the_target_is_exceeded_more_often_the_higher_the_utilisation() -> None:
+def test_the_target_is_exceeded_more_often_at_higher_utilisation() -> None:
     found = exceedance(WEB, [0.0, 0.5, 0.8, 0.9, 0.98], target=24)
     assert found["above"][0] == 0
     assert found["above"].is_sorted()

@@ -24,7 +24,7 @@ def test_the_covariance_of_the_noise_is_that_of_its_definition(h: float) -> None
 
 
 @pytest.mark.parametrize("h", HURST)
-def test_variances_of_sums_follow_from_the_autocovariance_at_all_lags(h: float) -> None:
+def test_variances_of_sums_follow_from_the_autocovariance(h: float) -> None:
     # Var of a sum of n samples is n^2H: far beyond the lag at which the terms of the definition cancel.
     for n in (10, 1000, 1_000_000):
         lags = np.arange(1, n)

@@ -28,7 +28,7 @@ def test_what_was_rounded_is_in_the_interval_of_what_was_printed(value: float, d
     assert interval.high - interval.low <= 0.1 + 1e-9
 
 
-def test_a_number_of_two_digits_after_the_point_is_known_to_a_tenth_of_one_with_one() -> None:
+def test_each_printed_digit_narrows_an_interval_tenfold() -> None:
     one, two = Interval.printed(0.1), Interval.printed(0.04)
     assert (one.low, one.high) == pytest.approx((0.05, 0.15))
     assert (two.low, two.high) == pytest.approx((0.035, 0.045))

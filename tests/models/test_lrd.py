@@ -32,7 +32,7 @@ def noise(n: int, h: float) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("h", [0.5, 0.6, 0.7, 0.8, 0.9])
-def test_estimates_are_unbiased_and_their_intervals_cover_at_the_nominal_rate(estimator: Estimator, h: float) -> None:
+def test_estimates_are_unbiased_with_nominal_coverage(estimator: Estimator, h: float) -> None:
     found = estimates(estimator, h)
     values = np.array([each.h for each in found])
     sd = values.std(ddof=1)
@@ -70,7 +70,7 @@ def test_independent_counts_have_an_h_of_one_half(estimator: Estimator) -> None:
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_dependence_shorter_than_the_scales_is_not_taken_for_long(estimator: Callable[..., Hurst]) -> None:
+def test_short_range_dependence_is_not_taken_for_long(estimator: Callable[..., Hurst]) -> None:
     # Each count is repeated 8 times: from sample to sample the series is as good as constant.
     series = [np.repeat(np.random.default_rng(seed).standard_normal(5000), 8) for seed in range(10)]
     assert np.mean([estimator(each, scales=(2, 32)).h for each in series]) > 0.7
@@ -79,7 +79,7 @@ def test_dependence_shorter_than_the_scales_is_not_taken_for_long(estimator: Cal
     assert all(128 <= each.scales[0] < each.scales[1] <= 1024 for each in far)
 
 
-def test_a_line_has_no_effect_on_wavelets_of_two_vanishing_moments_and_a_parabola_none_on_three() -> None:
+def test_wavelets_ignore_polynomials_of_low_degree() -> None:
     path, time = noise(8192, 0.7), np.linspace(0, 1, 8192)
     for height, degree, moments in ((100, 1, 2), (10_000, 2, 3)):
         trend = path + height * time**degree
@@ -89,7 +89,7 @@ def test_a_line_has_no_effect_on_wavelets_of_two_vanishing_moments_and_a_parabol
     assert lrd.local_whittle(path + 50 * time).h > 1, "the others take a trend for dependence"
 
 
-def test_the_whittle_estimate_minimises_the_likelihood_written_down_once_more() -> None:
+def test_the_whittle_estimate_minimises_the_likelihood() -> None:
     path = noise(1000, 0.8)
     found = lrd.local_whittle(path, scales=(20, 1000))
     lam = 2 * np.pi * np.arange(1, 51) / 1000
@@ -128,7 +128,7 @@ def test_scales_outside_the_series_are_refused(estimator: Callable[..., Hurst], 
         estimator(noise(4096, 0.7), scales=scales)
 
 
-def test_variances_are_not_taken_of_fewer_than_ten_blocks_nor_of_more_than_the_interval_can_be_drawn_for() -> None:
+def test_variances_need_ten_blocks_and_at_most_65536() -> None:
     with pytest.raises(ValueError, match=r"^scales: must rise, between 1 and 409 samples, got 1 to 410$"):
         lrd.aggregated_variance(noise(4096, 0.7), scales=(1, 410))
     with pytest.raises(ValueError, match=r"^scales: must rise, between 2 and 7000 samples, got 1 to 100$"):

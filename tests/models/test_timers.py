@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import aqmlab as lab
-from aqmlab.models.timers import ROUND_TRIPS, WEB, Amount, Drops, Hosts, Kind, RoundTrips, dearest_s
+from aqmlab.models.timers import ROUND_TRIPS, WEB, Amount, Drops, Hosts, Kind, RoundTrips, max_cost_s
 
 NEAR = RoundTrips(mean_s=0.08, longest_s=0.15)
 FAR = RoundTrips(mean_s=0.42)
@@ -17,7 +17,7 @@ def alone(kind: Kind) -> dict[Kind, Amount]:
     return {each: Amount(packets=1.0, bytes=40.0) if each is kind else Amount(0.0, 0.0) for each in Kind}
 
 
-def test_the_kinds_of_packets_are_what_users_send_on_an_idle_network(tmp_path: Path) -> None:
+def test_the_kinds_of_packets_are_those_on_an_idle_network(tmp_path: Path) -> None:
     (tmp_path / "rtt.toml").write_text('source = "one for all"\n[distribution.uniform_ms]\nmin = 80\nmax = 80\n')
     experiment = lab.Experiment(
         testbed="unc-2003",
@@ -52,48 +52,48 @@ def test_the_kinds_of_packets_are_what_users_send_on_an_idle_network(tmp_path: P
     assert result.summary["response_time_ms"]["mean"] / 80 == pytest.approx(ROUND_TRIPS, rel=0.04)
 
 
-def test_a_window_of_two_is_half_a_round_trip_behind_after_a_timeout() -> None:
+def test_a_window_of_two_loses_half_a_round_trip_after_a_timeout() -> None:
     # 1, then 2: one segment late. Of 4: 1, 2, 3, that is 3 + 2 + 1 segments.
     assert Hosts(window=2).recovery_round_trips == pytest.approx(1 / 2)
     assert Hosts(window=4).recovery_round_trips == pytest.approx(6 / 4)
 
 
-def test_packets_that_are_lost_again_cost_what_a_timer_that_doubles_makes_of_them() -> None:
+def test_lost_retransmissions_cost_a_doubled_timer() -> None:
     rng = np.random.default_rng(1)
     again = 0.2
     losses = rng.geometric(1 - again, 200_000)
     waits = 3 * (2.0**losses - 1)
     hosts = Hosts(first_s=3, lost_again=again, window=1)
-    found = dearest_s(Drops.BY_PACKETS, NEAR, hosts=hosts, request=alone(Kind.HANDSHAKE))
+    found = max_cost_s(Drops.BY_PACKETS, NEAR, hosts=hosts, request=alone(Kind.HANDSHAKE))
     assert found == pytest.approx(waits.sum() / losses.sum(), rel=0.02)
 
 
-def test_a_law_that_takes_packets_by_their_sizes_is_dearer_than_one_that_takes_acknowledgements() -> None:
+def test_losses_by_size_cost_more_than_lost_acknowledgements() -> None:
     for trips in (NEAR, FAR):
-        packets, sizes, any_law = (dearest_s(drops, trips) for drops in Drops)
+        packets, sizes, any_law = (max_cost_s(drops, trips) for drops in Drops)
         assert packets < sizes < any_law
 
 
 @pytest.mark.parametrize("kind", Kind)
 def test_traffic_of_one_kind_costs_what_that_kind_costs(kind: Kind) -> None:
     for drops in (Drops.BY_PACKETS, Drops.BY_BYTES):
-        assert dearest_s(drops, NEAR, request=alone(kind)) == pytest.approx(Hosts().costs_s(NEAR)[kind])
+        assert max_cost_s(drops, NEAR, request=alone(kind)) == pytest.approx(Hosts().costs_s(NEAR)[kind])
 
 
 def test_timers_and_distance_make_losses_dearer() -> None:
     hosts = Hosts()
     for drops in Drops:
-        least = dearest_s(drops, NEAR, hosts=hosts)
-        assert dearest_s(drops, FAR, hosts=hosts) > least
+        least = max_cost_s(drops, NEAR, hosts=hosts)
+        assert max_cost_s(drops, FAR, hosts=hosts) > least
         for longer in (replace(hosts, first_s=9), replace(hosts, lost_again=0.2), replace(hosts, window=44)):
-            assert dearest_s(drops, NEAR, hosts=longer) > least
+            assert max_cost_s(drops, NEAR, hosts=longer) > least
 
 
-def test_nobody_waits_for_an_acknowledgement() -> None:
-    assert dearest_s(Drops.BY_PACKETS, FAR, request=alone(Kind.FREE)) == 0
+def test_lost_acknowledgements_cost_nothing() -> None:
+    assert max_cost_s(Drops.BY_PACKETS, FAR, request=alone(Kind.FREE)) == 0
 
 
-def test_a_timer_is_the_minimum_where_round_trips_are_short_and_three_round_trips_at_most_where_not() -> None:
+def test_a_timer_is_its_minimum_or_at_most_three_round_trips() -> None:
     hosts = Hosts(window=1, lost_again=0)
     assert hosts.costs_s(NEAR)[Kind.LATER] == 1
     assert hosts.costs_s(RoundTrips(mean_s=2, longest_s=2))[Kind.LATER] == pytest.approx(6)

@@ -86,9 +86,7 @@ def both(*parts: Part) -> ReviewedClaim:
 
 
 @pytest.mark.parametrize(("ms", "outcome"), [(35, "holds"), (45, "fails")])
-def test_curves_are_the_same_within_two_percent_of_the_time_axis_where_they_are_steep(
-    make: Made, ms: float, outcome: str
-) -> None:
+def test_steep_curves_are_the_same_within_two_percent_of_time(make: Made, ms: float, outcome: str) -> None:
     # 40 ms of 2,000: on the steep part the shares are 50 points apart. The other end of the curve moves by less.
     moved = [(100 + ms, 0), (100.001 + ms, 50), *STEEP[2:]]
     found = SameCurve(one="a", other="b")(make.results(a=STEEP, b=moved))
@@ -97,7 +95,7 @@ def test_curves_are_the_same_within_two_percent_of_the_time_axis_where_they_are_
 
 
 @pytest.mark.parametrize(("points", "outcome"), [(1.9, "holds"), (2.1, "fails")])
-def test_curves_are_the_same_within_two_points_where_they_are_flat(make: Made, points: float, outcome: str) -> None:
+def test_flat_curves_are_the_same_within_two_points(make: Made, points: float, outcome: str) -> None:
     flat: Curve = ((100, 0), (100.001, 50), (1900, 50), (1900.001, 100))
     moved: Curve = ((100, 0), (100.001, 50 + points), (1900, 50 + points), (1900.001, 100))
     found = SameCurve(one="a", other="b")(make.results(a=flat, b=moved))
@@ -105,7 +103,7 @@ def test_curves_are_the_same_within_two_points_where_they_are_flat(make: Made, p
     assert found.estimate == pytest.approx(points, abs=0.01)
 
 
-def test_close_is_five_percent_and_a_range_is_all_that_is_looked_at(make: Made) -> None:
+def test_close_is_five_percent_within_the_range(make: Made) -> None:
     moved = [(*STEEP[0],), (100.001, 54), (1000, 54), (1900, 100)]
     results = make.results(a=STEEP, b=moved)
     assert SameCurve(one="a", other="b")(results).outcome == "fails"
@@ -115,9 +113,7 @@ def test_close_is_five_percent_and_a_range_is_all_that_is_looked_at(make: Made) 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(1, 1990), min_size=2, max_size=6, unique=True), st.floats(-80, 80))
-def test_the_distance_of_curves_is_symmetric_none_to_itself_and_at_most_the_vertical_one(
-    times: list[float], ms: float
-) -> None:
+def test_the_distance_of_curves_is_symmetric_and_bounded(times: list[float], ms: float) -> None:
     axis = np.arange(0, 2000.1, 5.0)
     one = np.interp(axis, sorted(times), np.linspace(0, 100, len(times)))
     other = np.interp(axis + ms, sorted(times), np.linspace(0, 100, len(times)))
@@ -142,7 +138,7 @@ def test_better_is_a_point_on_average_and_nowhere_below(make: Made) -> None:
     assert BetterCurve(one="a", other="b", negated=True)(results).outcome == "fails"
 
 
-def test_who_falls_back_somewhere_is_not_better_however_far_ahead(make: Made) -> None:
+def test_a_curve_below_the_other_somewhere_is_not_better(make: Made) -> None:
     reference = [(100, 0), (100.001, 50), (1500, 50), (1500.001, 80), (1950, 100)]
     crossing = [(100, 0), (100.001, 70), (1500, 70), (1500.001, 73), (1950, 100)]
     results = make.results(a=crossing, b=reference)
@@ -162,7 +158,7 @@ def test_a_tie_in_the_last_printed_digit_decides_nothing(make: Made) -> None:
     assert Greater(one=quantity(LOSS, "c"), than=quantity(LOSS, "a"))(results).outcome == "fails"
 
 
-def test_numbers_are_approximately_so_within_five_percent_of_their_axis(make: Made) -> None:
+def test_approximately_is_within_five_percent_of_the_axis(make: Made) -> None:
     results = make.results({"a": [86.0, 86.1, 86.2], "b": [84.0, 84.1, 84.2]})
     for number, outcome in ((90, "holds"), (91.4, "fails"), (91.2, "undecided"), (81.4, "holds")):
         assert Approximately(value=quantity(LOSS, "a"), number=number)(results).outcome == outcome
@@ -185,7 +181,7 @@ PRINTED = {"a": {"loss": 1.2}, "b": {"loss": 1.1}, "c": {"loss": 1.1}, "d": {"lo
 A, B, C, D = (quantity(LOSS, name) for name in "abcd")
 
 
-def test_what_the_paper_violates_is_left_out_and_the_claim_can_no_longer_hold(make: Made) -> None:
+def test_a_claim_with_a_contradicted_part_cannot_hold(make: Made) -> None:
     results = make.results({"a": [2.0] * 3, "b": [1.0] * 3, "c": [1.0] * 3, "d": [3.0] * 3})
     more_than_all = both(*(Greater(one=A, than=other) for other in (B, C, D)))
     conclusion = more_than_all.decide(results, PRINTED)
@@ -198,7 +194,7 @@ def test_what_the_paper_violates_is_left_out_and_the_claim_can_no_longer_hold(ma
     assert both(Greater(one=A, than=D), Greater(one=A, than=B)).decide({**results, **worse}, PRINTED).outcome == "fails"
 
 
-def test_a_tie_in_the_paper_is_left_out_and_leaves_nothing_to_decide_where_it_is_all(make: Made) -> None:
+def test_a_tie_in_the_paper_is_excluded(make: Made) -> None:
     results = make.results({"a": [2.0] * 3, "b": [1.0] * 3, "c": [1.5] * 3})
     conclusion = both(Greater(one=A, than=B), Greater(one=B, than=C)).decide(results, PRINTED)
     assert (conclusion.outcome, conclusion.held, conclusion.parts, len(conclusion.ties)) == ("holds", 1, 1, 1)
@@ -223,7 +219,7 @@ def test_a_part_contradicted_by_the_paper_is_left_out(make: Made) -> None:
     assert conclusion.contradicted[0].endswith("(its losses cannot have)")
 
 
-def test_half_and_double_the_limits_say_how_sensitive_an_outcome_is(make: Made) -> None:
+def test_claims_are_decided_at_half_and_double_the_limits(make: Made) -> None:
     moved = [(130, 0), (130.001, 50), *STEEP[2:]]
     conclusion = both(SameCurve(one="a", other="b")).decide(make.results(a=STEEP, b=moved), {})
     assert (conclusion.at_half, conclusion.outcome, conclusion.at_double) == ("fails", "holds", "holds")
@@ -268,7 +264,7 @@ def test_each_registered_claim_is_reviewed_and_quotes_words(name: str) -> None:
         ("kuzmanovic2005", {"kuzmanovic2005-5": 4}),
     ],
 )
-def test_the_papers_own_tables_contradict_these_claims_and_no_other(name: str, contradicted: dict[str, int]) -> None:
+def test_the_papers_own_tables_contradict_these_claims_only(name: str, contradicted: dict[str, int]) -> None:
     study = find(name)
     printed = study.printed()
     decided = {each.id: [part.on_paper(printed) for part in each.parts] for each in study.reviewed_claims()}

@@ -25,7 +25,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch)
 
 
-def test_a_study_prints_one_json_object_with_tables_and_decided_claims(aqmlab: Command) -> None:
+def test_a_study_prints_a_json_object_with_tables_and_claims(aqmlab: Command) -> None:
     outcome = aqmlab("study", "tiny", "--json", "--quick")
     assert outcome.code == 0
     report = json.loads(outcome.out)
@@ -65,7 +65,7 @@ def test_both_readings_of_a_claim_stand_side_by_side_in_the_json(aqmlab: Command
     assert third["phrase"] == "is itself"
 
 
-def test_the_page_says_what_came_out_and_the_details_stand_behind_it(aqmlab: Command, tmp_path: Path) -> None:
+def test_the_page_has_the_outcomes_and_links_the_details(aqmlab: Command, tmp_path: Path) -> None:
     pages = tmp_path / "pages"
     pages.mkdir()
     (pages / "tiny-notes.md").write_text(
@@ -110,7 +110,7 @@ def test_the_page_says_what_came_out_and_the_details_stand_behind_it(aqmlab: Com
     assert (pages / "img/tiny/carried.svg").read_text().startswith("<?xml")
 
 
-def test_what_a_study_puts_in_front_is_on_its_page_and_the_rest_behind(
+def test_front_tables_are_on_the_page_and_others_in_details(
     aqmlab: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Tiny, "front", ("carried-too",))
@@ -150,7 +150,7 @@ def test_claims_are_counted_beside_those_of_other_studies(aqmlab: Command, tmp_p
     assert index[-1] == "More."
 
 
-def test_what_takes_long_after_the_experiments_is_told_part_by_part(aqmlab: Command) -> None:
+def test_progress_names_each_part_after_the_experiments(aqmlab: Command) -> None:
     told = [line for line in aqmlab("study", "tiny", "--quick", "-v").err.splitlines() if line.startswith("report: ")]
     parts = ["claims", "tables", "figures", "figure carried", "figure carried-too"]
     assert told == [f"report: {part}" for part in parts]
@@ -208,7 +208,7 @@ def test_a_study_is_found_by_its_name_alone() -> None:
         studies.find("Tiny")
 
 
-def test_the_uncongested_network_has_the_users_of_the_load_on_the_link() -> None:
+def test_the_uncongested_network_has_the_users_of_the_load() -> None:
     class Calm(Tiny):
         def runs(self, length: Length) -> Sequence[Run]:
             loaded = Experiment(users={"load": 50}, protocol=length.protocol)

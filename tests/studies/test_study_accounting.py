@@ -11,9 +11,9 @@ import fixtures.results
 from accounting import ours
 from accounting.page import PRINTED, write
 from aqmlab.cells.cell import Cell
-from aqmlab.models.accounting import Audit, Opinion
+from aqmlab.models.accounting import Audit, Verdict
 from aqmlab.models.intervals import Interval
-from aqmlab.models.timers import Drops, Hosts, dearest_s
+from aqmlab.models.timers import Drops, Hosts, max_cost_s
 from aqmlab.spec import schemes
 from aqmlab.store.result import Result
 from aqmlab.studies import find
@@ -25,11 +25,11 @@ PAGES = Path(__file__).parents[2] / "docs" / "studies"
 PACKET_MODE = "ared:min_th=12,max_th=36,w_q=1/8192,mode=packet"
 LONG_PACKET_MODE = "ared:min_th=120,max_th=360,w_q=1/8192,mode=packet"
 
-AUDITS = {(each.row.table, each.row.run): each.audit for each in le.accounts(le.published())}
+AUDITS = {(each.row.table, each.row.run): each.audit for each in le.audit_rows(le.published_rows())}
 
 
 def contradicted(audits: dict[str, Audit]) -> set[str]:
-    return {run for run, audit in audits.items() if audit.opinion is Opinion.INCONSISTENT}
+    return {run for run, audit in audits.items() if audit.verdict is Verdict.INCONSISTENT}
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def contradicted(audits: dict[str, Audit]) -> set[str]:
     ],
 )
 def test_what_a_lost_packet_cost_is_what_was_worked_out_by_hand(table: str, run: str, seconds: float) -> None:
-    cost = AUDITS[table, run].books.cost_s
+    cost = AUDITS[table, run].ledger.cost_s
     assert cost.low <= seconds <= cost.high
 
 
 def test_a_row_is_kept_as_on_paper() -> None:
     # Drop-tail of 24 packets at 98 %: 18,659 users, 14.9 for 16.2 million requests, 91.1 Mbit/s, 6.5 % lost.
-    books = AUDITS["le2003-t2", "droptail:limit=24 at 98 %"].books
+    books = AUDITS["le2003-t2", "droptail:limit=24 at 98 %"].ledger
     users = 2 * 9520 * 0.98
     assert books.extra_s.low == pytest.approx(users * 5400 * (1 / 14.95e6 - 1 / 16.15e6))
     assert books.extra_s.high == pytest.approx(users * 5400 * (1 / 14.85e6 - 1 / 16.25e6))
@@ -71,28 +71,28 @@ def test_a_row_is_kept_as_on_paper() -> None:
 
 
 def test_every_row_but_the_uncongested_has_a_verdict() -> None:
-    assert len(AUDITS) == sum(row.scheme != "uncongested" for row in le.published()) > 90
+    assert len(AUDITS) == sum(row.scheme != "uncongested" for row in le.published_rows()) > 90
 
 
 def test_rows_are_left_out_by_rule() -> None:
     for (_, run), audit in AUDITS.items():
-        assert ("marks" in audit.why) == ("ecn=true" in run)
+        assert ("marks" in audit.reason) == ("ecn=true" in run)
         if " at 80 %" in run or run.startswith("droptail:limit=2400"):
-            assert audit.opinion is Opinion.SILENT, run
+            assert audit.verdict is Verdict.INCONCLUSIVE, run
 
 
 def test_only_packet_mode_contradicts_its_table() -> None:
-    runs = {run for (_, run), audit in AUDITS.items() if audit.opinion is Opinion.INCONSISTENT}
+    runs = {run for (_, run), audit in AUDITS.items() if audit.verdict is Verdict.INCONSISTENT}
     assert all("mode=packet" in run for run in runs)
     assert {f"{PACKET_MODE} at 90 %", f"{PACKET_MODE} at 98 %"} < runs
 
 
-def test_with_general_round_trip_times_not_even_syns_alone_would_do() -> None:
+def test_with_general_rtts_not_even_lost_syns_explain_the_time() -> None:
     audit = AUDITS["le2004-t4", f"{LONG_PACKET_MODE} at 90 %, general RTT"]
-    assert audit.books.cost_s.low > dearest_s(Drops.ANY, le.ROUND_TRIPS["general"])
+    assert audit.ledger.cost_s.low > max_cost_s(Drops.ANY, le.ROUND_TRIPS["general"])
 
 
-def test_what_studies_are_told_is_beyond_repeatability() -> None:
+def test_studies_count_contradictions_beyond_repeatability() -> None:
     assert contradicted(le.audits("le2003")) == set()
     assert contradicted(le.audits("le2004")) == {
         f"{PACKET_MODE} at 90 %",
@@ -101,18 +101,18 @@ def test_what_studies_are_told_is_beyond_repeatability() -> None:
     }
 
 
-def test_shorter_timers_leave_more_contradictions_and_none_elsewhere() -> None:
-    shorter = le.accounts(le.published(), hosts=Hosts(first_s=3))
-    runs = {(each.row.table, each.row.run) for each in shorter if each.audit.opinion is Opinion.INCONSISTENT}
-    assert runs > {key for key, audit in AUDITS.items() if audit.opinion is Opinion.INCONSISTENT}
+def test_shorter_timers_contradict_more_rows_of_packet_mode() -> None:
+    shorter = le.audit_rows(le.published_rows(), hosts=Hosts(first_s=3))
+    runs = {(each.row.table, each.row.run) for each in shorter if each.audit.verdict is Verdict.INCONSISTENT}
+    assert runs > {key for key, audit in AUDITS.items() if audit.verdict is Verdict.INCONSISTENT}
     assert all("mode=packet" in run for _, run in runs)
 
 
-def test_repeatability_is_the_spread_of_experiments_in_both_papers() -> None:
-    spread = le.repeatability(le.published())
+def test_repeatability_is_the_spread_of_repeated_experiments() -> None:
+    spread = le.repeatability(le.published_rows())
     assert 0.02 < spread.completed_millions < 0.2
     assert 0.02 < spread.loss_points < 0.2
-    one = next(row for row in le.published() if row.scheme == "droptail:limit=240")
+    one = next(row for row in le.published_rows() if row.scheme == "droptail:limit=240")
     rows = [
         replace(
             one, table=f"le{year}-t2", scheme=f"droptail:limit={n}", completed_millions=Interval.exactly(15 + error)
@@ -125,10 +125,10 @@ def test_repeatability_is_the_spread_of_experiments_in_both_papers() -> None:
 
 
 def test_what_a_law_drops_is_read_from_its_scheme() -> None:
-    assert le.dropped("droptail:limit=24") is Drops.BY_PACKETS
-    assert le.dropped(PACKET_MODE) is Drops.BY_PACKETS
-    assert le.dropped("pi:q_ref=24,mode=byte") is Drops.BY_BYTES
-    assert le.dropped("pi:q_ref=24,mode=byte,ecn=true") is None
+    assert le.drops_of("droptail:limit=24") is Drops.BY_PACKETS
+    assert le.drops_of(PACKET_MODE) is Drops.BY_PACKETS
+    assert le.drops_of("pi:q_ref=24,mode=byte") is Drops.BY_BYTES
+    assert le.drops_of("pi:q_ref=24,mode=byte,ecn=true") is None
 
 
 def test_our_pages_rows_are_read_and_have_the_same_users() -> None:
@@ -138,7 +138,7 @@ def test_our_pages_rows_are_read_and_have_the_same_users() -> None:
     for row in rows:
         assert row.scheme == "uncongested" or schemes.parse(row.scheme)
         assert row.completed_millions.high - row.completed_millions.low == pytest.approx(0.01)
-    silent = [each for each in le.accounts(rows, le.ours()) if each.audit.opinion is Opinion.SILENT]
+    silent = [each for each in le.audit_rows(rows, le.ours()) if each.audit.verdict is Verdict.INCONCLUSIVE]
     assert 0 < len(silent) < len(rows)
 
 
@@ -163,13 +163,13 @@ def test_stored_results_are_taken_seed_by_seed(tmp_path: Path) -> None:
         "droptail:limit=240 at 98 %": results("droptail", {4: 13_500_000, 5: 14_850_000}, 6.0),
         "droptail:limit=24 at 98 %": results("short", {4: 13_500_000}, 6.0),
     }
-    calm, lossy = le.measured(by_run)
+    calm, lossy = le.measured_rows(by_run)
     assert (calm.scheme, lossy.scheme) == ("uncongested", "droptail:limit=240")
     assert calm.completed_millions.low == calm.completed_millions.high == pytest.approx(15.75)
     assert lossy.completed_millions.low == pytest.approx(lossy.completed_millions.high)
     assert lossy.completed_millions.high == pytest.approx(0.9 * 15.75)
-    (account,) = le.accounts([calm, lossy], le.ours())
-    assert account.audit.opinion is Opinion.CONSISTENT
+    (account,) = le.audit_rows([calm, lossy], le.ours())
+    assert account.audit.verdict is Verdict.CONSISTENT
 
 
 def test_the_page_is_filled_in_and_its_figure_drawn(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_the_page_is_filled_in_and_its_figure_drawn(tmp_path: Path) -> None:
     for shown in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page):
         assert 0 < (tmp_path / shown).stat().st_size < 200_000
     contradicting = page.partition("## Rows that contradict themselves")[2].partition("## ")[0]
-    found = sum(audit.opinion is Opinion.INCONSISTENT for audit in AUDITS.values())
+    found = sum(audit.verdict is Verdict.INCONSISTENT for audit in AUDITS.values())
     assert len(re.findall(r"^\| 20", contradicting, re.MULTILINE)) == found
     # What the committed page says of the papers is what the code says.
     committed = (PAGES / "accounting.md").read_text(encoding="utf-8")

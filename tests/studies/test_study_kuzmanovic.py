@@ -77,7 +77,7 @@ def test_the_study_is_found_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("length", ["quick", "default", "full"])
-def test_every_length_has_the_same_experiments_and_the_engine_accepts_them(length: str) -> None:
+def test_every_length_has_the_same_valid_experiments(length: str) -> None:
     assert list(cells(length)) == list(cells("quick"))
     short = {name for name, some in cells(length).items() if some[0].resolved["protocol"]["duration"] == "120 s"}
     assert short == {name for name in cells(length) if name.endswith("recorded")}
@@ -112,7 +112,7 @@ def test_all_schemes_have_the_users_of_their_load() -> None:
         assert len(users) == 1
 
 
-def test_users_have_the_windows_of_the_paper_and_wait_six_seconds_at_first() -> None:
+def test_users_have_the_papers_windows_and_initial_rto() -> None:
     for name in (names.scheme("REM", "ECN+", 105), names.uncongested(90)):
         tcp = cells("quick")[name][0].resolved["tcp"]
         assert [(each["share"], each["receive_window"]) for each in tcp["mix"]] == [
@@ -143,7 +143,7 @@ def test_red_star_without_ecn_is_red() -> None:
         assert cells("quick")[names.scheme("RED*", "ECN", load)][0].scheme == "red_star"
 
 
-def test_the_links_are_ideal_and_bursts_of_the_model_arrive_at_once() -> None:
+def test_links_are_ideal_and_bursts_arrive_at_once() -> None:
     for name, some in cells("quick").items():
         resolved = some[0].resolved
         if name.startswith("uncongested"):
@@ -207,7 +207,7 @@ def test_the_delay_of_a_queue_is_its_time_on_the_link(results: StudyResults) -> 
     assert measures.queue_ms(result) == pytest.approx(10.8 * 0.08)
 
 
-def test_table_1_has_what_ecn_plus_gains_and_leaves_empty_what_we_have_not(tables: Mapping[str, Table]) -> None:
+def test_table_1_has_ecn_plus_gains_and_blanks_missing_rows(tables: Mapping[str, Table]) -> None:
     table = tables["throughput"]
     rows = {(row[0], row[1]): dict(zip(table.columns, row, strict=True)) for row in table.rows}
     assert rows["uncongested", 105]["no ECN, % (ours)"] == 60
@@ -249,7 +249,7 @@ def test_the_model_is_shown_two_ways_that_agree(tables: Mapping[str, Table]) -> 
     assert seven[1:4] == pytest.approx([7 / 3, 21 / 3, 4 * (7 + 21) / (2 * 7)])
 
 
-def test_mean_queues_are_drawn_as_lines_and_points_with_intervals() -> None:
+def test_mean_queues_are_lines_and_points_with_intervals() -> None:
     axis: Axes = Figure().subplots()
     curve = pl.DataFrame({"flow_packets": [1, 2], "mean": [4.0, 6.0]})
     points = pl.DataFrame({"flow_packets": [2], "mean": [5.0], "low": [4.5], "high": [5.5]})

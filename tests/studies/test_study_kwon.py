@@ -120,7 +120,7 @@ def test_runs_have_the_same_names_in_each_length() -> None:
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_claims_tables_and_figures_find_their_runs_and_what_they_read(length: str, tmp_path: Path) -> None:
+def test_claims_tables_and_figures_find_their_runs(length: str, tmp_path: Path) -> None:
     study = find("kwon2003")
     report = Report.of(study, study.lengths[length], made_up(tmp_path, length))
     assert [each.id for each in report.decisions if each.registered] == [claim.id for claim in study.claims]
@@ -159,7 +159,7 @@ def test_published_numbers_stand_in_the_tables_as_in_the_file(tmp_path: Path) ->
     assert len(rows) == 14
 
 
-def test_means_are_over_all_pages_and_longest_are_the_longest_of_any_source(tmp_path: Path, ldc_cell: Cell) -> None:
+def test_means_and_maxima_are_over_all_sources(tmp_path: Path, ldc_cell: Cell) -> None:
     sources = [
         source("http A1", sent=300, lost=30, mbps=0.02, **pages(30, 1000, 8000)),
         source("http B1", sent=100, lost=10, mbps=0.01, **pages(10, 5000, 6000)),
@@ -178,7 +178,7 @@ def test_means_are_over_all_pages_and_longest_are_the_longest_of_any_source(tmp_
     assert measures.link_drop_percent(one) == pytest.approx(4.5)
 
 
-def test_a_session_lasts_from_its_first_request_until_its_last_page_has_come(tmp_path: Path, ldc_cell: Cell) -> None:
+def test_a_session_ends_when_its_last_page_arrives(tmp_path: Path, ldc_cell: Cell) -> None:
     # Two clients of two sessions of two pages, and a third page that begins a session without its other page.
     pages = exchanges((1, 0, 90), (1, 10, 20), (3, 4, 5), (3, 5, 7), (1, 30, 31), (1, 40, 50), (1, 60, 99), (2, 0, 800))
     sources = [source("http A1"), source("ftp"), source("http C/1"), UDP]
@@ -201,7 +201,7 @@ def test_data_are_counted_in_whole_packets_but_for_datagrams(tmp_path: Path, ldc
     assert measures.link_mbps(one) == pytest.approx(0.9)
 
 
-def test_the_delay_of_a_packet_is_from_its_sender_to_its_receiver(tmp_path: Path) -> None:
+def test_packet_delay_is_from_sender_to_receiver(tmp_path: Path) -> None:
     study = find("kwon2003")
     cell = study_cells(study, study.lengths["quick"], {})[names.PAPER][0]
     # 0.1 s of waiting, 8 ms to send 1,000 bytes at 1 Mbit/s, 10 ms on the link and 20 ms beside it.
@@ -228,17 +228,17 @@ def test_udp_is_lost_with_the_pages_and_not_against_them(tmp_path: Path) -> None
 def test_the_queueing_delay_is_what_the_bytes_take_on_the_link(tmp_path: Path, ldc_cell: Cell) -> None:
     one = result(tmp_path / "one", ldc_cell, [UDP], queue([0, 10_000, 20_000, 20_001]))
     assert measures.mean_delay_s(one) == pytest.approx((0 + 0.8 + 1.6 + 1.60008) / 4)
-    assert measures.late_percent(one) == pytest.approx(25)
+    assert measures.above_target_percent(one) == pytest.approx(25)
 
 
-def test_in_a_chain_each_queue_is_held_against_the_rate_of_its_link(tmp_path: Path) -> None:
+def test_in_a_chain_queueing_delay_uses_each_links_rate(tmp_path: Path) -> None:
     chain = [{"rate": "50 kbit/s"}, {"rate": "100 kbit/s"}]
     spec = fixtures.results.resolved(chain=chain, queue={"ldc": {"d_target": "4 s"}})
     cell = Cell(label="", signal="drop", load_percent=None, users_per_side=0, spec=spec, seed=1, experiment="")
     # 25 kB are 4 s at 50 kbit/s.
     samples = [queue([25_000, 25_001]).with_columns(link=pl.lit(link, pl.UInt8)) for link in (1, 2)]
     one = result(tmp_path / "one", cell, [UDP], pl.concat(samples))
-    assert measures.late_percent(one) == pytest.approx(25)
+    assert measures.above_target_percent(one) == pytest.approx(25)
     assert measures.mean_delay_s(one) == pytest.approx((4 + 4.00016 + 2 + 2.00008) / 4)
 
 
@@ -263,8 +263,8 @@ def test_probabilities_are_held_against_load_and_queue(tmp_path: Path, ldc_cell:
     )
     one = result(tmp_path / "one", ldc_cell, [UDP], samples)
     assert measures.drops_at_short_queue_percent(one) == pytest.approx(40)
-    assert measures.spared_overload_percent(one) == pytest.approx(100 * 2 / 3)
-    assert measures.punished_underload_percent(one) == pytest.approx(25)
+    assert measures.missed_congestion_percent(one) == pytest.approx(100 * 2 / 3)
+    assert measures.false_congestion_percent(one) == pytest.approx(25)
 
 
 def test_the_data_wait_in_the_direction_that_is_read(tmp_path: Path) -> None:

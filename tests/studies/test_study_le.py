@@ -24,7 +24,7 @@ from aqmlab.studies.le.hurst import HurstWithin, estimates
 from aqmlab.studies.le.measures import average_percent, rise_percent
 from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import LENGTHS, TESTBED, UNCONGESTED, PaperScheme, ared, droptail, pi, rem
-from aqmlab.studies.le.tables import beside_published, per_90_minutes
+from aqmlab.studies.le.tables import compare_published, per_90_minutes
 from aqmlab.studies.le.workload import Quantiles, share_above
 from aqmlab.studies.le2003.schemes import BASE, PI_24
 
@@ -37,7 +37,7 @@ def study(request: pytest.FixtureRequest) -> Study:
 
 
 Bin = tuple[float, float, int, int]
-"""From and until when, in ms, responses below how many bytes were answered, and how many."""
+"""Range of times in ms, range of sizes in bytes, and the number of responses."""
 
 
 def written(
@@ -85,7 +85,7 @@ def all_alike(study: Study, directory: Path) -> dict[str, list[Result]]:
     return {name: [Result(cell, directory) for cell in some] for name, some in cells.items()}
 
 
-def test_claims_ask_for_runs_that_there_are_and_say_where_they_are_made(study: Study) -> None:
+def test_claims_refer_to_existing_runs_and_their_place(study: Study) -> None:
     names = {run.name for run in study.runs(LENGTHS["quick"])}
     for claim in study.claims:
         assert {run for part in claim.parts for run in part.runs} <= names, claim.id
@@ -97,7 +97,7 @@ def test_claims_ask_for_runs_that_there_are_and_say_where_they_are_made(study: S
     assert len({claim.gist for claim in registered}) == len(registered)
 
 
-def test_each_length_is_of_the_same_runs_and_differs_in_nothing_but_time(study: Study) -> None:
+def test_lengths_have_the_same_runs_and_differ_in_time_alone(study: Study) -> None:
     lengths = {name: study_cells(study, length, known()) for name, length in study.lengths.items()}
     assert list(lengths) == ["quick", "default", "full"]
     assert lengths["quick"].keys() == lengths["default"].keys() == lengths["full"].keys()
@@ -180,7 +180,7 @@ def test_each_published_row_stands_beside_a_run(study: Study, everything: Path) 
     assert {row[0] for row in left_out} == ({105} if study.name == "le2003" else {90, 98})
 
 
-def test_every_table_has_a_value_for_each_column_and_every_figure_can_be_drawn(study: Study, everything: Path) -> None:
+def test_tables_are_complete_and_figures_can_be_drawn(study: Study, everything: Path) -> None:
     results = all_alike(study, everything)
     tables = study.tables(results)
     assert len({table.name for table in tables}) == len(tables)
@@ -195,7 +195,7 @@ def test_every_table_has_a_value_for_each_column_and_every_figure_can_be_drawn(s
         assert canvas.axes, figure.name
 
 
-def test_the_figures_with_general_round_trips_show_packet_mode_as_table_4_has_it(everything: Path) -> None:
+def test_figures_with_general_rtts_have_table_4s_thresholds(everything: Path) -> None:
     study = find("le2004")
     shown = set()
     for figure in study.figures(all_alike(study, everything)):
@@ -210,7 +210,7 @@ def test_the_figures_with_general_round_trips_show_packet_mode_as_table_4_has_it
     assert packet_mode == {dropping.label, marking.label}
 
 
-def test_ours_is_scaled_to_90_minutes_and_taken_from_the_published(tmp_path: Path) -> None:
+def test_our_requests_are_scaled_to_90_minutes(tmp_path: Path) -> None:
     rows = ((7.5, 3_000_000, 90.0), (8.5, 3_400_000, 91.0))
     ours = [
         Result(
@@ -219,7 +219,9 @@ def test_ours_is_scaled_to_90_minutes_and_taken_from_the_published(tmp_path: Pat
         for seed, (loss, completed, throughput) in enumerate(rows)
     ]
     results = {droptail(240).at(98): ours}
-    table = beside_published(results, name="t", title="T", rows_of="le2003-t2", schemes=[droptail(240)], loads=[90, 98])
+    table = compare_published(
+        results, name="t", title="T", rows_of="le2003-t2", schemes=[droptail(240)], loads=[90, 98]
+    )
     ((load, scheme, *numbers, outside),) = table.rows
     assert (load, scheme) == (98, "droptail:limit=240")
     assert numbers == [8.0, 6.0, 2.0, 14.4, 15.1, -4.64, 90.5, 92.0, -1.5]
@@ -238,7 +240,7 @@ def test_an_average_share_is_the_area_under_the_curve(tmp_path: Path) -> None:
     assert rise_percent(150.0, 250.0, below_bytes=8192)(with_long) == pytest.approx(50)
 
 
-def test_the_hurst_parameter_is_estimated_of_one_direction_millisecond_by_millisecond(tmp_path: Path) -> None:
+def test_the_hurst_parameter_uses_milliseconds_of_one_direction(tmp_path: Path) -> None:
     noise = np.random.default_rng(1).poisson(100.0, (2, 20_000))
     frames = [
         pl.DataFrame({"direction": np.full(20_000, n, dtype=np.uint8), "packets": noise[0], "bytes": 500 * noise[0]})
@@ -262,7 +264,7 @@ def test_the_hurst_parameter_is_estimated_of_one_direction_millisecond_by_millis
     assert estimates(result, (1_000, 50_000)) == [], "the series is too short for these"
 
 
-def test_a_table_of_quantiles_is_interpolated_as_the_workload_draws() -> None:
+def test_quantiles_are_interpolated_like_the_workload() -> None:
     # A Pareto piece of index 2 from 10 to 100: (10/x)^2
     quantiles = Quantiles([[0.0, 10.0], [0.99, 100.0]])
     values = np.array([5.0, 10.0, 20.0, 50.0, 99.999, 100.0, 1000.0])

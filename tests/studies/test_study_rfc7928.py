@@ -37,7 +37,7 @@ def test_it_is_registered() -> None:
 
 
 @pytest.mark.parametrize("length", ["quick", "default", "full"])
-def test_runs_have_names_of_their_own_and_claims_find_theirs_in_each_length(length: str) -> None:
+def test_runs_have_unique_names_that_claims_find_at_each_length(length: str) -> None:
     study = Rfc7928()
     names = [run.name for run in study.runs(study.lengths[length])]
     assert len(set(names)) == len(names)
@@ -69,9 +69,7 @@ def test_the_study_is_about_the_disciplines_it_is_given(tmp_path: Path) -> None:
     assert study.options == ' --aqm pi2 --aqm droptail --aqm pi2 --aqm "ared:mean_packet=1500 B,ecn=true"'
 
 
-def test_what_is_gained_and_what_it_costs_is_a_change_seed_by_seed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_benefits_and_costs_are_changes_paired_by_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {"droptail": 10.0, "pi2": 5.0}
     column = Column(
         what="made", measure=lambda result: made[result.cell.label] * result.cell.seed + result.cell.seed - 1
@@ -117,7 +115,7 @@ def test_a_study_of_named_schemes_refuses_others() -> None:
         Study.with_schemes(Rfc7928(), parse("codel"))
 
 
-def test_every_discipline_has_the_same_room_unless_it_is_given_one() -> None:
+def test_disciplines_have_the_same_buffer_unless_they_set_one() -> None:
     study = Rfc7928().with_schemes(parse("codel", "pie:limit=50"))
     limits = {run.name: run.experiment.queue.parameters["limit"] for run in study.runs(study.lengths["quick"])}
     assert limits["medium/droptail"] == limits["medium/codel"] == "84 packets", "100 ms of 10 Mbit/s"
@@ -128,7 +126,7 @@ def test_every_discipline_has_the_same_room_unless_it_is_given_one() -> None:
     assert limits["medium/pie:limit=50"] == limits["rtt-560/pie:limit=50"] == 50
 
 
-def test_fairness_runs_twice_as_long_and_varying_load_its_own_course() -> None:
+def test_fairness_runs_twice_as_long_as_other_scenarios() -> None:
     study = Rfc7928()
     length = study.lengths["default"]
     durations = {run.name: run.experiment.protocol.duration for run in study.runs(length)}
@@ -174,7 +172,7 @@ def test_both_thresholds_are_multiplied() -> None:
     assert (parameters["min_th"], parameters["max_th"]) == (14, 42)
 
 
-def test_marks_are_another_experiment_but_under_drop_tail_or_where_they_are_asked_for() -> None:
+def test_marks_add_runs_unless_drop_tail_or_a_set_ecn() -> None:
     assert [can_mark(scheme) for scheme in parse("codel", "droptail:limit=20", "pie:ecn=true", "pie:ecn=off")] == [
         True,
         False,

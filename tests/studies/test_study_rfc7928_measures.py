@@ -1,4 +1,4 @@
-"""What the study of RFC 7928 reads off a result: delays, marks, losses."""
+"""Measures of the study of RFC 7928: delays, marks, losses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aqmlab.studies.rfc7928 import Rfc7928, losses, measures
 from fixtures.rfc7928 import Losses, cell_of, dry, losses_at, parquet, parse, written
 
 
-def test_measures_are_those_of_the_measured_window_and_the_direction_of_the_data(tmp_path: Path) -> None:
+def test_measures_are_of_the_window_and_the_datas_direction(tmp_path: Path) -> None:
     experiment = lab.Experiment(
         link={"rate": "10 Mbit/s", "device_fifo": 0},
         queue={"droptail": {"limit": 84}},
@@ -45,7 +45,7 @@ def test_measures_are_those_of_the_measured_window_and_the_direction_of_the_data
     assert kit.data_loss_percent(result) < 0.1, "it was in the warm-up"
 
 
-def test_the_queueing_delay_is_the_time_that_the_link_takes_to_send_what_waits(tmp_path: Path) -> None:
+def test_queueing_delay_is_the_time_to_send_the_queue(tmp_path: Path) -> None:
     study = Rfc7928()
     (cell,) = study_cells(study, study.lengths["quick"].repeated(range(1, 2)), {})["medium/codel"]
     # 9 to 11 packets of 1,500 bytes, which take 1,538 on the wire, at 10 Mbit/s.
@@ -103,20 +103,20 @@ def test_without_losses_there_is_no_number(tmp_path: Path) -> None:
     for measure in (losses.mean_gap_ms, losses.variation, losses.burst_percent, losses.synchronisation_percent):
         assert math.isnan(measure(result))
     report = dry(Rfc7928().with_schemes(parse("codel")), tmp_path / "dry", lost=none)
-    (told,) = (each for each in report.tables if each.name == "losses")
-    assert all(row[-1] is None for row in told.rows)
+    (table,) = (each for each in report.tables if each.name == "losses")
+    assert all(row[-1] is None for row in table.rows)
     (figure,) = (each for each in report.figures if each.name == "losses")
     figure.draw(Figure(layout="constrained"))
 
 
-def test_start_up_time_is_that_of_one_segment_and_counts_handshakes_that_lost_one(tmp_path: Path) -> None:
+def test_start_up_time_is_of_one_segment_and_its_handshake(tmp_path: Path) -> None:
     cell = cell_of("start-up/codel")
     first = next(source["transfers"] for source in cell.resolved["sources"] if "transfers" in source)
     assert first["size"] == {"fixed": "1000 B"}, "less than the 1,448 bytes of a segment"
     assert measures.handshake_loss_percent(written(tmp_path / "cell", cell)) == 50
 
 
-def test_losses_are_recorded_for_the_levels_of_congestion_as_the_link_counts_them(tmp_path: Path) -> None:
+def test_recorded_losses_equal_the_links_counts(tmp_path: Path) -> None:
     experiment = cell_of("medium/codel").resolved
     assert experiment["record"]["losses"]
     assert "losses" not in cell_of("mix-1/codel").resolved["record"], "stored results keep their keys"

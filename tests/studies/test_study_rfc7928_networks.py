@@ -47,7 +47,7 @@ def test_the_levels_are_those_of_the_rfc_in_order() -> None:
     assert [len(case.sources) for case in BURSTS] == [2, 3, 3, 4]
 
 
-def test_different_disciplines_in_series_stand_in_the_order_in_which_data_meet_them() -> None:
+def test_disciplines_in_series_have_the_order_of_the_data() -> None:
     found = [(pair.first.label, pair.second.label) for pair in pairs(parse("droptail", "codel", "pie", "red"))]
     assert found[:4] == [(label, label) for label in ("droptail", "codel", "pie", "red")]
     assert ("codel", "droptail") in found

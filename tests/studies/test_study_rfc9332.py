@@ -18,7 +18,7 @@ from aqmlab.studies.kit.study import study_cells
 from aqmlab.studies.rfc9332 import STUDY, claims
 
 Numbers = Mapping[str, float]
-"""What is made up of a run, where it is not as it should be."""
+"""Made-up runs that deviate from the expected one."""
 
 QUICK = STUDY.lengths["quick"]
 
@@ -88,7 +88,7 @@ def test_it_is_found_by_its_folder() -> None:
 
 
 @pytest.mark.parametrize("length", ["quick", "default", "full"])
-def test_claims_find_their_runs_in_each_length_and_speak_of_all_of_them(length: str) -> None:
+def test_claims_find_their_runs_and_use_all_of_them(length: str) -> None:
     names = [run.name for run in STUDY.runs(STUDY.lengths[length])]
     assert len(set(names)) == len(names)
     looked_at = set()
@@ -136,7 +136,7 @@ def test_a_claim_fails_with_one_run_that_is_otherwise(
     assert {number for number, outcome in found.items() if outcome != "holds"} == failing
 
 
-def test_the_share_of_a_flow_does_not_grow_with_the_number_of_its_like(good: Results, tmp_path: Path) -> None:
+def test_the_share_of_a_flow_is_independent_of_the_count(good: Results, tmp_path: Path) -> None:
     run = claims.mix(1, 9)
     (result, *_) = otherwise(good, run, tmp_path, {"L4S": 6.0})[run]
     assert claims.share_percent(flows=(1, 9))(result) == pytest.approx(75)

@@ -8,10 +8,10 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from aqmlab.models import plot
-from aqmlab.models.accounting import Opinion
-from aqmlab.models.timers import Drops, dearest_s
+from aqmlab.models.accounting import Verdict
+from aqmlab.models.timers import Drops, max_cost_s
 from aqmlab.spec import schemes
-from aqmlab.studies.le.accounting import ROUND_TRIPS, Account
+from aqmlab.studies.le.accounting import ROUND_TRIPS, AuditedRow
 from aqmlab.ui import canvas
 
 _CALLED = {"droptail": "drop-tail", "pi": "PI", "rem": "REM", "ared": "ARED"}
@@ -23,19 +23,19 @@ DROPS = {
 }
 
 
-def law(account: Account) -> str:
+def law(account: AuditedRow) -> str:
     """Return what the law of a row is called."""
     queue = schemes.parse(account.row.scheme).queue
     mode = f", {queue.parameters['mode']} mode" if queue.discipline == "ared" else ""
     return _CALLED[queue.discipline] + mode
 
 
-def source(account: Account) -> str:
+def source(account: AuditedRow) -> str:
     """Return the year of a row's paper, or that it is ours."""
     return account.row.table.partition("-")[0].removeprefix("le")
 
 
-def draw(papers: Sequence[Account], ours: Sequence[Account], figure: Figure) -> None:
+def draw(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow], figure: Figure) -> None:
     """Draw a panel for each table of round-trip times."""
     panels = figure.subplots(1, len(ROUND_TRIPS), sharex=True, sharey=True)
     names = list(dict.fromkeys(map(law, papers)))
@@ -44,7 +44,7 @@ def draw(papers: Sequence[Account], ours: Sequence[Account], figure: Figure) -> 
             axis,
             {name: _points(papers, name, rtt) for name in names},
             others={name: _points(ours, name, rtt) for name in names},
-            dearest={name: dearest_s(drops, trips) for drops, name in DROPS.items()},
+            bounds={name: max_cost_s(drops, trips) for drops, name in DROPS.items()},
         )
         axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
     panels[1].set_ylabel("")
@@ -53,11 +53,11 @@ def draw(papers: Sequence[Account], ours: Sequence[Account], figure: Figure) -> 
     canvas.name_lines(figure, panels[0].get_legend_handles_labels()[0])
 
 
-def _points(accounts: Iterable[Account], name: str, rtt: str) -> pl.DataFrame:
+def _points(audit_rows: Iterable[AuditedRow], name: str, rtt: str) -> pl.DataFrame:
     chosen = [
         each
-        for each in accounts
-        if law(each) == name and each.row.rtt == rtt and each.audit.opinion is not Opinion.SILENT
+        for each in audit_rows
+        if law(each) == name and each.row.rtt == rtt and each.audit.verdict is not Verdict.INCONCLUSIVE
     ]
     return pl.DataFrame(
         [
@@ -65,8 +65,8 @@ def _points(accounts: Iterable[Account], name: str, rtt: str) -> pl.DataFrame:
                 f"{source(each)} {each.row.scheme}",
                 each.row.loss_percent.low,
                 each.row.loss_percent.high,
-                each.audit.books.cost_s.low,
-                each.audit.books.cost_s.high,
+                each.audit.ledger.cost_s.low,
+                each.audit.ledger.cost_s.high,
             )
             for each in chosen
         ],

@@ -12,14 +12,14 @@ from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 from aqmlab.studies import find
 from aqmlab.studies.kit.study import study_cells
-from aqmlab.studies.le.accounting import Measured, measured
+from aqmlab.studies.le.accounting import MeasuredRow, measured_rows
 
 STUDIES = ("le2003", "le2004")
 
 _COLUMNS = ("load, %", "scheme", "loss, %", "completed, M", "Mbit/s")
 
 
-def stored(results: Path, length: str, seeds: range | None = None) -> list[Measured]:
+def stored(results: Path, length: str, seeds: range | None = None) -> list[MeasuredRow]:
     """Take what a results directory has of the studies in this length: the runs of which it has all seeds."""
     store, calibrations = Store(results), calibration_model.known(results)
     by_run: dict[str, list[Result]] = {}
@@ -30,10 +30,10 @@ def stored(results: Path, length: str, seeds: range | None = None) -> list[Measu
             found = [result for cell in cells if (result := store.get(cell)) is not None]
             if len(found) == len(cells):
                 by_run[run] = found
-    return list(measured(by_run))
+    return list(measured_rows(by_run))
 
 
-def printed(pages: Path) -> list[Measured]:
+def printed(pages: Path) -> list[MeasuredRow]:
     """Take what the pages print, with what their digits leave open."""
     rows = {
         (row.rtt, row.load_percent, row.scheme): row
@@ -43,7 +43,7 @@ def printed(pages: Path) -> list[Measured]:
     return list(rows.values())
 
 
-def _rows(page: str) -> Iterator[Measured]:
+def _rows(page: str) -> Iterator[MeasuredRow]:
     for title, body in re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL):
         head, *lines_of = [_cells(line) for line in body.splitlines() if line.startswith("| ")] or [[]]
         if not set(_COLUMNS) <= set(head):
@@ -52,7 +52,7 @@ def _rows(page: str) -> Iterator[Measured]:
         places = [head.index(column) for column in _COLUMNS]
         for cells in lines_of:
             load, scheme, loss, completed, mbps = (cells[place] for place in places)
-            yield Measured(
+            yield MeasuredRow(
                 table="ours",
                 rtt="general" if "general" in title else "uniform",
                 load_percent=float(load),

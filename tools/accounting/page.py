@@ -15,14 +15,14 @@ from accounting import ours
 from accounting.figure import DROPS, draw, law, source
 from aqmlab import _core
 from aqmlab.cli.options import read_seeds
-from aqmlab.models.accounting import Opinion
+from aqmlab.models.accounting import Verdict
 from aqmlab.models.intervals import Interval
-from aqmlab.models.timers import WEB, Drops, Hosts, Kind, dearest_s
+from aqmlab.models.timers import WEB, Drops, Hosts, Kind, max_cost_s
 from aqmlab.spec import schemes
 from aqmlab.studies import find
 from aqmlab.studies.kit.claims.predicates import BetterCurve
 from aqmlab.studies.le import accounting as le
-from aqmlab.studies.le.accounting import ROUND_TRIPS, Account
+from aqmlab.studies.le.accounting import ROUND_TRIPS, AuditedRow
 from aqmlab.ui import canvas
 from markdown import table
 
@@ -57,12 +57,12 @@ def main() -> None:
 PRINTED = "what the pages of le2003 and le2004 print, at the length and by the engine that they name"
 
 
-def write(pages: Path, ours: Sequence[le.Measured], whose: str) -> None:
+def write(pages: Path, ours: Sequence[le.MeasuredRow], whose: str) -> None:
     """Write the page and its figure, with our rows and where they are from; without any if there are none."""
-    rows = le.published()
-    papers = le.accounts(rows)
+    rows = le.published_rows()
+    papers = le.audit_rows(rows)
     known = {row.scheme for row in rows}
-    beside = le.accounts([row for row in ours if row.scheme in known and row.load_percent in _LOADS], le.ours())
+    beside = le.audit_rows([row for row in ours if row.scheme in known and row.load_percent in _LOADS], le.ours())
     file = pages / _FIGURE
     file.parent.mkdir(parents=True, exist_ok=True)
     canvas.write(file, partial(draw, papers, beside), size=(11, 4.8))
@@ -70,8 +70,8 @@ def write(pages: Path, ours: Sequence[le.Measured], whose: str) -> None:
     everything = sum(amount.packets for amount in WEB.values())
     text = _TEMPLATE.read_text(encoding="utf-8").format(
         whose=f"Beside them stand our rows: {whose}." if beside else "No rows of ours are at hand.",
-        allowed_packets=f"{dearest_s(Drops.BY_PACKETS, ROUND_TRIPS['uniform']):.1f}",
-        allowed_bytes=f"{dearest_s(Drops.BY_BYTES, ROUND_TRIPS['uniform']):.1f}",
+        allowed_packets=f"{max_cost_s(Drops.BY_PACKETS, ROUND_TRIPS['uniform']):.1f}",
+        allowed_bytes=f"{max_cost_s(Drops.BY_BYTES, ROUND_TRIPS['uniform']):.1f}",
         **_found(papers, beside),
         uniform=_costs(papers, beside, "uniform"),
         general=_costs(papers, beside, "general"),
@@ -89,7 +89,7 @@ def write(pages: Path, ours: Sequence[le.Measured], whose: str) -> None:
     (pages / "accounting.md").write_text(text, encoding="utf-8")
 
 
-def setting(account: Account) -> str:
+def setting(account: AuditedRow) -> str:
     """Return a row's limit, target or thresholds, in packets."""
     parameters = schemes.parse(account.row.scheme).queue.parameters
     if "max_th" in parameters:
@@ -97,11 +97,11 @@ def setting(account: Account) -> str:
     return f"{parameters.get('limit', parameters.get('q_ref')):,}"
 
 
-def _is_marking(account: Account) -> bool:
+def _is_marking(account: AuditedRow) -> bool:
     return "ecn=true" in account.row.scheme
 
 
-def _costs(papers: Sequence[Account], ours: Sequence[Account], rtt: str) -> str:
+def _costs(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow], rtt: str) -> str:
     """Return what a lost packet cost, a row for each law and setting."""
     chosen = [each for each in (*papers, *ours) if each.row.rtt == rtt and not _is_marking(each)]
     cells = {(law(each), setting(each), each.row.load_percent, source(each)): _cost(each) for each in chosen}
@@ -112,21 +112,21 @@ def _costs(papers: Sequence[Account], ours: Sequence[Account], rtt: str) -> str:
     return table(head, body)
 
 
-def _cost(account: Account) -> str:
+def _cost(account: AuditedRow) -> str:
     audit = account.audit
-    if audit.opinion is Opinion.SILENT:
+    if audit.verdict is Verdict.INCONCLUSIVE:
         return "-"
-    text = _range(audit.books.cost_s)
-    return f"**{text}**" if audit.opinion is Opinion.INCONSISTENT else text
+    text = _range(audit.ledger.cost_s)
+    return f"**{text}**" if audit.verdict is Verdict.INCONSISTENT else text
 
 
-def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str:
+def _contradicted(rows: Sequence[le.MeasuredRow], papers: Sequence[AuditedRow]) -> str:
     """Return the rows that contradict themselves, and what is left of that under other assumptions."""
     spread = le.repeatability(rows)
-    less_sure = le.accounts([spread.around(row) for row in rows])
+    less_sure = le.audit_rows([spread.widen(row) for row in rows])
     body = []
     for each, unsure in zip(papers, less_sure, strict=True):
-        if each.audit.opinion is not Opinion.INCONSISTENT:
+        if each.audit.verdict is not Verdict.INCONSISTENT:
             continue
         trips = ROUND_TRIPS[each.row.rtt]
         body.append(
@@ -135,10 +135,10 @@ def _contradicted(rows: Sequence[le.Measured], papers: Sequence[Account]) -> str
                 f"{law(each)} {setting(each)}",
                 f"{each.row.loss_percent.middle:g}",
                 f"{each.row.completed_millions.middle:g}",
-                _range(each.audit.books.cost_s),
-                f"{each.audit.dearest_s:.1f}",
-                f"{dearest_s(Drops.ANY, trips):.1f}",
-                "yes" if unsure.audit.opinion is Opinion.INCONSISTENT else "no",
+                _range(each.audit.ledger.cost_s),
+                f"{each.audit.max_cost_s:.1f}",
+                f"{max_cost_s(Drops.ANY, trips):.1f}",
+                "yes" if unsure.audit.verdict is Verdict.INCONSISTENT else "no",
             )
         )
     head = (
@@ -166,10 +166,10 @@ def _claims() -> str:
                         (
                             claim.id,
                             f"`{part.other}`",
-                            _range(worse.books.extra_s),
-                            f"{worse.allowed_s:.2f}",
+                            _range(worse.ledger.extra_s),
+                            f"{worse.bound_s:.2f}",
                             f"`{part.one}`",
-                            _range(better.books.extra_s),
+                            _range(better.ledger.extra_s),
                         )
                     )
     head = ("claim", "said to be worse", "extra, s", "allowed at most, s", "than", "extra, s")
@@ -181,28 +181,28 @@ def _bounds() -> str:
     body = [
         (
             name,
-            *(f"{dearest_s(drops, trips, hosts=hosts):.1f}" for trips in ROUND_TRIPS.values() for hosts in _TIMERS),
+            *(f"{max_cost_s(drops, trips, hosts=hosts):.1f}" for trips in ROUND_TRIPS.values() for hosts in _TIMERS),
         )
         for drops, name in DROPS.items()
     ]
     return table(head, body)
 
 
-def _found(papers: Sequence[Account], ours: Sequence[Account]) -> dict[str, str]:
+def _found(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow]) -> dict[str, str]:
     """Return the ranges of costs that the page's findings name; the sentence of ours is empty without any."""
-    speaking = [each for each in papers if each.audit.opinion is not Opinion.SILENT]
+    speaking = [each for each in papers if each.audit.verdict is not Verdict.INCONCLUSIVE]
     at_98, our_98 = (
-        [each for each in some if each.row.run.endswith(" 98 %") and each.audit.opinion is not Opinion.SILENT]
+        [each for each in some if each.row.run.endswith(" 98 %") and each.audit.verdict is not Verdict.INCONCLUSIVE]
         for some in (papers, ours)
     )
     packet_mode = [each for each in speaking if law(each) == "ARED, packet mode"]
     ours_by = [
-        _hull(each for each in our_98 if le.dropped(each.row.scheme) is drops)
+        _hull(each for each in our_98 if le.drops_of(each.row.scheme) is drops)
         for drops in (Drops.BY_PACKETS, Drops.BY_BYTES)
     ]
     return {
         "droptail_cost": _hull(each for each in at_98 if law(each) == "drop-tail"),
-        "byte_cost": _hull(each for each in at_98 if le.dropped(each.row.scheme) is Drops.BY_BYTES),
+        "byte_cost": _hull(each for each in at_98 if le.drops_of(each.row.scheme) is Drops.BY_BYTES),
         "packet_cost": _hull(
             each for each in packet_mode if each.row.table == "le2004-t3" and setting(each) == "12/36"
         ),
@@ -213,44 +213,44 @@ def _found(papers: Sequence[Account], ours: Sequence[Account]) -> dict[str, str]
     }
 
 
-def _hull(accounts: Iterable[Account]) -> str:
+def _hull(audit_rows: Iterable[AuditedRow]) -> str:
     """Return the range of all costs; empty if there are none."""
-    costs = [each.audit.books.cost_s for each in accounts]
+    costs = [each.audit.ledger.cost_s for each in audit_rows]
     if not costs:
         return ""
     return _range(Interval(min(cost.low for cost in costs), max(cost.high for cost in costs)), digits=1)
 
 
-def _consistent_with_three(rows: Sequence[le.Measured]) -> str:
+def _consistent_with_three(rows: Sequence[le.MeasuredRow]) -> str:
     """Name the rows of ARED in packet mode that FreeBSD's timers allow."""
     allowed = [
         f"{source(each)}'s {setting(each)} at {each.row.load_percent:g} %"
-        for each in le.accounts(rows, hosts=_TIMERS[1])
-        if law(each) == "ARED, packet mode" and each.audit.opinion is Opinion.CONSISTENT
+        for each in le.audit_rows(rows, hosts=_TIMERS[1])
+        if law(each) == "ARED, packet mode" and each.audit.verdict is Verdict.CONSISTENT
     ]
     return " and ".join(allowed) if allowed else "none"
 
 
-def _left_out(papers: Sequence[Account]) -> str:
-    silent = [each.audit.why for each in papers if each.audit.opinion is Opinion.SILENT]
+def _left_out(papers: Sequence[AuditedRow]) -> str:
+    silent = [each.audit.reason for each in papers if each.audit.verdict is Verdict.INCONCLUSIVE]
     body = [(rule, str(silent.count(rule))) for rule in dict.fromkeys(silent)]
     return table(("rule", "rows"), [*body, ("left", str(len(papers) - len(silent)))])
 
 
-def _books(accounts: Iterable[Account]) -> str:
+def _books(audit_rows: Iterable[AuditedRow]) -> str:
     body = [
         (
             source(each),
             f"{each.row.load_percent:g}",
             each.row.rtt,
             f"`{each.row.scheme}`",
-            _range(each.audit.books.extra_s),
-            f"{each.audit.books.queue_s.high:.2f}",
-            _range(each.audit.books.lost, digits=3),
-            "-" if each.audit.opinion is Opinion.SILENT else _range(each.audit.books.cost_s),
-            f"{each.audit.opinion}: {each.audit.why}",
+            _range(each.audit.ledger.extra_s),
+            f"{each.audit.ledger.queue_s.high:.2f}",
+            _range(each.audit.ledger.lost, digits=3),
+            "-" if each.audit.verdict is Verdict.INCONCLUSIVE else _range(each.audit.ledger.cost_s),
+            f"{each.audit.verdict}: {each.audit.reason}",
         )
-        for each in accounts
+        for each in audit_rows
         if not _is_marking(each)
     ]
     head = ("source", "load, %", "RTT", "scheme", "extra, s", "queue at most, s", "lost", "cost, s", "verdict")

@@ -1,12 +1,12 @@
-"""Kuzmanovic's queue of bursts: how long a queue gets without AQM, and how often it is above what an AQM aims at.
+"""Kuzmanovic's queue of bursts: its length without AQM, and the share of time above an AQM's target.
 
 Source: A. Kuzmanovic, "The power of explicit congestion notification", SIGCOMM 2005, section 5.2.2, figures 7 and 8: an
 M[X]/M/1 queue. Bursts arrive as a Poisson process, each of X packets at once; packets are sent one after another, each
 in an exponential time; the room is endless. X follows from the sizes of flows through TCP's slow start.
 
-Differs from the paper: there flows that end within slow start begin at two packets and others at one; here all begin at
-``initial_window``. The paper's remainder R_s = s mod (2^n - 1) is that of a window that begins at one packet; here the
-last burst is what the ones before have left.
+Difference from the paper: there flows that end within slow start begin at two packets and others at one; here all
+begin at ``initial_window``. The paper's remainder R_s = s mod (2^n - 1) is that of a window that begins at one packet;
+here the last burst has the packets that are left.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BatchQueue:
     bursts: _Floats
     """P(X = x) at index x = 0, 1, 2, ...; no burst is empty."""
     utilisation: float
-    """rho, the load in units of what the link can send: from 0 to below 1."""
+    """rho, the load as a fraction of the link's capacity: from 0 to below 1."""
 
     def __post_init__(self) -> None:
         if self.bursts.ndim != 1 or len(self.bursts) < 2 or not (self.bursts >= 0).all() or self.bursts[0] != 0:
@@ -59,7 +59,7 @@ class BatchQueue:
         return self.utilisation / (1 - self.utilisation) * (first + second) / (2 * first)
 
     def probabilities(self, packets: int) -> _Floats:
-        """Return P(Q = n) for n = 0 to ``packets``: exact but for rounding, wherever one stops.
+        """Return P(Q = n) for n = 0 to ``packets``: exact except for rounding, for every ``packets``.
 
         Up through the level between n and n + 1 go all bursts that begin at k <= n and are longer than n - k; down goes
         one packet. In equilibrium both are alike:
@@ -79,7 +79,7 @@ class BatchQueue:
         return np.asarray(signal.lfilter([1.0], feedback, impulse))
 
     def distribution(self, *, tolerance: float = 1e-9) -> pl.DataFrame:
-        """Return the distribution of the queue's length, as far as more than ``tolerance`` of it remains.
+        """Return the distribution of the queue's length, cut where at most ``tolerance`` of it remains.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class BatchQueue:
         Returns
         -------
         polars.DataFrame
-            ``packets``, ``probability`` of so many, and ``above``: the probability of more.
+            ``packets``, ``probability`` of that number, and ``above``: the probability of more.
         """
         if not 1e-12 <= tolerance < 1:
             raise ValueError(f"tolerance: must be at least 1e-12 and below 1, got {tolerance:g}")
@@ -102,12 +102,12 @@ class BatchQueue:
         )
 
     def above(self, packets: int) -> float:
-        """Return P(Q > packets), which needs no longer queues: right to some 1e-14."""
+        """Return P(Q > packets), accurate to some 1e-14; no longer queues are computed."""
         return max(0.0, 1 - math.fsum(self.probabilities(packets)))
 
 
 def exceedance(bursts: _Floats, utilisations: Sequence[float], *, target: int) -> pl.DataFrame:
-    """Return how often a queue is longer than what an AQM aims at, over the utilisation (the paper's figure 8).
+    """Return the share of time with a queue above an AQM's target, over the utilisation (the paper's figure 8).
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def burst_sizes(
     flows
         Sizes of flows, in packets: whole numbers of at least 1, of shape (n,).
     shares
-        What part of the flows has each size, of shape (n,), in any unit; by default all have the same.
+        The share of flows with each size, of shape (n,), in any unit; by default all have the same.
     windows
         Shares of flows by their receive window in packets; by default :func:`windows_in_packets`.
     initial_window

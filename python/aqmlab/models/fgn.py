@@ -1,4 +1,4 @@
-"""Fractional Gaussian noise: the standard of long-range dependence, and what estimators of H are tried on.
+"""Fractional Gaussian noise: the standard of long-range dependence, on which estimators of H are tested.
 
 Its samples are the increments of fractional Brownian motion: stationary, Gaussian, of variance 1, with
 
@@ -25,11 +25,11 @@ def fgn(n: int, h: float, rng: np.random.Generator) -> NDArray[np.float64]:
     Parameters
     ----------
     n
-        How many samples, at least 1.
+        Number of samples, at least 1.
     h
         The Hurst parameter, between 0 and 1, both excluded; 0.5 is white noise.
     rng
-        Where the randomness comes from.
+        Source of randomness.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Numbers that are known between two bounds, and what follows from them.
+"""Interval arithmetic: numbers known between two bounds.
 
 The bounds of a sum, a difference, a product or a quotient are those of its parts. They are exact where each number
 stands once in a formula; where one stands twice they are too wide, never too narrow.
@@ -14,7 +14,7 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Interval:
-    """A number between two bounds, both of which it may be.
+    """A number between two bounds, which are included.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Interval:
 
     @classmethod
     def exactly(cls, value: float) -> Self:
-        """Return a number without doubt."""
+        """Return an exactly known number."""
         return cls(value, value)
 
     @classmethod
@@ -41,7 +41,7 @@ class Interval:
 
     @classmethod
     def printed(cls, value: float) -> Self:
-        """Return what a number can have been before it was printed with these digits.
+        """Return the interval of numbers that are printed with these digits.
 
         Parameters
         ----------
@@ -59,11 +59,11 @@ class Interval:
         return (self.low + self.high) / 2
 
     def widened(self, by: float) -> Interval:
-        """Return what is left open if it may be further away by so much."""
+        """Return the interval with both bounds moved outwards by this much."""
         return Interval(self.low - by, self.high + by)
 
     def at_least(self, bound: float) -> Interval:
-        """Return the part of it that is not below a bound, which it is known not to be."""
+        """Return the interval cut at a lower bound that the number is known to respect."""
         return Interval(max(self.low, bound), max(self.high, bound))
 
     def __add__(self, other: Interval) -> Interval:
@@ -78,7 +78,7 @@ class Interval:
         return Interval(min(corners), max(corners))
 
     def __truediv__(self, other: Interval) -> Interval:
-        """Divide by what is not negative; without a bound where that can be 0."""
+        """Divide by an interval that is not negative; unbounded where the divisor can be 0."""
         if other.low < 0:
             raise ValueError(f"divisor: must not be negative, got {other.low:g}")
         return Interval(

@@ -10,7 +10,7 @@ lambda^(1 - 2H), with 1/2 < H < 1. Three estimators, those of Le et al. (2003), 
   1998; Veitch and Abry, "A wavelet-based joint estimator of the parameters of long-range dependence", ibid. 45, 1999.
 
 ``scales`` are the shortest and the longest span of time, in samples, over which the power law is fitted: block sizes,
-periods, 2^octave. H says nothing of shorter ones, where protocols and not users shape the traffic. Where it is not
+periods, 2^octave. H describes no shorter scale, where protocols and not users shape the traffic. Where it is not
 given, the shortest scale is n^0.35 for n samples, Robinson's bandwidth of n^0.65 frequencies: it grows with n as it has
 to, but slowly. No estimator tells whether there is a power law; compare the results over several ranges.
 """
@@ -273,7 +273,7 @@ class _VarianceCurves:
         self.centred = curves - curves.mean(axis=1, keepdims=True)
 
     def fit(self, variances: _Floats) -> float:
-        """Return the H whose curve is nearest by least squares of logarithms, whatever sigma is."""
+        """Return the H whose curve is nearest by least squares of logarithms, for any sigma."""
         misfit = np.var(np.log(variances) - self.centred, axis=1)
         return round(float(self.h[np.argmin(misfit)]), 4)
 

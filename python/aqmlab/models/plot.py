@@ -1,4 +1,4 @@
-"""Models as figures: the queue of bursts with simulated points beside it, and what a lost packet costs."""
+"""Figures of models: the queue of bursts with simulated points, and the cost of a lost packet."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def exceedance(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Map
     Parameters
     ----------
     axis
-        Where to draw.
+        Axis to draw on.
     curves
         Frames of ``utilisation`` and ``above``, the model's share of time, by label.
     simulated
-        Points to draw beside them, under the same labels: frames of ``utilisation``, ``above``, ``low`` and ``high``;
+        Points to draw with them, under the same labels: frames of ``utilisation``, ``above``, ``low`` and ``high``;
         none where it is empty.
     """
     styles = _styles(curves)
@@ -44,7 +44,7 @@ def means(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[
     Parameters
     ----------
     axis
-        Where to draw.
+        Axis to draw on.
     curves
         Frames of ``flow_packets`` and ``mean``, a model's, by label.
     simulated
@@ -62,21 +62,21 @@ def means(axis: Axes, curves: Mapping[str, pl.DataFrame], *, simulated: Mapping[
 
 
 def costs(
-    axis: Axes, tables: Mapping[str, pl.DataFrame], *, others: Mapping[str, pl.DataFrame], dearest: Mapping[str, float]
+    axis: Axes, tables: Mapping[str, pl.DataFrame], *, others: Mapping[str, pl.DataFrame], bounds: Mapping[str, float]
 ) -> Axes:
-    """Draw what a lost packet cost its user over the loss, on logarithmic axes, with the intervals of both.
+    """Draw the cost of a lost packet over the loss, on logarithmic axes, with the intervals of both.
 
     Parameters
     ----------
     axis
-        Where to draw.
+        Axis to draw on.
     tables
         Frames of ``group``, ``loss_low``, ``loss_high`` (percent), ``cost_low`` and ``cost_high`` (seconds), by scheme.
         Rows of one group are joined by the scheme's line.
     others
-        Frames of the same form under the same labels, to be told apart from them: hollow.
-    dearest
-        What a lost packet can cost at most, in seconds, by what it is the bound of.
+        Frames of the same form under the same labels, drawn as hollow points.
+    bounds
+        Upper bounds of the cost of a lost packet, in seconds, by label.
     """
     styles = _styles({**tables, **others})
     for frames, is_hollow in ((tables, False), (others, True)):
@@ -84,7 +84,7 @@ def costs(
             _crosses(axis, frame, styles[label], is_hollow=is_hollow)
             if not is_hollow:
                 axis.plot([], [], marker="o", label=label, **{**styles[label], "linewidth": 0.9})
-    for label, seconds in dearest.items():
+    for label, seconds in bounds.items():
         axis.axhline(seconds, color="#888888", linewidth=0.8, zorder=1)
         axis.annotate(label, (0.01, seconds), xycoords=("axes fraction", "data"), va="bottom", fontsize=7)
     axis.set(xscale="log", yscale="log", xlabel="loss, %", ylabel="cost of a lost packet, s")

@@ -1,13 +1,12 @@
-"""What a lost packet can cost the user who waits for it, at most: bounds from the timers of TCP.
+"""Upper bounds of the cost of a lost packet to the user who waits for it, from the timers of TCP.
 
-A lost packet is sent again when a timer runs out, or sooner, when duplicate acknowledgements tell of it. So it delays
-its request by no more than the timer, longer by what its back-off adds where the packet is lost again, and by the round
-trips that the window takes to become as wide as it was. A page waits no longer than the request did. The mean over all
-lost packets follows from which packets they are, which the queue discipline decides: one that drops by packets takes
-them as they come, one that drops by bytes in proportion to their sizes.
+A lost packet is retransmitted when a timer expires, or sooner, after duplicate acknowledgements. It thus delays its
+request by at most the timer, its back-off where the retransmission is lost too, and the round trips in which the window
+recovers. A page waits no longer than its request. The mean over all lost packets depends on the kinds of packets lost,
+which the queue discipline decides: by packets all alike, by bytes in proportion to their sizes.
 
 Sources: RFC 6298 for the timers' arithmetic; FreeBSD of about 2002 (a minimum of 1 s, 3 s before the first sample of a
-round-trip time), and older BSD and ns-2 (6 s), which the band at 6 s in figure 25 of Le et al. (2003) looks like.
+round-trip time); older BSD and ns-2 (6 s), to which the band at 6 s in figure 25 of Le et al. (2003) corresponds.
 """
 
 from __future__ import annotations
@@ -19,32 +18,32 @@ from enum import StrEnum
 
 
 class Drops(StrEnum):
-    """Which packets a queue discipline drops."""
+    """The packets that a queue discipline prefers to drop."""
 
     BY_PACKETS = "by packets"
     """Each with the same probability: RED in packet mode, drop-tail."""
     BY_BYTES = "by bytes"
     """Each with a probability in proportion to its size: the byte modes."""
     ANY = "any"
-    """Those whose loss is the dearest: what no law can surpass."""
+    """Those whose loss costs most: the bound for every law."""
 
 
 class Kind(StrEnum):
-    """Packets of web traffic, by which timer waits for them."""
+    """Packets of web traffic, by the timer that covers their loss."""
 
     HANDSHAKE = "SYN and SYN/ACK"
-    """There is no sample of the round-trip time: the first timer."""
+    """No round-trip time is sampled yet: the initial timer."""
     FIRST_FLIGHT = "the first data of a connection"
-    """What a server sends before it has a sample: the first timer again."""
+    """A server sends it before it has a sample: the initial timer again."""
     LATER = "requests and other data"
-    """There is a sample."""
+    """After the first sample."""
     FREE = "acknowledgements and FINs"
-    """Nobody waits: later acknowledgements say the same, and pages do not wait for a connection's end."""
+    """No user waits: later acknowledgements are cumulative, and pages do not wait for the end of a connection."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """What a request has of some kind of packets, in both directions."""
+    """Packets of one kind in a request, in both directions."""
 
     packets: float
     bytes: float
@@ -73,25 +72,25 @@ class RoundTrips:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosts:
-    """The timers of the hosts. The defaults are the longest that the sources allow."""
+    """Timers of the hosts; the defaults are the longest that the sources allow."""
 
     first_s: float = 6.0
-    """The timer before the first sample of a round-trip time, in seconds."""
+    """The timer before the first round-trip sample, in seconds."""
     minimum_s: float = 1.0
     """The shortest timer, in seconds."""
     window: int = 11
     """The widest window, in segments: 16 kB."""
     lost_again: float = 0.1
-    """The share of lost packets that are lost again when they are resent, at most: ours, above all printed losses."""
+    """Largest share of retransmissions that are lost: our choice, above all printed losses."""
 
     def costs_s(self, round_trips: RoundTrips) -> dict[Kind, float]:
-        """Return what the loss of a packet of each kind costs at most, on average, in seconds."""
+        """Return the upper bound of the mean cost of a lost packet of each kind, in seconds."""
         # A timer after the first sample R is at most R + 4 R / 2.
         later = min(
             max(self.minimum_s, 3 * round_trips.longest_s),
             self.minimum_s + 3 * round_trips.mean_s,
         )
-        # Each time that it is lost again the timer is twice as long: 1 + 2 q + 4 q^2 ... for 1 + q + q^2 ... losses.
+        # The timer doubles with each further loss: 1 + 2 q + 4 q^2 ... for 1 + q + q^2 ... losses.
         backed_off = (1 - self.lost_again) / (1 - 2 * self.lost_again)
         recovery = self.recovery_round_trips * round_trips.mean_s
         return {
@@ -103,10 +102,10 @@ class Hosts:
 
     @property
     def recovery_round_trips(self) -> float:
-        """Round trips that a transfer is behind when its window is as wide again as before a timeout.
+        """Round trips that a transfer loses until its window has recovered from a timeout.
 
-        The window begins at 1, doubles until half of what it was, and grows by 1 from there; what it could not send is
-        counted in full windows.
+        The window begins at 1, doubles up to half of its former size, and then grows by 1. The segments that it could
+        not send meanwhile are counted in full windows.
         """
         window, behind, half = 1, 0, self.window // 2
         while window < self.window:
@@ -115,15 +114,15 @@ class Hosts:
         return behind / self.window
 
 
-def dearest_s(
+def max_cost_s(
     drops: Drops, round_trips: RoundTrips, *, hosts: Hosts | None = None, request: Mapping[Kind, Amount] = WEB
 ) -> float:
-    """Return what a lost packet costs its user at most, on average over those that are lost.
+    """Return the upper bound of the cost of a lost packet, averaged over the lost packets.
 
     Parameters
     ----------
     drops
-        Which packets are lost.
+        The packets that the discipline drops.
     round_trips
         Of the connections.
     hosts

@@ -18,7 +18,7 @@ class Octave(NamedTuple):
     energy: float
     """The mean of their squares."""
     details: int
-    """How many there are."""
+    """The number of details."""
 
 
 def octaves(series: NDArray[np.float64], vanishing_moments: int, *, least: int) -> list[Octave]:

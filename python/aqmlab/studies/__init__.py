@@ -1,4 +1,4 @@
-"""The studies there are, a package each; ``kit`` is what all are made of, ``le`` what two of them share."""
+"""Published studies, one package each; ``kit`` has the parts that all share, ``le`` those that two of them share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _SHARED = ("kit", "le")
 
 STUDIES = tuple(module.name for module in pkgutil.iter_modules(__path__) if module.name not in _SHARED)
-"""Their names. Each package has its ``STUDY``, and is imported when it is asked for."""
+"""Names of the studies. Each package has a ``STUDY``; :func:`find` imports it."""
 
 
 def find(name: str) -> Study:
@@ -23,7 +23,7 @@ def find(name: str) -> Study:
     Raises
     ------
     SpecError
-        When there is none of this name.
+        When no study has this name.
     """
     if name not in STUDIES:
         raise SpecError(f"NAME: must be one of {', '.join(STUDIES)}, got {name!r}")

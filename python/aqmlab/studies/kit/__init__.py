@@ -1,1 +1,1 @@
-"""What every study is made of: runs, tables, figures and claims, and its page."""
+"""Shared parts of studies: runs, tables, figures, claims, and pages."""

@@ -1,4 +1,4 @@
-"""What a decision is: an outcome with the numbers that decided it, over results that are paired by their seeds."""
+"""Findings: outcomes with the numbers that decided them, over results that are paired by seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Measure = Callable[[Result], float]
 
 
 class Outcome(StrEnum):
-    """What became of a claim."""
+    """Outcome of a claim."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -61,18 +61,18 @@ class Finding:
 
     outcome: Outcome
     what: str
-    """What was estimated, and its unit."""
+    """The estimated quantity, with its unit."""
     estimate: float
-    """The mean over the pairs; not a number without any."""
+    """Mean over the pairs; NaN without pairs."""
     low: float
     high: float
-    """Its confidence interval; without bounds from fewer than two pairs."""
+    """Upper bound of its confidence interval; the interval is unbounded with fewer than two pairs."""
     pairs: int
-    """Seeds that both schemes have."""
+    """Number of seeds that all schemes have."""
     parts: int = 1
-    """How many things are said at once."""
+    """Number of parts that the finding combines."""
     held: int = 0
-    """How many of them hold."""
+    """Number of parts that hold."""
 
     @classmethod
     def of(cls, what: str, differences: _Floats, *, confidence: float = 0.95) -> Finding:
@@ -92,17 +92,17 @@ class Finding:
         return replace(self, outcome=outcome, held=int(holds))
 
     def of_all(self, findings: Sequence[Finding]) -> Finding:
-        """Return the same numbers as those that decided of several findings, with how many of their parts hold."""
+        """Return the same numbers, counting the parts of all findings and those that hold."""
         return replace(self, parts=sum(each.parts for each in findings), held=sum(each.held for each in findings))
 
     def numbers(self) -> dict[str, float | int | str | None]:
-        """Return what decided as plain values; ``None`` for a bound or an estimate that is not there."""
+        """Return the numbers as plain values; ``None`` for a bound or an estimate that is not finite."""
         bounds = {"estimate": self.estimate, "low": self.low, "high": self.high}
         finite = {name: value if math.isfinite(value) else None for name, value in bounds.items()}
         return {"what": self.what, **finite, "pairs": self.pairs}
 
     def text(self) -> str:
-        """Return what decided in words."""
+        """Return the deciding numbers as text."""
         noun = "pair" if self.pairs == 1 else "pairs"
         several = f"{self.held} of {self.parts} parts hold; " if self.parts > 1 else ""
         return f"{several}{self.what} {self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}], {self.pairs} {noun}"
@@ -112,12 +112,12 @@ class Finding:
 
 
 def by_seed(results: Results, *labels: str) -> list[tuple[Result, ...]]:
-    """Return the results of some schemes for each seed that all of them have.
+    """Return the results of these schemes for each seed that all of them have.
 
     Raises
     ------
     ValueError
-        When there are no results of a scheme.
+        When a scheme has no results.
     """
     for label in labels:
         if label not in results:

@@ -1,7 +1,7 @@
-"""What studies read off one result: loss, throughput, delay and response times, each said once.
+"""Measures of one result that studies share: loss, throughput, delay and response times.
 
-*Each way* is of both directions of the link, as the summary has it. *Of the data* is of the direction in which data
-flow: those who ask are on side 0. All is of the measured window.
+Measures without ``data`` in their name cover both directions of the link, as the summary does. The data flow to side 0,
+whose users send the requests. All measures are of the measurement window.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Measure
 
 DATA = 1
-"""The direction of the data: what those on side 0 ask for comes in direction 1."""
+"""Direction of the data: responses to side 0 flow in direction 1."""
 
 
 def loss_percent(result: Result) -> float:
-    """Return the packets lost, of those that arrived each way."""
+    """Return the share of arriving packets that were lost, of both directions, in percent."""
     return float(result.summary["loss_percent"])
 
 
 def throughput_mbps(result: Result) -> float:
-    """Return the Mbit/s each way."""
+    """Return the throughput of both directions, in Mbit/s."""
     return float(result.summary["throughput_mbps"])
 
 
 def of_data(measure: str) -> Measure:
-    """Return a measure of the direction of the data, as the summary has it: ``throughput_mbps``, ``loss_percent``."""
+    """Return a measure of the data's direction by its key in the summary: ``throughput_mbps``, ``loss_percent``."""
     return lambda result: float(result.summary["directions"][DATA][measure])
 
 
@@ -43,24 +43,24 @@ def completed_requests(result: Result) -> float:
 
 
 def share_within(time_ms: float) -> Measure:
-    """Return the share of requests answered within a time."""
+    """Return the share of requests completed within a time."""
     return lambda result: stats.shares_within(result.response_time_bins, [time_ms])[0]
 
 
 def sources(result: Result, kind: str = "") -> list[Mapping[str, Any]]:
-    """Return what the summary tells of the sources whose names begin so; of all without one."""
+    """Return the summaries of sources whose names begin with ``kind``."""
     return [source for source in result.summary["sources"] if source["name"].startswith(kind)]
 
 
 def goodput_mbps(result: Result, kind: str = "") -> float:
-    """Return the data delivered in order to the receivers of the sources whose names begin so, of all without one."""
+    """Return the goodput of the sources whose names begin with ``kind``, in Mbit/s."""
     return float(sum(source["goodput_mbps"] for source in sources(result, kind)))
 
 
 def of_source(name: str, measure: str) -> Measure:
     """Return a measure of one source: ``goodput_mbps``, one of its response times or one of its datagrams'.
 
-    It is not a number where nothing was completed.
+    It is NaN where nothing was completed.
     """
 
     def read(result: Result) -> float:
@@ -73,8 +73,8 @@ def of_source(name: str, measure: str) -> Measure:
 
 @cache
 def _shares(result: Result) -> tuple[float, float]:
-    """Return the shares dropped and marked of what arrived in the measured window, in percent."""
-    # The summary's counters of a link are of the whole run: they would have the slow starts of the warm-up in them.
+    """Return the shares of arriving packets that were dropped and marked in the measurement window, in percent."""
+    # The summary's counters of a link cover the whole run, with the slow starts of the warm-up.
     arrived, drops, marks = (
         result.link.filter(pl.col("direction") == DATA).select("arrived", "drops", "marks").sum().row(0)
     )
@@ -82,19 +82,19 @@ def _shares(result: Result) -> tuple[float, float]:
 
 
 def data_loss_percent(result: Result) -> float:
-    """Return the packets of the data lost at the queue, of those that arrived."""
+    """Return the share of the data's packets dropped at the queue, in percent."""
     return _shares(result)[0]
 
 
 def data_mark_percent(result: Result) -> float:
-    """Return the packets of the data marked, of those that arrived."""
+    """Return the share of the data's packets marked, in percent."""
     return _shares(result)[1]
 
 
 def delays_ms(result: Result) -> pl.DataFrame:
     """Return the queueing delay of the data over time, ``time_s`` and ``delay_ms``: of all links in series together.
 
-    It is the time that a link takes to send what waits.
+    It is the time that a link needs to send its queue.
     """
     return timeseries.delays_ms(result, DATA)
 

@@ -1,4 +1,4 @@
-"""What a study gave: its claims decided, its tables and figures, and what it took."""
+"""Reports of studies: decided claims, tables, figures, and the cost of the runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aqmlab.studies.kit.study import Figure, Length, ProgressCallback, Study, St
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What a study gave."""
+    """A study with its decided claims, tables and figures."""
 
     study: Study
     length: Length
@@ -28,7 +28,7 @@ class Report:
     def of(
         cls, study: Study, length: Length, results: StudyResults, progress: ProgressCallback = no_progress
     ) -> Report:
-        """Decide the claims and put together tables and figures, which takes minutes where results are many."""
+        """Decide the claims and make tables and figures, which takes minutes with many results."""
         progress("claims")
         decisions = decide(study, results)
         progress("tables")
@@ -39,12 +39,12 @@ class Report:
 
     @property
     def command(self) -> str:
-        """What was typed to make it."""
+        """The command that makes it."""
         return self.study.command(self.length)
 
     @property
     def cost(self) -> dict[str, float]:
-        """Seconds simulated, and of processor time that they took, over all distinct cells."""
+        """Seconds simulated and of processor time over all distinct cells, and their number."""
         distinct = self.distinct.values()
         return {name: sum(each.metadata[name] for each in distinct) for name in ("simulated_s", "cpu_s")} | {
             "cells": len(distinct)
@@ -52,13 +52,13 @@ class Report:
 
     @property
     def engines(self) -> list[str]:
-        """The engines that made the cells: a version with the hash of its sources, and the commit where it is known."""
+        """Engines that made the cells: a version with the hash of its sources, and the commit if it is known."""
         made_by = {(each.metadata["engine"], each.metadata["commit"]) for each in self.distinct.values()}
         return sorted(f"{engine}, commit {commit}" if commit else str(engine) for engine, commit in made_by)
 
     @cached_property
     def distinct(self) -> dict[str, Result]:
-        """Each cell's result once, by its key: runs may have cells in common."""
+        """Results by the key of their cell, because runs may share cells."""
         return {result.cell.key: result for results in self.results.values() for result in results}
 
     def record(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def stored_results(study: Study, out: Location | str, seeds: range | None = None
     Raises
     ------
     SpecError
-        When no length is there whole: with how much of which is, and what runs the rest.
+        When no length is complete; the message names the most complete one and the command that runs the rest.
     """
     store, calibrations = Store(out), calibration_model.known(out)
     partly: dict[Length, tuple[int, int]] = {}
@@ -33,13 +33,13 @@ def stored_results(study: Study, out: Location | str, seeds: range | None = None
                 return length, {
                     run: [replace(found[cell.key], cell=cell) for cell in some] for run, some in cells.items()
                 }
-        # Counted again: what was found damaged has been set aside.
+        # Counted again, because damaged cells have been set aside.
         partly[length] = store.count(distinct), len(distinct)
     raise SpecError(_lacking(study, partly, store.out))
 
 
 def _lacking(study: Study, partly: dict[Length, tuple[int, int]], out: Location) -> str:
-    """Say how much there is of the length that is nearest to being whole, of the default one where there is nothing."""
+    """Describe the most complete length, or the default one where the store has none of the cells."""
     length, (there, of) = max(partly.items(), key=lambda each: (each[1][0] / each[1][1], each[0].name == "default"))
     command = study.command(length) + ("" if str(out) == "results" else f" --out {out}")
     return (

@@ -1,7 +1,7 @@
 """Studies: published experiments as one command each, their claims decided by code.
 
-A study says which experiments it is made of and what is read off their results. This module runs them under common
-random numbers and puts together what they give: tables, figures and the outcome of each claim.
+A study declares its experiments, and the tables, figures and claims that it derives from their results. All runs of a
+seed use common random numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aqmlab.studies.kit.claims.registered import Registration, registration
 from aqmlab.studies.kit.claims.review import ReviewedClaim
 
 Value = float | int | str | None
-"""What a table holds; ``None`` where there is nothing."""
+"""A cell of a table; ``None`` where it is empty."""
 
 StudyResults = Mapping[str, list[Result]]
 """The results of each run by its name, one for each seed."""
@@ -39,7 +39,7 @@ def no_progress(part: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Length:
-    """How long the experiments of a study are, and how often each is repeated."""
+    """Duration and repetitions of a study's experiments."""
 
     name: str
     """``quick``, ``default`` or ``full``."""
@@ -59,7 +59,7 @@ class Length:
         return self.first_seed + self.seeds - 1
 
     def repeated(self, seeds: range) -> Length:
-        """Return this length with other repetitions: fresh seeds decide claims that others were read with."""
+        """Return this length with these seeds."""
         return replace(self, seeds=len(seeds), first_seed=seeds.start)
 
     def __str__(self) -> str:
@@ -72,36 +72,36 @@ class Run:
     """One experiment of a study."""
 
     name: str
-    """What claims, tables and figures call it; unique in the study."""
+    """The name by which claims, tables and figures refer to it; unique in the study."""
     experiment: Experiment
     label: str
-    """How it is shown while it runs: the scheme as typed."""
+    """Label that is shown while it runs: the scheme as typed."""
     uncongested: bool = False
-    """On the uncongested network, with the users who make the load on this experiment's link."""
+    """True on the uncongested network, with the users who make the load on this experiment's link."""
     seeds: int | None = None
-    """Repetitions, where they are not the study's."""
+    """Number of repetitions, where it differs from the study's."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Numbers side by side."""
+    """A table of a study."""
 
     name: str
-    """What its file and its entry in the JSON are called."""
+    """Name of its entry in the record."""
     title: str
     columns: tuple[str, ...]
-    """Their headings, each with its unit."""
+    """Headings, each with its unit."""
     rows: Sequence[Sequence[Value]]
     about: str = ""
-    """What a reader has to know, as Markdown."""
+    """Explanation for the reader, as Markdown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure to be drawn."""
+    """A figure of a study."""
 
     name: str
-    """What its files are called."""
+    """Name of its files."""
     caption: str
     draw: Callable[[Canvas], None]
     size: tuple[float, float] = (8, 4.5)
@@ -117,31 +117,31 @@ class Study(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     about: ClassVar[str]
-    """What is repeated and what differs from the original, as Markdown."""
+    """The repeated experiments and their differences from the original, as Markdown."""
     sources: ClassVar[Mapping[str, str]]
-    """What is cited, by the name that tables and claims use."""
+    """Cited works, by the name that tables and claims use."""
     lengths: ClassVar[Mapping[str, Length]]
-    """By name: ``quick``, ``default`` and ``full``."""
+    """Lengths by name: ``quick``, ``default`` and ``full``."""
     claims: ClassVar[Sequence[ReviewedClaim]]
     """The second reading of the paper: the registered claims in their order, then those that were added."""
     front: ClassVar[Sequence[str]] = ()
-    """The names of the tables and figures on the study's page; the others stand on that of its details. All without."""
+    """Names of the tables and figures on the study's page; the others are on its details page. Empty: all."""
     options: str = ""
-    """What was typed after its name to make it what it is, a space before it: its page repeats it."""
+    """Command-line options of this variant of the study, each with a space before it; its page repeats them."""
 
     def with_schemes(self, schemes: Sequence[Scheme]) -> Study:
-        """Return this study of other schemes than its own.
+        """Return this study with other schemes than its own.
 
         Raises
         ------
         SpecError
-            When the paper says which schemes it is about, as most do.
+            When the study has the schemes of its paper, as most do.
         """
         given = ", ".join(scheme.label for scheme in schemes)
         raise SpecError(f"SCHEME: cannot be with {self.name}, which has the schemes of its paper, got {given}")
 
     def command(self, length: Length) -> str:
-        """Return what is typed to run it at a length."""
+        """Return the command that runs it at a length."""
         flag = "" if length.name == "default" else f" --{length.name}"
         seeds = "" if length == self.lengths[length.name] else f" --seeds {length.first_seed}-{length.last_seed}"
         return f"aqmlab study {self.name}{self.options}{flag}{seeds}"
@@ -151,15 +151,15 @@ class Study(ABC):
         return registration(type(self).__module__)
 
     def reviewed_claims(self) -> Sequence[ReviewedClaim]:
-        """Return the claims that its runs can decide: all, unless it was given other schemes."""
+        """Return the claims that its runs can decide: all, unless it has other schemes."""
         return self.claims
 
     def printed(self) -> PrintedTables:
-        """Return the paper's own tables, for what is said of them; none where the paper prints none."""
+        """Return the paper's own tables; empty where the paper prints none."""
         return {}
 
     def contradiction(self, run: str) -> str | None:
-        """Return why the paper's own numbers for a run cannot have slowed its users; ``None`` where they can have."""
+        """Return the reason why the paper's numbers of a run cannot have slowed its users; ``None`` where they can."""
         return None
 
     @abstractmethod
@@ -168,7 +168,7 @@ class Study(ABC):
 
     @abstractmethod
     def tables(self, results: StudyResults) -> Sequence[Table]:
-        """Return the paper's tables, published beside ours, and those we add."""
+        """Return the paper's tables, published numbers beside ours, and those that we add."""
 
     @abstractmethod
     def figures(self, results: StudyResults) -> Sequence[Figure]:
@@ -186,7 +186,7 @@ def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dic
 
 
 def text(value: Value) -> str:
-    """Return a value as a person reads it: four significant digits, thousands grouped."""
+    """Return a value as text: four significant digits, thousands grouped."""
     if value is None:
         return ""
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""A study's tables and claims for a person."""
+"""Tables and claims of a study for the console."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def numbers_frame(study_tables: Iterable[study.Table]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        The name of the ``table``; the number of the ``row``, from 1, and ``what`` its words say; the heading of the
+        The name of the ``table``; the number of the ``row``, from 1, and ``what``, its text; the heading of the
         ``column``; the ``value``.
     """
     schema = {"table": pl.String, "row": pl.Int64, "what": pl.String, "column": pl.String, "value": pl.Float64}
@@ -48,7 +48,7 @@ def numbers_frame(study_tables: Iterable[study.Table]) -> pl.DataFrame:
 
 
 def numbers(study_table: study.Table) -> Table:
-    """Show a table of a study."""
+    """Return a study's table for the console."""
     title = Text(study_table.title)
     table = console.sheet(title=title, title_justify="left")
     for n, heading in enumerate(study_table.columns):
@@ -65,7 +65,7 @@ def claims(decisions: Sequence[Decision]) -> Table:
     second = tally([decision.conclusion.outcome for decision in decisions])
     title = Text(f"First reading: {first}\nSecond reading: {second}")
     table = console.sheet(title=title, title_justify="left")
-    for heading in ("claim", "place", "what is claimed", "first", "second", "what decided"):
+    for heading in ("claim", "place", "claim in short", "first", "second", "deciding numbers"):
         table.add_column(heading)
     for it in decisions:
         outcomes = (it.registered.outcome if it.registered else None, it.conclusion.outcome)

@@ -16,7 +16,7 @@ SYN/ACK can be marked too. A. Kuzmanovic compares RED, RED\\*, REM and PI with a
 105 % load in ns-2; he sets a bare threshold with ECN+ against PI that drops, and explains by an M[X]/M/1 queue why at
 light load it matters little how an AQM holds its target.
 
-We have sections 4.3 (its end) to 5.2.2 of the paper. What stands in others is ours:
+Our copy has sections 4.3 (its end) to 5.2.2 of the paper. Settings from other sections are our choice:
 
 * **Link**: 100 Mbit/s as ns-2 has links: packets without frames around them, and no driver's ring below the queue.
 * **Users** are those of Le, Aikat, Jeffay and Smith (2003), from whom the paper takes its traffic, with round-trip
@@ -32,14 +32,14 @@ We have sections 4.3 (its end) to 5.2.2 of the paper. What stands in others is o
   direction of the data: PI, REM and the threshold hold them, RED and RED\\* have thresholds 34.5 and 103.5 and the
   weight 1/8192 of Le et al. All count packets rather than bytes, as PI and REM of ns-2 do: by bytes a SYN/ACK of 40 is
   hardly ever dropped. Without ECN RED\\* is RED, and is run once.
-* **Figures 7 and 8**: flows come in a Poisson process whatever has become of those before, over an endless drop-tail
+* **Figures 7 and 8**: flows arrive in a Poisson process, independent of earlier ones, over an endless drop-tail
   queue on an ideal link of 100 Mbit/s, in packets of 1,000 bytes, from servers whose interfaces are a hundred times as
   fast. Figure 8 has the response sizes of the users' workload.
 """
 
 
 class Kuzmanovic2005(Study):
-    """The study."""
+    """ECN and ECN+ with RED, RED*, REM and PI under web users, and the queue of bursts."""
 
     name = "kuzmanovic2005"
     title = "Kuzmanovic (2005): the power of ECN, and ECN+"
@@ -62,11 +62,11 @@ class Kuzmanovic2005(Study):
         return list(runs.runs(length))
 
     def printed(self) -> PrintedTables:
-        """Return what we have of table 1."""
+        """Return the rows of table 1 in our copy."""
         return printed()
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
-        """Return Table 1, and what users, handshakes and queues did."""
+        """Return Table 1, and tables of response times, handshakes and queues."""
         return tables.tables(results)
 
     def figures(self, results: StudyResults) -> Sequence[Figure]:

@@ -1,6 +1,6 @@
 """Claims of Kuzmanovic (2005).
 
-The paper's throughputs are percent of the link, so that "1 % to 5 %" are points, where the first reading took them as
+The paper's throughputs are percent of the link, so that "1 % to 5 %" are points; the first reading took them as
 relative.
 """
 
@@ -44,10 +44,10 @@ _OVER_MODEL = Column(
     what="simulated less model, packets",
     measure=lambda result: measures.queue_packets(result) - measures.model_packets(result),
 )
-_AFTER_6S = Column(what="answered after 6 s, %", measure=lambda result: 100 * measures.beyond_6s(result))
+_AFTER_6S = Column(what="completed after 6 s, %", measure=lambda result: 100 * measures.beyond_6s(result))
 
 _FIGURE_7_PACKETS = 50.0
-"""How long its axis of the queue is."""
+"""Length of its axis of the queue."""
 
 _OTHERS = tuple(law for law in LAWS if law != "PI")
 _MODERATE = tuple(law for law in LAWS if law != "RED*")
@@ -58,7 +58,7 @@ _drop = partial(scheme, form="drop")
 
 
 def printed() -> PrintedTables:
-    """Return the rows of table 1 that we have, and the two throughputs that section 5.2.1 names."""
+    """Return the rows of table 1 in our copy, and the two throughputs that section 5.2.1 names."""
     rows = csv.DictReader(files(__package__).joinpath("published.csv").read_text(encoding="utf-8").splitlines())
     return {
         scheme(row["scheme"], row["form"], int(row["load_percent"])): {MBPS.name: float(row["throughput_percent"])}

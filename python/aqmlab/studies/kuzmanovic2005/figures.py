@@ -1,4 +1,4 @@
-"""The figures of the study."""
+"""Figures of Kuzmanovic (2005), from our results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _whole_and_slowest(
     legend = whole.get_legend()
     assert legend is not None, "every curve is named"
     legend.remove()
-    # Under overload the slowest take longer than the papers' two seconds.
+    # Under overload the slowest requests take longer than the papers' two seconds.
     reached = max(curve.filter(pl.col("fraction") >= 0.9)["time_ms"][0] for curve in curves.values())
     end = 2000 * max(1, math.ceil(reached / 2000))
     slowest.set(ylim=(80, 100), ylabel="", xlim=(0, end), xticks=range(0, end + 1, end // 4), yticks=range(80, 101, 5))
@@ -134,13 +134,13 @@ def _exceedance(results: StudyResults) -> Figure:
 
     return Figure(
         name="exceedance",
-        caption="Figure 8: share of the time for which the queue of web flows without AQM is above what AQMs aim at, by"
-        " the model and simulated.",
+        caption="Figure 8: share of the time for which the queue of web flows without AQM is above the target of 5 ms,"
+        " by the model and simulated.",
         draw=draw,
     )
 
 
 def _points(found: list[Finding]) -> pl.DataFrame:
-    """Return means with their intervals, which are as good as their means from a single seed."""
+    """Return means with their intervals, which have no width with a single seed."""
     rows = [(each.estimate, each.low, each.high) if each.pairs > 1 else (each.estimate,) * 3 for each in found]
     return pl.DataFrame(rows, schema=["mean", "low", "high"], orient="row")

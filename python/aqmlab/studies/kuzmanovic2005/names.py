@@ -1,21 +1,21 @@
-"""What the experiments of the study are called: by the law, by how it signals, and by the load."""
+"""Names of the experiments: by law, signal and load."""
 
 from __future__ import annotations
 
 LOADS = (90, 105)
-"""Percent of the link: what the paper calls light and persistent congestion."""
+"""Percent of the link: the paper's light and persistent congestion."""
 
 LAWS = ("PI", "RED", "RED*", "REM")
 """The AQMs of the study, in the order of its Table 1."""
 
 FORMS = ("drop", "ECN", "ECN+")
-"""How a law signals: without ECN, with that of RFC 3168, with SYN/ACKs that can be marked too."""
+"""Signals of a law: drops, ECN of RFC 3168, and ECN with SYN/ACKs that can be marked."""
 
 LENGTHS = (1, 2, 4, 6, 7, 8, 10, 12, 14, 16, 20, 25, 30, 32, 36, 40, 46, 54, 62, 64, 70)
 """Packets of the flows of figure 7."""
 
 FULL_BURSTS = (6, 14, 30, 62)
-"""Flows of 2, 4, 8, ... packets in bursts: each ends with a full one."""
+"""Lengths of flows whose last burst is full: bursts have 2, 4, 8, ... packets."""
 
 UTILISATIONS = (50, 60, 70, 80, 85, 90, 95)
 """Percent, of figure 8."""
@@ -42,7 +42,7 @@ def handshakes(law: str, form: str, load: int) -> str:
 
 
 def uncongested(load: int) -> str:
-    """Name the experiment of the same users with nothing in their way."""
+    """Name the experiment of the same users on the uncongested network."""
     return f"uncongested {load}"
 
 

@@ -21,14 +21,14 @@ from aqmlab.studies.kuzmanovic2005 import names
 from aqmlab.studies.kuzmanovic2005.measures import PACKET_BYTES, PACKETS_PER_SECOND, SEGMENT_BYTES, WINDOWS
 
 _MEAN_PACKET = 900
-"""Bytes. What a packet has in the direction of the data: 904 in the uncongested network, where Le et al., with data in
-both directions, have a little over 500."""
+"""Mean packet in the direction of the data, in bytes: 904 in the uncongested network. Le et al., with data in both
+directions, have a little over 500."""
 
 _TARGET = round(5e-3 * 100e6 / 8 / _MEAN_PACKET)
 """5 ms of 100 Mbit/s, in packets."""
 
 _RED = f"min_th={_TARGET / 2:g},max_th={3 * _TARGET / 2:g},w_q=1/8192,mean_packet={_MEAN_PACKET} B"
-"""The target is in the middle between the thresholds, of which one is three times the other."""
+"""The target is half-way between the thresholds, of which one is three times the other."""
 
 SCHEMES = {
     "PI": f"pi:q_ref={_TARGET},mode=packet",
@@ -37,7 +37,7 @@ SCHEMES = {
     "REM": f"rem:q_ref={_TARGET},mode=packet,mean_packet={_MEAN_PACKET} B",
     "threshold": "threshold:target_delay=5 ms",
 }
-"""The laws as typed, but for ECN: all aim at the same."""
+"""The laws as typed, without ECN; all have the same target."""
 
 _NS2 = {"profile": "ns2-newreno", "initial_window": 2, "initial_rto": "6 s", "tick": "10 ms"}
 """ns-2 of early 2005: two packets at first since 2001, a clock of 10 ms since 2002, and still 6 s."""
@@ -49,20 +49,20 @@ _HOSTS = Hosts(rate="100 Mbit/s")
 """Servers as fast as the bottleneck, as in the testbed `unc-2003`."""
 
 _FAST_HOSTS = Hosts(rate="10 Gbit/s")
-"""What a server sends at once reaches the queue as good as at once, as in the model."""
+"""So fast that a burst reaches the queue almost at once, as in the model."""
 
 _ECN = {"drop": "", "ECN": ",ecn=true", "ECN+": ",ecn=ecn+"}
 
 _BYTES_PER_SECOND = PACKETS_PER_SECOND * PACKET_BYTES
 
 _HANDSHAKES = Protocol(warmup="30 s", duration="2 min")
-"""Short whatever the length: a row for each request is much."""
+"""Short at every length, because each request is recorded."""
 
 _ONE_WAY = Protocol(warmup="20 s", duration="90 s")
-"""Short whatever the length: the backlog of an overload that does not give way grows."""
+"""Short at every length, because the backlog of an unresponsive overload grows."""
 
 _CONTROL_BYTES = 4 * 40
-"""What a transfer's server sends beside data: SYN/ACK, FIN, and acknowledgements of the request and the other FIN."""
+"""Bytes of a server's segments without data: SYN/ACK, FIN, and acknowledgements of the request and the other FIN."""
 
 _Floats = NDArray[np.float64]
 
@@ -106,7 +106,7 @@ def _users(load: float, protocol: Protocol) -> Experiment:
 
 
 def _scheme(name: str, law: str, form: str, experiment: Experiment) -> Run:
-    # What is not ECN-capable RED* drops where RED does.
+    # Without ECN RED* drops like RED.
     text = SCHEMES["RED" if (law, form) == ("RED*", "drop") else law] + _ECN[form]
     return Run(name=name, experiment=schemes.parse(text).applied_to(experiment), label=text)
 
@@ -121,7 +121,7 @@ def _web_transfers(load: float) -> list[dict[str, Any]]:
 
 
 def _open(name: str, length: Length, sources: list[dict[str, Any]]) -> Run:
-    """Return an experiment of flows that come whatever has become of those before, over a queue without end."""
+    """Return an experiment of flows that arrive independent of earlier ones, over an endless queue."""
     mix = [
         {"share": share, "role": "client", "receive_window": packets * SEGMENT_BYTES}
         for packets, share in WINDOWS.items()
@@ -145,7 +145,7 @@ def web_bursts() -> _Floats:
 
 
 def mean_web_bytes() -> float:
-    """Return what a flow of the web's sizes sends on average, in bytes."""
+    """Return the mean size of a web flow with its headers, in bytes."""
     sizes, shares = web_sizes()
     headers = PACKET_BYTES - SEGMENT_BYTES
     return float(shares @ (sizes + headers * np.ceil(sizes / SEGMENT_BYTES))) + _CONTROL_BYTES
@@ -161,7 +161,7 @@ def web_sizes() -> tuple[_Floats, _Floats]:
 
 @cache
 def _web_tables() -> dict[str, tuple[dict[str, Any], float]]:
-    """Return the tables of response sizes and what part of the responses each has: pages' frames, their objects."""
+    """Return the tables of response sizes with the share of responses of each: frames of pages, embedded objects."""
     web = json.loads(Resolved(Experiment(users={"per_side": 1}).to_json()).json)["users"]["workload"]
     probabilities = np.array(web["embedded_per_page"]["probabilities"])
     objects = float(probabilities @ (web["embedded_per_page"]["min"] + np.arange(len(probabilities))))
@@ -177,5 +177,5 @@ def _steps(nodes: list[list[float]]) -> tuple[_Floats, _Floats]:
     t = -np.log1p(-below)
     edges = np.concatenate([np.linspace(low, high, 400, endpoint=False) for low, high in pairwise(t)] + [t[-1:]])
     sizes = np.exp(np.interp((edges[1:] + edges[:-1]) / 2, t, np.log(values)))
-    # What is above the last node has its value.
+    # Draws above the last node have its value.
     return np.append(sizes, values[-1]), np.append(-np.diff(np.exp(-edges)), 1 - below[-1])

@@ -1,4 +1,4 @@
-"""The tables of the study."""
+"""Tables of Kuzmanovic (2005), published numbers beside ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aqmlab.studies.kuzmanovic2005.claims import MBPS, printed
 from aqmlab.studies.kuzmanovic2005.runs import web_bursts
 
 TARGET_PACKETS = 62
-"""The 5 ms that AQMs aim at, in whole packets of figures 7 and 8."""
+"""The target of 5 ms, in whole packets of figures 7 and 8."""
 
 
 def _published(run: str) -> float | None:
@@ -44,7 +44,7 @@ def interval(results: list[Result], measure: Callable[[Result], float]) -> Findi
 
 
 def half_width(found: Finding) -> float | None:
-    """Return how far the interval reaches to either side; nothing from a single seed."""
+    """Return half the width of the interval; ``None`` with a single seed."""
     return found.high - found.estimate if found.pairs > 1 else None
 
 
@@ -89,9 +89,9 @@ def _throughputs(results: StudyResults) -> Table:
             "±",
         ),
         rows=rows,
-        about="What was sent in the direction of the data, in percent of the link's 100 Mbit/s. Of the paper's Table 1"
-        " we have the rows of RED and PI, and the two throughputs that section 5.2.1 names. *uncongested*: what the"
-        " users ask for.",
+        about="Throughput in the direction of the data, in percent of the link's 100 Mbit/s. Our copy has the rows of"
+        " RED and PI of the paper's Table 1, and the two throughputs that section 5.2.1 names. *uncongested*: the load"
+        " that the users offer.",
     )
 
 
@@ -145,10 +145,10 @@ def _handshakes(results: StudyResults) -> Table:
 
     return Table(
         name="handshakes",
-        title="Handshakes that had to be repeated",
+        title="Repeated handshakes",
         columns=("AQM", "load, %", "ECN, %", "ECN+, %"),
         rows=[row(law, load) for law in names.LAWS for load in names.LOADS],
-        about="Connections whose client had to send its SYN again, since the SYN or the SYN/ACK was lost: two minutes"
+        about="Connections whose client retransmitted its SYN because the SYN or the SYN/ACK was lost: two minutes"
         " after half a minute of warm-up. ECN+ protects the SYN/ACK alone.",
     )
 
@@ -162,12 +162,12 @@ def _one_way(results: StudyResults) -> Table:
     shown = [names.one_way(law, form) for law in names.LAWS for form in names.FORMS]
     return Table(
         name="one-way",
-        title="If one direction alone is loaded",
+        title="Load in one direction",
         columns=("scheme", *_USER_COLUMNS),
         rows=[[name, *_user_numbers(results[name])] for name in shown],
         about="Not in the paper: the flows of figure 8 at 105 % of the link, all from the same side. SYNs and"
         " acknowledgements cross the idle direction, which the means of queues, drops and marks include. Nothing holds"
-        " such flows back, so that their backlog grows: 90 s are measured after 20 s, whatever the length.",
+        " such flows back, so that their backlog grows: every length measures 90 s after 20 s.",
     )
 
 
@@ -190,7 +190,7 @@ def _queues(results: StudyResults) -> Table:
         about="Packets in the queue, the one being sent included. *Equation 1* is the paper's formula, *chain* the mean"
         " of the distribution that the chain's equations give: two ways to one number. Its service times are"
         " exponential. A link's are fixed: for those M[X]/D/1 has u²/(2(1-u)) = 1.6 packets less, at utilisation u. The"
-        " simulation has fixed times, and segments without data beside the packets; utilisation is what it came to.\n\n"
+        " simulation has fixed times, and segments without data; the table has its utilisation.\n\n"
         "The paper reads a mean queue of about 5 packets off its figure for web flows of 7.22 packets on average. Its"
         " own equation gives 8 for flows of 7 packets that begin with two.",
     )
@@ -235,7 +235,7 @@ def _exceedances(results: StudyResults) -> Table:
 
     return Table(
         name="exceedance",
-        title="How often the queue is above what AQMs aim at",
+        title="Time of the queue above the target",
         columns=(
             "nominal, %",
             "utilisation, %",
@@ -247,8 +247,8 @@ def _exceedances(results: StudyResults) -> Table:
             "± ",
         ),
         rows=[row(percent) for percent in names.UTILISATIONS],
-        about="Flows of the web's response sizes, each on a connection of its own, over a queue without AQM and without"
-        " end. The model is at the utilisation that the simulation came to. 5 ms are 62 packets.",
+        about="Flows of the web's response sizes, each on a connection of its own, over an endless queue without"
+        " AQM. The model has the utilisation of the simulation. 5 ms are 62 packets.",
     )
 
 

@@ -16,11 +16,11 @@ _ABOUT = """
 Seven algorithms, among them the authors' load/delay controllers (LDC), under web sessions of ns-2 with UDP beside them,
 and LDC's own settings under long transfers. LDC drops with a probability made of average queueing delay and load.
 
-What the paper does not print is inferred, and what is inferred is listed in `runs.py` and `gfc2.py` of the study:
-the web sessions are those of ns-2's own example, with pages that do not wait for each other, as in the version that was
-used; GFC-2's links are the original's with kbit/s for Mbit/s. FTP goes against the web's pages, as the paper says, UDP
-with them, as its tables show. TCP is ns-2's of the time, with a handshake that ns-2's one-way agents lack; senders
-never give up.
+The study's `runs.py` and `gfc2.py` list the settings that the paper does not print and that we inferred: the web
+sessions are those of ns-2's own example, with pages that do not wait for each other, as in the version that was used;
+GFC-2's links are the original's with kbit/s for Mbit/s. FTP goes against the web's pages, as the paper says, UDP with
+them, as its tables show. TCP is ns-2's of the time, with a handshake that ns-2's one-way agents lack; senders never
+give up.
 
 Measures are the paper's table 1: a response time is a session's, from its first request until its last page has come,
 of five pages in our reading; a delay is a packet's from sender to receiver; throughput is data delivered in order, in
@@ -29,7 +29,7 @@ have no headers. The registered claims keep their own measures: pages, the queue
 """
 
 _CLOSELY = "2 ms"
-"""As often as LDC looks at the queue, so that the load of a span is the mean of its samples; and so that no burst comes
+"""Sampling interval of LDC itself, so that the load of a span is the mean of its samples; and so that no burst comes
 and goes between two samples of BLUE's queue."""
 _DELAY_WEIGHTS = {"delay": 1.0, "load": 0.0, "half": 0.5, "paper": 0.75}
 _OTHERS: dict[str, dict[str, int | str]] = {"n=2": {"n": 2}, "n=4": {"n": 4}, "tau=10 ms": {"tau": "10 ms"}}
@@ -110,7 +110,7 @@ class Kwon2003(Study):
         ]
 
     def printed(self) -> PrintedTables:
-        """Return table 3, and what we have of table 5."""
+        """Return table 3, and the rows of table 5 in our copy."""
         by_algorithm = published("mean").items()
         return {
             **{names.gfc2(algorithm): metrics for algorithm, metrics in by_algorithm},

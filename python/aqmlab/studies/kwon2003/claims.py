@@ -1,8 +1,8 @@
 """Claims of Kwon and Fahmy, with the measures of the paper's table 1.
 
-A response time is a session's and a delay a packet's from sender to receiver, where the first reading has pages and the
-queue. The paper prints the throughput of HTTP, UDP and FTP apart: a throughput that is called high or lost is that of
-the web's pages. A comment names each claim whose first reading was too lax or nearly empty.
+A response time is a session's and a delay a packet's from sender to receiver; the first reading has those of pages and
+the queue. The paper prints separate throughputs of HTTP, UDP and FTP: "high" or "lost" throughput is that of the web's
+pages. A comment names each claim whose first reading was too lax or nearly empty.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _FALLS = Column(what="falls of p", measure=measures.falls)
 _RISES_WITH_ROOM = Column(what="rises of p with room in the buffer, %", measure=measures.rises_with_room_percent)
 _FALLS_WITH_QUEUE = Column(what="falls of p with packets waiting, %", measure=measures.falls_with_queue_percent)
 _SHORT = Column(what="time below the lower threshold with drops, %", measure=measures.drops_at_short_queue_percent)
-_SPARED = Column(what="overload with little dropping, %", measure=measures.spared_overload_percent)
-_PUNISHED = Column(what="underload with much dropping, %", measure=measures.punished_underload_percent)
-_LATE = Column(what="time above the target, %", measure=measures.late_percent)
+_MISSED_CONGESTION = Column(what="overload with little dropping, %", measure=measures.missed_congestion_percent)
+_FALSE_CONGESTION = Column(what="underload with much dropping, %", measure=measures.false_congestion_percent)
+_ABOVE_TARGET = Column(what="time above the target, %", measure=measures.above_target_percent)
 
 _ALL = tuple(map(gfc2, ALGORITHMS))
 _SOMETIMES_PERCENT = 10
-"""Of the time: as in the first reading."""
+"""Share of the time that *sometimes* means, as in the first reading."""
 
 
 def _of(algorithms: Iterable[str]) -> list[str]:
@@ -64,7 +64,7 @@ def _of(algorithms: Iterable[str]) -> list[str]:
 
 
 def _loses_throughput(algorithm: str, faster: Sequence[str]) -> list[Part]:
-    """Say that an algorithm answers sooner than all but the faster ones, and carries less for it than all but those."""
+    """Claim that an algorithm has shorter response times and less throughput than all but the faster ones."""
     others = _of(each for each in ALGORITHMS if each not in (algorithm, *faster))
     return [*fewer(RESPONSE, gfc2(algorithm), others), *fewer(HTTP, gfc2(algorithm), others)]
 
@@ -87,11 +87,11 @@ CLAIMS: Sequence[ReviewedClaim] = (
     reviewed_claim(
         "kwon2003-3",
         "the load is high but; need not be as high",
-        within(_SPARED, QUEUE_ONLY, low=_SOMETIMES_PERCENT),
-        within(_PUNISHED, QUEUE_ONLY, low=_SOMETIMES_PERCENT),
+        within(_MISSED_CONGESTION, QUEUE_ONLY, low=_SOMETIMES_PERCENT),
+        within(_FALSE_CONGESTION, QUEUE_ONLY, low=_SOMETIMES_PERCENT),
     ),
     reviewed_claim(
-        "kwon2003-4", "the queuing delay never exceeds the target delay", within(_LATE, DELAY_TARGET, high=0)
+        "kwon2003-4", "the queuing delay never exceeds the target delay", within(_ABOVE_TARGET, DELAY_TARGET, high=0)
     ),
     reviewed_claim("kwon2003-5", "exhibits the lowest packet delay", fewer(DELAY, PAPER, map(ftp, WEIGHTS))),
     reviewed_claim(
@@ -143,6 +143,6 @@ CLAIMS: Sequence[ReviewedClaim] = (
     reviewed_claim(
         "kwon2003-17",
         "LDC keeps actual queuing delay under the target queuing delay",
-        within(_LATE, gfc2("LDC"), high=0),
+        within(_ABOVE_TARGET, gfc2("LDC"), high=0),
     ),
 )

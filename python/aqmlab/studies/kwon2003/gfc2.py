@@ -41,7 +41,7 @@ GROUPS = (
 """Name, HTTP sessions, and the routers where their clients and their servers are."""
 
 ACCESS = {"fixed": "20 ms"}
-"""What the links between hosts and routers add to a round trip, ours: D for each of the four."""
+"""Round-trip delay of the links between hosts and routers, our choice: D for each of the four."""
 
 
 def experiment(queue: Mapping[str, Any], protocol: Protocol, *, udp_with_pages: bool = True) -> Experiment:

@@ -1,4 +1,4 @@
-"""What is read off one result for Kwon and Fahmy's claims and tables."""
+"""Measures of one result for Kwon and Fahmy's claims and tables."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ PACKET_KB = PACKET / 1000
 _DROPS = ("dropped_early", "dropped_forced", "dropped_by_limit", "dropped_at_dequeue", "evicted")
 
 HTTP, UDP, FTP = "http", "udp", "ftp"
-"""What the names of the sources of each class of traffic begin with."""
-
+"""Prefixes of the names of sources, by class of traffic."""
 
 SESSION_PAGES = 5
 """Pages of a session, which the paper does not print: as in that script of ns-2's examples that has the times and sizes
@@ -28,9 +27,9 @@ of the large one. The large one has 250, which at 15 s each no run of 900 s ends
 
 @cache
 def session_times_s(result: Result, pages: int = SESSION_PAGES) -> pl.Series:
-    """Return how long each session took, in seconds: from its first request until the last of its pages had come.
+    """Return the duration of each session in seconds, from its first request until its last page has arrived.
 
-    The pages of each client are its sessions', one session after another. What was not complete at the end is left out.
+    A client's pages make consecutive sessions. Sessions that were incomplete at the end are excluded.
     """
     names = [each["name"] for each in result.summary["sources"]]
     clients = [number for number, name in enumerate(names, 1) if name.startswith(HTTP)]
@@ -46,20 +45,20 @@ def session_times_s(result: Result, pages: int = SESSION_PAGES) -> pl.Series:
 
 
 def session_s(result: Result, pages: int = SESSION_PAGES) -> float:
-    """Return the mean response time of the sessions, in seconds; not a number without any."""
+    """Return the mean response time of the sessions, in seconds; NaN without any."""
     return _mean(session_times_s(result, pages))
 
 
 def longest_session_s(result: Result) -> float:
-    """Return the longest response time of a session, in seconds; not a number without any."""
+    """Return the longest response time of a session, in seconds; NaN without any."""
     longest = session_times_s(result).max()
     return math.nan if longest is None else float(longest)  # type: ignore[arg-type]
 
 
 def delivered_mbps(result: Result, kind: str = "") -> float:
-    """Return the data that reached a class of traffic, in Mbit/s as ns-2 counts them; that of all without one.
+    """Return the goodput of the sources whose names begin with ``kind``, in Mbit/s as ns-2 counts it.
 
-    Its segments are as long as our packets, and have no headers.
+    ns-2's segments are as long as our packets, and have no headers.
     """
     return float(
         sum(each["goodput_mbps"] * (1 if each["datagrams"] else PACKET / SEGMENT) for each in sources(result, kind))
@@ -67,7 +66,7 @@ def delivered_mbps(result: Result, kind: str = "") -> float:
 
 
 link_mbps = of_data("throughput_mbps")
-"""What the link carried of the data's packets, those sent again with them, in Mbit/s."""
+"""Throughput of the data's direction with retransmissions, in Mbit/s."""
 
 
 def packet_delay_s(result: Result) -> float:
@@ -79,7 +78,7 @@ def packet_delay_s(result: Result) -> float:
 
 
 def response_s(result: Result) -> float:
-    """Return the mean response time of all pages, in seconds; not a number without any."""
+    """Return the mean response time of all pages, in seconds; NaN without any."""
     times = [
         (each["completed"], each["response_time_ms"]["mean"]) for each in sources(result, HTTP) if each["completed"]
     ]
@@ -88,7 +87,7 @@ def response_s(result: Result) -> float:
 
 
 def _datagrams(result: Result, measure: str) -> float:
-    """Read off what became of the datagrams; not a number where there were none."""
+    """Return a measure of the datagrams; NaN without any."""
     value = sources(result, UDP)[0]["datagrams"][measure]
     return math.nan if value is None else float(value)
 
@@ -104,7 +103,7 @@ def longest_udp_delay_s(result: Result) -> float:
 
 
 def drop_percent(result: Result, kind: str = "") -> float:
-    """Return the share of a class's packets that were dropped, in percent; of all classes without one."""
+    """Return the share of dropped packets of the sources whose names begin with ``kind``, in percent."""
     sent, lost = (sum(each[what] for each in sources(result, kind)) for what in ("packets_sent", "packets_lost"))
     return 100 * lost / sent if sent else 0.0
 
@@ -115,7 +114,7 @@ def udp_drop_percent(result: Result) -> float:
 
 
 def link_drop_percent(result: Result) -> float:
-    """Return the share of the packets that arrived at the link's queue of data that were dropped, in percent."""
+    """Return the share of the packets at the data's queue that were dropped, in percent."""
     counted = result.summary["counters"][DATA]
     dropped = sum(counted[cause] for cause in _DROPS)
     return float(100 * dropped / counted["arrived"])
@@ -127,7 +126,7 @@ def target_s(result: Result) -> float:
 
 
 def trace(result: Result) -> pl.DataFrame:
-    """Return the queues of data over time, with ``kb`` and ``delay_s``: how long the link takes to send what waits."""
+    """Return the queues of data over time, with ``kb`` and ``delay_s``, the time that the link needs to send it."""
     rates = pl.DataFrame(
         [{"link": number, "rate": float(link.rate_bps)} for number, link in enumerate(result.cell.links, 1)],
         schema={"link": pl.UInt8, "rate": pl.Float64},
@@ -145,30 +144,30 @@ def mean_delay_s(result: Result) -> float:
     return _mean(trace(result)["delay_s"])
 
 
-def late_percent(result: Result) -> float:
+def above_target_percent(result: Result) -> float:
     """Return the share of time in which the queue holds more than LDC's target, in percent."""
     return 100 * _mean(trace(result)["delay_s"] > target_s(result))
 
 
 def rises_with_room_percent(result: Result) -> float:
-    """Return the share of the rises of BLUE's p that find room for another packet, in percent."""
+    """Return the share of rises of BLUE's p with room for another packet, in percent."""
     rows = _changes(result).filter(pl.col("change") > 0)
     return 100 * _mean(rows["longest_kb"] <= BUFFER_KB - PACKET_KB)
 
 
 def falls_with_queue_percent(result: Result) -> float:
-    """Return the share of the falls of BLUE's p with more than a packet waiting all the time, in percent."""
+    """Return the share of falls of BLUE's p with more than one packet queued throughout, in percent."""
     rows = _changes(result).filter(pl.col("change") < 0)
     return 100 * _mean(rows["shortest_kb"] > PACKET_KB)
 
 
 def rises(result: Result) -> float:
-    """Return how often BLUE's p rises."""
+    """Return the number of rises of BLUE's p."""
     return float((_changes(result)["change"] > 0).sum())
 
 
 def falls(result: Result) -> float:
-    """Return how often BLUE's p falls."""
+    """Return the number of falls of BLUE's p."""
     return float((_changes(result)["change"] < 0).sum())
 
 
@@ -187,13 +186,13 @@ def drops_at_short_queue_percent(result: Result) -> float:
     return 100 * _mean(rows["p_b"] > 0)
 
 
-def spared_overload_percent(result: Result) -> float:
+def missed_congestion_percent(result: Result) -> float:
     """Return the share of the seconds of overload with a probability below its mean, in percent."""
     rows = by_second(result)
     return 100 * _mean(rows.filter(pl.col("load") > 1)["p"] < _mean(rows["p"]))
 
 
-def punished_underload_percent(result: Result) -> float:
+def false_congestion_percent(result: Result) -> float:
     """Return the share of the seconds without overload with a probability above its mean, in percent."""
     rows = by_second(result)
     return 100 * _mean(rows.filter(pl.col("load") < 1)["p"] > _mean(rows["p"]))
@@ -209,6 +208,6 @@ def by_second(result: Result) -> pl.DataFrame:
 
 
 def _mean(values: pl.Series) -> float:
-    """Return the mean; not a number of nothing, so that nothing is claimed from it."""
+    """Return the mean; NaN without values, so that no claim follows from it."""
     mean = values.mean()
     return math.nan if mean is None else float(mean)  # type: ignore[arg-type]

@@ -8,9 +8,9 @@ ALGORITHMS = ("DropTail", "RED", "SRED", "FRED", "BLUE", "REM", "LDC")
 """In the order of the paper's tables."""
 
 WEIGHTS = {"delay": "1, 0", "load": "0, 1", "half": "1/2, 1/2", "paper": "3/4, 1/4"}
-"""The weights of queueing delay and load in LDC's probability, by what we call them."""
+"""The weights of queueing delay and load in LDC's probability, by our names of them."""
 OTHER_SETTINGS = ("n=2", "n=4", "tau=10 ms")
-"""LDC settings of section 5.3 with which nothing is said to change; which ones were tried is not printed."""
+"""LDC settings of section 5.3 that the paper finds to change nothing; it does not print which ones it tried."""
 
 
 def web(algorithm: str) -> str:

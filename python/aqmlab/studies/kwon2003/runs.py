@@ -50,7 +50,7 @@ QUEUES: Mapping[str, dict[str, Any]] = {
     },
     "LDC": ldc("4 s"),
 }
-"""Table 2; what it does not say is a default, which is the paper's value or that of the algorithm's own paper."""
+"""Table 2; other parameters have defaults, which are the paper's or those of the algorithm's own paper."""
 
 TCP = {
     "profile": "ns2-reno",
@@ -60,7 +60,7 @@ TCP = {
     "data_retransmits": 255,
 }
 IDEAL = {"overhead": "0 B", "device_fifo": 0}
-"""A link of ns-2: packets are as long as IP says, and no driver holds any."""
+"""A link of ns-2: packets have their IP length, and no driver queues them."""
 
 HOSTS = {"rate": "100 Mbit/s"}
 """Interfaces so fast that no host holds a packet back, ours: the paper does not say how its nodes are joined."""
@@ -70,10 +70,11 @@ PACKET, SEGMENT = 1000, 960
 PAGE = {"size": {"pareto_ii": {"mean": f"{12 * SEGMENT} B", "shape": 1.2}}, "request": f"{SEGMENT} B"}
 PAGE_EVERY_S = 15
 ACCESS_S = 0.02
-"""What a packet takes beside the bottleneck, whose own delay is 10 ms; both ours, since the figures show no delays."""
+"""Delay of a packet's other links in seconds; the bottleneck has 10 ms. Both are our choice: the figures show no
+delays."""
 RTT = {"fixed": f"{2000 * ACCESS_S:g} ms"}
 NO_USERS = {"per_side": 0, "delay_at": "split"}
-"""No web users of ours; and what there is beside the bottleneck is the same both ways."""
+"""No web users; the delay of the other links is the same in both directions."""
 
 
 def sessions(name: str, number: int, **where: Any) -> list[dict[str, Any]]:

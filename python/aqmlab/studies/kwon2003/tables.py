@@ -43,7 +43,7 @@ def _gfc2(
         columns=("algorithm", "by", *(heading for heading, _ in METRICS.values())),
         rows=rows,
         about="The published response times reach 1,178 s in experiments of 900 s. Ours are of the sessions of"
-        f" {measures.SESSION_PAGES} pages that were complete at the end. Throughput is data as ns-2 counts it.",
+        f" {measures.SESSION_PAGES} pages that were complete at the end. Throughput is goodput as ns-2 counts it.",
     )
 
 
@@ -64,9 +64,9 @@ def _sessions(results: StudyResults) -> Table:
             ]
             for algorithm in names.ALGORITHMS
         ],
-        about="From the first request of a session until the last of its pages has come. A client's pages are requested"
-        f" {runs.PAGE_EVERY_S} s apart in the mean, whether or not the last has come, so that a session of n takes"
-        f" {runs.PAGE_EVERY_S} (n - 1) s on a network without queues. How many pages a session has is not printed.",
+        about="From the first request of a session until its last page has arrived. A client requests pages"
+        f" {runs.PAGE_EVERY_S} s apart in the mean, before the last one has arrived too, so that a session of n takes"
+        f" {runs.PAGE_EVERY_S} (n - 1) s on a network without queues. The paper does not print the number of pages.",
     )
 
 
@@ -87,8 +87,8 @@ def _udp(results: StudyResults) -> Table:
         title="UDP on GFC-2 in either direction",
         columns=("algorithm", "UDP", *(heading for heading, _ in _UDP.values())),
         rows=rows,
-        about="By the paper's words UDP goes from R3 to R4, against the pages. There it meets requests and"
-        " acknowledgements alone and loses nothing; the published losses are of a direction that is full.",
+        about="In the paper's text UDP flows from R3 to R4, against the pages. There it meets requests and"
+        " acknowledgements alone and loses nothing; the published losses are of a saturated direction.",
     )
 
 
@@ -137,9 +137,9 @@ def _weights(results: StudyResults) -> Table:
             *(row(setting, f"3/4, 1/4 with {setting}") for setting in names.OTHER_SETTINGS),
         ],
         about="Two of the published rows are in our copy. The last rows have another exponent n or interval tau:"
-        " section 5.3 tells of such results and shows none. Data are counted as by ns-2, in whole packets; the link"
-        " carries those that are sent again too. The packet delay is from sender to receiver, the queueing delay the"
-        " mean over time of what the queue's bytes take on the link.",
+        " section 5.3 mentions such results and shows none. Data are counted as in ns-2, in whole packets; the link"
+        " carries retransmissions too. The packet delay is from sender to receiver, the queueing delay the mean over"
+        " time of the time to send the queue.",
     )
 
 

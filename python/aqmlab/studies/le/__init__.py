@@ -1,1 +1,1 @@
-"""What the studies of Le, Aikat, Jeffay and Smith share."""
+"""Shared parts of the studies of Le, Aikat, Jeffay and Smith."""

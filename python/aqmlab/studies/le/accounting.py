@@ -1,6 +1,6 @@
-"""The loss-delay books of Le et al.'s tables, and of ours: what :mod:`aqmlab.models.accounting` asks, from their rows.
+"""Consistency of loss and delay in the tables of Le et al. and in ours, by :mod:`aqmlab.models.accounting`.
 
-Kwon and Fahmy (2003) and Kuzmanovic (2005) print no requests completed, so that their books cannot be kept.
+Kwon and Fahmy (2003) and Kuzmanovic (2005) print no completed requests, so that their tables cannot be audited.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from aqmlab import stats
 from aqmlab.cells import calibration_model
-from aqmlab.models.accounting import Audit, Entry, Opinion, consistent, queue_share
+from aqmlab.models.accounting import Audit, Entry, Verdict, audit_entry, queue_share
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, RoundTrips
 from aqmlab.results.cells import BASELINE
@@ -30,23 +30,23 @@ PACKETS_PER_SECOND = 24_000.0
 """2,400 packets are 100 ms, and 240 are 10 ms (Le et al. 2003, section 4)."""
 
 DEVICE_PACKETS = 256
-"""What the device may hold besides the queue: ours, the link's default, which was fitted to the drop-tail rows."""
+"""Packets that the device FIFO holds below the queue: the link's default, which was fitted to the drop-tail rows."""
 
 ROUND_TRIPS: Mapping[str, RoundTrips] = {
     "uniform": RoundTrips(mean_s=0.08, longest_s=0.15),
     "general": RoundTrips(mean_s=0.42),
 }
-"""By table. The tail of the general one is not published; on the uncongested network a request of its users takes
-0.78 s longer (users and requests of 2004's tables 2 and 4), which is 0.34 s for each of its 2.3 round trips."""
+"""Round-trip times by table. The tail of the general one is not published. On the uncongested network a request of its
+users takes 0.78 s longer (users and requests of 2004's tables 2 and 4): 0.34 s for each of its 2.3 round trips."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Testbed:
-    """A laboratory whose users completed requests."""
+    """Users and packets of a laboratory."""
 
     name: str
     users_per_side: Mapping[str, float]
-    """At 100 % load, by table of round-trip times."""
+    """Users at 100 % load, by table of round-trip times."""
     packet_bytes: Interval
     """The mean packet, with its headers."""
 
@@ -63,8 +63,8 @@ def ours() -> Testbed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """A row with what its digits, or its seeds, leave open."""
+class MeasuredRow:
+    """A row of a table, with intervals for the rounding of its digits or for its seeds."""
 
     table: str
     rtt: str
@@ -75,8 +75,8 @@ class Measured:
     throughput_mbps: Interval
 
     @classmethod
-    def printed(cls, row: PublishedRow) -> Measured:
-        """Take a published row."""
+    def printed(cls, row: PublishedRow) -> MeasuredRow:
+        """Return a published row with the rounding of its digits."""
         return cls(
             table=row.table,
             rtt=row.rtt,
@@ -89,11 +89,11 @@ class Measured:
 
     @property
     def run(self) -> str:
-        """What the studies call this experiment."""
+        """Name of this experiment in the studies."""
         return PaperScheme(self.scheme, self.scheme).at(round(self.load_percent), self.rtt)
 
-    def beside(self, uncongested: Measured, testbed: Testbed) -> Entry:
-        """Return the entry of this row and of the same users' uncongested network."""
+    def entry(self, uncongested: MeasuredRow, testbed: Testbed) -> Entry:
+        """Return the entry of this row, with the row of the same users on the uncongested network."""
         bytes_per_second = self.throughput_mbps * (1e6 / 8)
         delivered = bytes_per_second * (2 * PAPERS_DURATION_S) / (self.completed_millions * 1e6)
         return Entry(
@@ -103,66 +103,66 @@ class Measured:
             uncongested=uncongested.completed_millions * 1e6,
             loss=self.loss_percent * 0.01,
             packets=delivered / testbed.packet_bytes,
-            queue_s=queue_share(_longest(self.scheme) + DEVICE_PACKETS, PACKETS_PER_SECOND),
-            drops=dropped(self.scheme),
+            queue_s=queue_share(_max_queue_packets(self.scheme) + DEVICE_PACKETS, PACKETS_PER_SECOND),
+            drops=drops_of(self.scheme),
             round_trips=ROUND_TRIPS[self.rtt],
         )
 
 
-def dropped(scheme: str) -> Drops | None:
-    """Return which packets a scheme drops; ``None`` where it marks too."""
+def drops_of(scheme: str) -> Drops | None:
+    """Return the packets that a scheme drops; ``None`` where it also marks."""
     parsed = schemes.parse(scheme)
     if parsed.ecn:
         return None
     return Drops.BY_BYTES if parsed.queue.parameters.get("mode") == "byte" else Drops.BY_PACKETS
 
 
-def _longest(scheme: str) -> float:
-    """Return how many packets wait at most, on average."""
+def _max_queue_packets(scheme: str) -> float:
+    """Return the longest mean queue, in packets."""
     queue = schemes.parse(scheme).queue
     if queue.discipline == "ared":
-        # In its gentle form it drops all from there on.
+        # Gentle ARED drops every packet from twice max_th on.
         return 2 * float(queue.parameters["max_th"])
     return float(queue.parameters["limit" if queue.discipline == "droptail" else "q_ref"])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Account:
-    """A row with what its books say."""
+class AuditedRow:
+    """A row with its audit."""
 
-    row: Measured
+    row: MeasuredRow
     audit: Audit
 
 
-def accounts(rows: Sequence[Measured], testbed: Testbed = PAPERS, hosts: Hosts | None = None) -> list[Account]:
-    """Keep the books of rows; those of the uncongested network are what the others of their paper stand beside."""
-    calm = {_users_of(row): row for row in rows if row.scheme == BASELINE}
+def audit_rows(rows: Sequence[MeasuredRow], testbed: Testbed = PAPERS, hosts: Hosts | None = None) -> list[AuditedRow]:
+    """Audit rows, each against the row of the same paper and users on the uncongested network."""
+    uncongested = {_users_of(row): row for row in rows if row.scheme == BASELINE}
     return [
-        Account(row=row, audit=consistent(row.beside(calm[_users_of(row)], testbed), hosts))
+        AuditedRow(row=row, audit=audit_entry(row.entry(uncongested[_users_of(row)], testbed), hosts))
         for row in rows
         if row.scheme != BASELINE
     ]
 
 
-def _users_of(row: Measured) -> tuple[str, str, float]:
-    """Return what has the same users: the paper, the round-trip times and the load."""
+def _users_of(row: MeasuredRow) -> tuple[str, str, float]:
+    """Return the key of rows with the same users: the paper, the round-trip times and the load."""
     return row.table.partition("-")[0], row.rtt, row.load_percent
 
 
-def published() -> list[Measured]:
+def published_rows() -> list[MeasuredRow]:
     """Return the rows of the papers' tables."""
-    return [Measured.printed(row) for row in Published.read().rows]
+    return [MeasuredRow.printed(row) for row in Published.read().rows]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """A standard deviation of what a row prints."""
+    """Standard deviations of the numbers of a row."""
 
     loss_points: float
     completed_millions: float
 
-    def around(self, row: Measured) -> Measured:
-        """Return a row of which two of these are left open besides its digits; the uncongested network as it is."""
+    def widen(self, row: MeasuredRow) -> MeasuredRow:
+        """Return a row with its intervals widened by two standard deviations; uncongested rows stay as they are."""
         if row.scheme == BASELINE:
             return row
         return replace(
@@ -172,9 +172,9 @@ class Spread:
         )
 
 
-def repeatability(rows: Iterable[Measured]) -> Spread:
-    """Return how well the papers repeat each other: from the experiments that stand in table 2 of both."""
-    twice: dict[str, list[Measured]] = {}
+def repeatability(rows: Iterable[MeasuredRow]) -> Spread:
+    """Return the repeatability of the papers, from the experiments in table 2 of both."""
+    twice: dict[str, list[MeasuredRow]] = {}
     for row in rows:
         if row.table.endswith("-t2") and row.scheme != BASELINE:
             twice.setdefault(row.run, []).append(row)
@@ -192,38 +192,37 @@ def repeatability(rows: Iterable[Measured]) -> Spread:
 
 @cache
 def audits(paper: str) -> dict[str, Audit]:
-    """Return what the books say of each run of a study that its paper prints: ``le2003`` or ``le2004``.
+    """Return the audit of each printed run of a paper: ``le2003`` or ``le2004``.
 
-    What is inconsistent here is so even if the printed numbers are two standard deviations of the papers' own
-    repeatability away, besides their digits.
+    Rows are widened by two standard deviations of the papers' own repeatability: only clear contradictions count.
     """
-    rows = published()
+    rows = published_rows()
     spread = repeatability(rows)
-    found = accounts([spread.around(row) for row in rows])
+    found = audit_rows([spread.widen(row) for row in rows])
     return {each.row.run: each.audit for each in found if each.row.table.startswith(paper)}
 
 
 def contradiction(paper: str, run: str) -> str | None:
-    """Say why the users of a run cannot have been slowed by the losses that its paper prints; ``None`` if they can."""
-    audit = audits(paper).get(run)
-    if audit is None or audit.opinion is not Opinion.INCONSISTENT:
+    """Return the reason why the printed losses of a run cannot have slowed its users; ``None`` if they can."""
+    found = audits(paper).get(run)
+    if found is None or found.verdict is not Verdict.INCONSISTENT:
         return None
-    return f"by the paper's own table {audit.why} at most"
+    return f"by the paper's own table {found.reason} at most"
 
 
-def measured(results: StudyResults) -> Iterator[Measured]:
+def measured_rows(results: StudyResults) -> Iterator[MeasuredRow]:
     """Take our results of the published rows' experiments, of those that have two seeds or more.
 
     Requests are compared seed by seed, since with one seed two schemes have the same users.
     """
     for rtt, load in product(ROUND_TRIPS, (80, 90, 98)):
-        calm = results.get(PaperScheme(BASELINE, BASELINE).at(load, rtt), [])
-        requests = np.array([per_90_minutes(result) for result in calm]) / 1e6
+        uncongested = results.get(PaperScheme(BASELINE, BASELINE).at(load, rtt), [])
+        requests = np.array([per_90_minutes(result) for result in uncongested]) / 1e6
         for scheme in dict.fromkeys(row.scheme for row in Published.read().rows):
             some = results.get(PaperScheme(scheme, scheme).at(load, rtt), [])
-            if len(some) == len(calm) >= 2:
+            if len(some) == len(uncongested) >= 2:
                 shares = np.array([per_90_minutes(result) for result in some]) / 1e6 / requests
-                yield Measured(
+                yield MeasuredRow(
                     table="ours",
                     rtt=rtt,
                     load_percent=load,

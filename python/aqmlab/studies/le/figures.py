@@ -41,9 +41,9 @@ def response_times(
     rtt: str = "uniform",
     tail: bool = False,
 ) -> Figure:
-    """Return the distribution of response times of some schemes, a panel for each load, with the uncongested network.
+    """Return the response-time distributions of schemes, a panel for each load, with the uncongested network.
 
-    The share that takes longer, on logarithmic axes, where it is the tail that is looked at.
+    With ``tail``, the complementary distribution (CCDF) on logarithmic axes.
     """
     styles.share_styles(scheme.label for scheme in schemes)
     chart = charts.CCDF if tail else charts.CDF
@@ -136,7 +136,7 @@ def rem_periods(
     every: Mapping[int, Sequence[PaperScheme]],
     loads: Sequence[int],
 ) -> Figure:
-    """Return what REM loses and carries over its period, by target and load, beside the published rows."""
+    """Return REM's loss and throughput over its period, by target and load, with the published rows."""
     published = {
         (row.scheme, row.load_percent): (row.loss_percent, row.throughput_mbps)
         for row in Published.read().rows
@@ -148,7 +148,7 @@ def rem_periods(
         axes = canvas.subplots(1, 2)
         for n, (target, load) in enumerate((target, load) for target in every for load in loads):
             schemes = every[target]
-            # One seed each: of the usual period's the first.
+            # The other periods have one seed, so that the usual one takes its first.
             ours = [results[scheme.at(load)][0] for scheme in schemes]
             (theirs,) = (published[scheme.text, load] for scheme in schemes if (scheme.text, load) in published)
             for axis, measure, paper in zip(axes, (loss_percent, throughput_mbps), theirs, strict=True):
@@ -163,7 +163,7 @@ def rem_periods(
         name_lines(axes[1], axes[1].get_lines()[::2])
 
     caption = (
-        "What REM with dropped packets loses and carries over its period, which the paper does not give, one repetition"
+        "Loss and throughput of REM with dropped packets over its period, which the paper does not give, one repetition"
         " each; dotted: the paper's table 2. The study's period is that of the kernel's clock, 1 ms."
     )
     return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
@@ -203,11 +203,11 @@ def _panels(canvas: Canvas, number: int) -> Sequence[Axes]:
 
 
 def _side_by_side(canvas: Canvas, axes: Sequence[Axes]) -> None:
-    """Give panels with the same curves one legend and room for their ticks."""
+    """Give panels with the same curves a common legend and room for their ticks."""
     handles: list[Any] = []
     for axis in axes:
         if (legend := axis.get_legend()) is not None:
-            # In the order of the lines in the last panel, beside which they stand.
+            # In the order of the lines in the last panel, next to which the legend is.
             handles = legend.legend_handles
             legend.remove()
         axis.set_xticks(range(0, 2001, 500))

@@ -1,8 +1,7 @@
 """The Hurst parameter of the traffic on the uncongested network, as Le et al. (2003) estimate it in section 3.2.
 
 The series are the packets and the IP bytes that the link carries in one direction in each millisecond. The papers do
-not say over which scales they fitted; the claim is decided with the default ones of :mod:`aqmlab.models.lrd`, and the
-table shows others beside them.
+not name the scales of their fits. The claim uses the default ones of :mod:`aqmlab.models.lrd`; the table has others.
 """
 
 from __future__ import annotations
@@ -24,13 +23,14 @@ Scales = tuple[int, int]
 
 _ESTIMATORS: tuple[Callable[..., lrd.Hurst], ...] = (lrd.aggregated_variance, lrd.local_whittle, lrd.wavelet)
 _RANGES: tuple[Scales | None, ...] = (None, (200, 10_000), (1_000, 50_000))
-"""Milliseconds; the first is the default. From above the longest common round trip on, from above a timeout on."""
+"""Ranges of scales in milliseconds; ``None`` is the default. The others begin above the longest common round trip and
+above a timeout."""
 
 
 def estimates(result: Result, scales: Scales | None = None) -> list[tuple[str, lrd.Hurst]]:
     """Return the estimates of each series by each estimator; none where the run is too short for the scales.
 
-    The run has to have a row of its link for each millisecond.
+    The run must record its link every millisecond.
     """
     return _estimates(result.file("link"), scales)
 
@@ -74,9 +74,9 @@ def hurst_table(result: Result) -> Table:
 
 @dataclass(frozen=True, kw_only=True)
 class HurstWithin:
-    """The 95 % intervals of all estimates over the default scales lie in a range.
+    """The 95 % intervals of all estimates over the default scales are in a range.
 
-    It fails where one of them lies outside as a whole. The intervals are the estimators' own, of the first seed.
+    It fails where an interval is wholly outside. The intervals are the estimators' own, for the first seed.
     """
 
     run: str
@@ -89,13 +89,13 @@ class HurstWithin:
         return (self.run,)
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
-        """Decide, and give the estimate that is worst off; the paper states the limits, so that none is scaled."""
+        """Decide from the worst estimate; the paper states the limits, so that they are not scaled."""
         first = min(results[self.run], key=lambda result: result.cell.seed)
         found = [self._of(series, hurst) for series, hurst in estimates(first)]
         return worst(found).of_all(found)
 
     def on_paper(self, printed: PrintedTables) -> None:
-        """Say nothing of the paper's own table, which has no estimates."""
+        """Return ``None``: the paper's tables have no estimates."""
 
     def _of(self, series: str, hurst: lrd.Hurst) -> Finding:
         what = f"Hurst parameter of {series} by {hurst.method}"

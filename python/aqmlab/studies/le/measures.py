@@ -1,4 +1,4 @@
-"""Measures of response times that both studies of Le et al. read: shares of requests, in percent."""
+"""Measures of response times for both studies of Le et al.: shares of requests, in percent."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from aqmlab.studies.kit.measures import share_within
 
 
 def answered_percent(time_ms: float) -> Measure:
-    """Return the share of requests answered within a time, %."""
+    """Return the share of requests completed within a time, %."""
     share = share_within(time_ms)
     return lambda result: 100 * share(result)
 
 
 def average_percent(from_ms: float, to_ms: float) -> Measure:
-    """Return the share answered within a time, %, averaged over the times of a range: the area under the plot."""
+    """Return the share completed within a time, %, averaged over a range of times: the area under the curve."""
     times = np.linspace(from_ms, to_ms, 200).tolist()
     return lambda result: 100 * float(np.mean(stats.shares_within(result.response_time_bins, times)))
 
 
 def rise_percent(from_ms: float, to_ms: float, *, below_bytes: int | None = None) -> Measure:
-    """Return the share answered between two times, %, of all requests or of those for small responses."""
+    """Return the share completed between two times, %, of all requests or of those for small responses."""
 
     def measure(result: Result) -> float:
         bins = result.response_times

@@ -1,6 +1,6 @@
-"""What Le et al. published: the rows of both papers' tables, and how near to them is near enough.
+"""Published rows of both papers' tables, and the tolerances for our reproduction.
 
-``published.toml`` has the sources and the aims, ``published.csv`` the rows, each scheme written as it is typed.
+``published.toml`` has the sources and the tolerances, ``published.csv`` the rows, each with its scheme as typed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PublishedRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Aims:
-    """How near is near enough."""
+    """Tolerances around published values."""
 
     loss_points: float
     loss_percent: float
@@ -37,7 +37,7 @@ class Aims:
     throughput_mbps: float
 
     def missed(self, ours: Mapping[str, Any], published: PublishedRow) -> list[str]:
-        """Name the measures in which our mean is further from the published one than aimed at."""
+        """Return the measures whose mean is further from the published value than the tolerance."""
         loss_within = max(self.loss_points, self.loss_percent / 100 * published.loss_percent)
         completed_within = self.completed_percent / 100 * published.completed_millions
         within = {
@@ -50,7 +50,7 @@ class Aims:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """Published experiments and what they gave."""
+    """Published experiments with their results."""
 
     sources: dict[str, str]
     aims: Aims
@@ -58,7 +58,7 @@ class Published:
 
     @classmethod
     def read(cls) -> Self:
-        """Read those of the package."""
+        """Read the package's tables."""
         folder = resources.files(__package__)
         about = tomllib.loads((folder / "published.toml").read_text(encoding="utf-8"))
         rows = csv.DictReader((folder / "published.csv").read_text(encoding="utf-8").splitlines())

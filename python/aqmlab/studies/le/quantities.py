@@ -1,4 +1,4 @@
-"""The numbers that the second reading of Le et al. is about: their tables' columns, and what figures are read for."""
+"""Quantities of the claims of Le et al.: columns of their tables, and points of their figures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from aqmlab.studies.le.schemes import run_name
 from aqmlab.studies.le.tables import per_90_minutes
 
 _LOSS_AXIS = 10.0
-"""Percent: what a figure of the tables' losses would show."""
+"""Length of an axis of losses, in percent."""
 
 _TAIL_AXIS = 5.0
-"""Decades of the percent that take longer, in the papers' figures of tails."""
+"""Length of the axis of the papers' figures of tails, in decades."""
 
 LOSS = Column(what="loss, %", measure=loss_percent, name="loss_percent", digits=1)
 COMPLETED = Column(
@@ -32,7 +32,7 @@ COMPLETED = Column(
 MBPS = Column(what="throughput, Mbit/s", measure=throughput_mbps, name="throughput_mbps", digits=1)
 
 CROSSING_MS = (3_500, 7_000)
-"""Approximately 5 s: within 5 % of the three decades that a figure of tails has above a second."""
+"""Approximately 5 s: within 5 % of the three decades above a second in a figure of tails."""
 
 
 def printed_tables(*names: str) -> PrintedTables:
@@ -47,30 +47,30 @@ def printed_tables(*names: str) -> PrintedTables:
 
 
 def answered(time_ms: float) -> Column:
-    """Return the share of the requests answered within a time."""
-    return Column(what=f"answered within {time_ms:,.0f} ms, %", measure=answered_percent(time_ms))
+    """Return the share of the requests completed within a time."""
+    return Column(what=f"completed within {time_ms:,.0f} ms, %", measure=answered_percent(time_ms))
 
 
 def rises(from_ms: float, to_ms: float, *, below_bytes: int | None = None) -> Column:
-    """Return the share answered between two times, of all requests or of those for small responses."""
-    of_whom = "" if below_bytes is None else f" of responses below {below_bytes:,} B"
-    what = f"answered between {from_ms:,.0f} and {to_ms:,.0f} ms{of_whom}, %"
+    """Return the share completed between two times, of all requests or of those for small responses."""
+    sizes = "" if below_bytes is None else f" of responses below {below_bytes:,} B"
+    what = f"completed between {from_ms:,.0f} and {to_ms:,.0f} ms{sizes}, %"
     return Column(what=what, measure=rise_percent(from_ms, to_ms, below_bytes=below_bytes))
 
 
 def beyond(time_s: float) -> Column:
-    """Return the decimal logarithm of the percent of the requests that take longer, as an axis of tails has it."""
+    """Return the decimal logarithm of the percent of requests that take longer, as on the axis of tails."""
     longer = answered_percent(1000 * time_s)
 
     def measure(result: Result) -> float:
         share = 100 - longer(result)
         return math.log10(share) if share > 0 else -math.inf
 
-    return Column(what=f"logarithm of the percent answered after {time_s:g} s", measure=measure)
+    return Column(what=f"logarithm of the percent completed after {time_s:g} s", measure=measure)
 
 
 def _largest(result: Result) -> float:
-    """Return the logarithm of the bytes that the largest response completed had at least."""
+    """Return the logarithm of the size of the largest completed response, a lower bound in bytes."""
     answered_sizes = result.response_times.filter(pl.col("count") > 0)["size_low_bytes"]
     return math.log10(max(1, *answered_sizes.to_list()))
 
@@ -79,30 +79,30 @@ LARGEST = Column(what="logarithm of the largest response's bytes", measure=_larg
 
 
 def about_percent(time_ms: float, percent: float, *runs: str) -> Iterable[Part]:
-    """Say that approximately so many percent of the requests are answered within a time."""
+    """Claim that approximately this percentage of the requests completes within a time."""
     return (Approximately(value=quantity(answered(time_ms), run), number=percent) for run in runs)
 
 
 def about_beyond(time_s: float, percent: float, *runs: str) -> Iterable[Part]:
-    """Say that approximately so many percent of the requests take longer."""
+    """Claim that approximately this percentage of the requests takes longer."""
     return (
         Approximately(value=quantity(beyond(time_s), run), number=math.log10(percent), axis=_TAIL_AXIS) for run in runs
     )
 
 
 def same_tail(time_s: float, run: str, other: str) -> Part:
-    """Say that as many requests take longer: within 2 % of the tails' axis."""
+    """Claim that equal shares of requests take longer: within 2 % of the axis of tails."""
     gap = difference(quantity(beyond(time_s), run), quantity(beyond(time_s), other))
     return Approximately(value=gap, number=0, limit=SAME, axis=_TAIL_AXIS)
 
 
 def little_loss(run: str, other: str) -> Part:
-    """Say that two losses differ little: by 5 % of their axis at most."""
+    """Claim that two losses differ little: by at most 5 % of their axis."""
     return Approximately(
         value=difference(quantity(LOSS, run), quantity(LOSS, other)), number=0, limit=CLOSE, axis=_LOSS_AXIS
     )
 
 
 def gain(one: str, over: str) -> Quantity:
-    """Return by how much a run's curve is above another's on average."""
+    """Return the mean distance of a run's curve above another's."""
     return difference(quantity(AREA, one), quantity(AREA, over))

@@ -1,4 +1,4 @@
-"""What the studies of Le, Aikat, Jeffay and Smith share: their schemes and the runs they are made of."""
+"""Schemes and runs of the studies of Le, Aikat, Jeffay and Smith."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ LENGTHS: Mapping[str, Length] = {
     "default": Length(name="default", warmup="3 min", duration="20 min", seeds=3),
     "full": Length(name="full", warmup="15 min", duration="90 min", seeds=3, first_seed=7),
 }
-"""The full one is the papers', with seeds that nothing was looked at with before. Users begin in equilibrium, so that a
-short warm-up does."""
+"""Lengths of both studies. The full one is the papers', with fresh seeds. Users begin in equilibrium, so that a short
+warm-up is enough."""
 
 
 TESTBED = Link(header="14 B")
-"""ALTQ's queues hold Ethernet's frames and count their headers: by bytes an acknowledgement has 54, not 40."""
+"""ALTQ's queues hold Ethernet frames and count their headers: an acknowledgement has 54 bytes, not 40."""
 
 WORKLOAD = Users().names[0]
-"""What their users fetch, and how long they think: what specs have that name nothing else."""
+"""The workload of their users: the default of specs."""
 
 REM_PERIOD = "1 ms"
-"""REM's price changes with the kernel's clock, which went at 1 kHz for ALTQ. The papers give alpha, phi and gamma, and
-no period; ns-2, from which the usual default comes, has 2 ms."""
+"""Update period of REM's price: the kernel's clock, 1 kHz for ALTQ. The papers give alpha, phi and gamma, but no
+period; the usual default of 2 ms is that of ns-2."""
 
 
 def run_name(scheme: str, load: float, rtt: str = "uniform") -> str:
-    """Return the name of the run of a scheme, as it is typed, under a load."""
+    """Return the name of the run of a scheme, as typed, under a load."""
     return f"{scheme} at {load:g} %" + ("" if rtt == "uniform" else f", {rtt} RTT")
 
 
 @dataclass(frozen=True)
 class PaperScheme:
-    """What is between the users: a queue discipline with or without ECN, or the uncongested network."""
+    """A queue discipline with or without ECN, or the uncongested network."""
 
     text: str
-    """As it is typed."""
+    """The scheme as typed."""
     label: str
-    """As it is called in a figure."""
-    also: str = ""
-    """What the testbed made of it besides, as it is typed."""
+    """Name in figures."""
+    extra: str = ""
+    """Further parameters of the testbed, as typed."""
 
     @property
-    def in_testbed(self) -> str:
-        """The whole of it, as it is typed."""
-        return ",".join(filter(None, (self.text, self.also)))
+    def full_text(self) -> str:
+        """The scheme with the testbed's parameters, as typed."""
+        return ",".join(filter(None, (self.text, self.extra)))
 
     def at(self, load: int, rtt: str = "uniform") -> str:
         """Return the name of the run under this load."""
@@ -63,15 +63,15 @@ class PaperScheme:
         )
         uncongested = self.text == BASELINE
         if not uncongested:
-            experiment = schemes.parse(self.in_testbed).applied_to(experiment)
-        return Run(name=self.at(load, rtt), experiment=experiment, label=self.in_testbed, uncongested=uncongested)
+            experiment = schemes.parse(self.full_text).applied_to(experiment)
+        return Run(name=self.at(load, rtt), experiment=experiment, label=self.full_text, uncongested=uncongested)
 
     def recorded_at(self, load: int, rtt: str = "uniform") -> str:
-        """Return the name of the run that is written down in detail."""
+        """Return the name of the run that records each request."""
         return f"{self.at(load, rtt)}, recorded"
 
     def recorded(self, load: int, length: Length, rtt: str = "uniform", *, link_every: str = "100 ms") -> Run:
-        """Return one repetition of the run with each request, and the link as often as is said."""
+        """Return one repetition of the run that records each request, and the link at an interval."""
         run = self.run(load, length, rtt)
         record = Record(link_every=link_every, exchanges=True)
         return Run(
@@ -87,22 +87,22 @@ UNCONGESTED = PaperScheme(BASELINE, BASELINE)
 
 
 def droptail(limit: int) -> PaperScheme:
-    """Drop-tail with a queue of so many packets."""
+    """Return drop-tail with a limit in packets."""
     return PaperScheme(f"droptail:limit={limit}", f"drop-tail {limit:,}")
 
 
 def pi(q_ref: int, *, ecn: bool = False) -> PaperScheme:
-    """PI with this target in packets, as its authors recommend: in byte mode."""
-    return _towards("pi", "PI", q_ref, ecn)
+    """Return PI with a target in packets, in byte mode as its authors recommend."""
+    return _with_target("pi", "PI", q_ref, ecn)
 
 
 def rem(q_ref: int, *, ecn: bool = False) -> PaperScheme:
-    """REM with this target in packets, as its authors recommend: in byte mode."""
-    return replace(_towards("rem", "REM", q_ref, ecn), also=f"tau={REM_PERIOD}")
+    """Return REM with a target in packets, in byte mode as its authors recommend."""
+    return replace(_with_target("rem", "REM", q_ref, ecn), extra=f"tau={REM_PERIOD}")
 
 
 def rem_every(tau: str, q_ref: int) -> PaperScheme:
-    """REM that drops, with this period."""
+    """Return REM that drops, with an update period."""
     usual = rem(q_ref)
     if tau == REM_PERIOD:
         return usual
@@ -114,7 +114,7 @@ Signal = Literal["drop", "ecn", "new gentle"]
 
 
 def ared(min_th: int, *, mode: str = "packet", signal: Signal = "drop", w_q: str = "1/8192") -> PaperScheme:
-    """Adaptive RED with these thresholds in packets: ``max_th`` is three times ``min_th``."""
+    """Return Adaptive RED with thresholds in packets: ``max_th`` is three times ``min_th``."""
     max_th = 3 * min_th
     text = f"ared:min_th={min_th},max_th={max_th},w_q={w_q},mode={mode}"
     text += {"drop": "", "ecn": ",ecn=true", "new gentle": ",ecn=true,ecn_policy=mark_in_gentle"}[signal]
@@ -123,6 +123,6 @@ def ared(min_th: int, *, mode: str = "packet", signal: Signal = "drop", w_q: str
     return PaperScheme(text, label + {"drop": "", "ecn": ", ECN", "new gentle": ", ECN new gentle"}[signal])
 
 
-def _towards(name: str, called: str, q_ref: int, ecn: bool) -> PaperScheme:
+def _with_target(name: str, title: str, q_ref: int, ecn: bool) -> PaperScheme:
     text = f"{name}:q_ref={q_ref},mode=byte" + (",ecn=true" if ecn else "")
-    return PaperScheme(text, f"{called} {q_ref}" + (", ECN" if ecn else ""))
+    return PaperScheme(text, f"{title} {q_ref}" + (", ECN" if ecn else ""))

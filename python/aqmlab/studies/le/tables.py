@@ -1,4 +1,4 @@
-"""The tables that both studies of Le et al. have: ours beside the published, the users, the response sizes."""
+"""Tables of both studies of Le et al.: comparison with published rows, users, response sizes, ARED's weights."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from aqmlab.studies.le.schemes import WORKLOAD, PaperScheme
 from aqmlab.studies.le.workload import ResponseSizes
 
 PAPERS_DURATION_S = 5400.0
-"""The 90 minutes in which the papers' requests were counted."""
+"""The papers' measurement of 90 minutes, in seconds."""
 
 
-def beside_published(
+def compare_published(
     results: StudyResults,
     *,
     name: str,
@@ -28,18 +28,18 @@ def beside_published(
     loads: Iterable[int],
     rtt: str = "uniform",
 ) -> Table:
-    """Set the papers' three measures of each scheme beside ours: means over the seeds.
+    """Compare the papers' three measures of each scheme with ours, means over the seeds.
 
     Parameters
     ----------
     results
-        Of all runs.
+        Results of all runs.
     name, title
-        Of the table.
+        Name and title of the table.
     rows_of
         The published table.
     schemes, loads, rtt
-        Its rows; what there is no run of is left out.
+        Its rows; those without a run are omitted.
     """
     published = Published.read()
     rows: list[list[Value]] = []
@@ -47,7 +47,7 @@ def beside_published(
         for load in loads:
             if (run := scheme.at(load, rtt)) in results:
                 theirs = _published_row(published, rows_of, scheme, load)
-                rows.append([load, scheme.text, *_beside(results[run], theirs, published)])
+                rows.append([load, scheme.text, *_comparison_cells(results[run], theirs, published)])
     columns: tuple[str, ...] = ("load, %", "scheme")
     for measure, difference in (("loss, %", "points"), ("completed, M", "%"), ("Mbit/s", "Mbit/s")):
         columns += (measure, "published", f"difference, {difference}")
@@ -55,20 +55,19 @@ def beside_published(
     known = [row for row in rows if row[3] is not None]
     inside = sum(row[-1] == "" for row in known)
     near = (
-        f" Aimed at are a loss within {aims.loss_points:g} point or {aims.loss_percent:g} % of the published one,"
-        f" completed requests within {aims.completed_percent:g} %, throughput within {aims.throughput_mbps:g} Mbit/s;"
-        f" what is further away is named in the last column. Of {len(known)} published rows {inside} are inside in all"
-        " three."
+        f" The tolerances are {aims.loss_points:g} point or {aims.loss_percent:g} % of the published value for loss,"
+        f" {aims.completed_percent:g} % for completed requests and {aims.throughput_mbps:g} Mbit/s for throughput; the"
+        f" last column names the measures outside. Of {len(known)} published rows {inside} are inside in all three."
         if known
-        else " Nothing is published beside these in the sources that we have."
+        else " The sources that we have print no numbers for these rows."
     )
     return Table(
         name=name,
         title=title,
         columns=(*columns, "outside"),
         rows=rows,
-        about="Completed requests are millions in 90 minutes, by the users of both sides; ours are scaled to that from"
-        f" the length measured.{near}",
+        about="Completed requests are millions in 90 minutes, by the users of both sides; ours are scaled from the"
+        f" measured time.{near}",
     )
 
 
@@ -77,7 +76,7 @@ def _published_row(published: Published, table: str, scheme: PaperScheme, load: 
     return next((row for row in rows if row.load_percent == load), None)
 
 
-def _beside(ours: Sequence[Result], theirs: PublishedRow | None, published: Published) -> list[Value]:
+def _comparison_cells(ours: Sequence[Result], theirs: PublishedRow | None, published: Published) -> list[Value]:
     means = (
         fmean(map(loss_percent, ours)),
         fmean(map(per_90_minutes, ours)) / 1e6,
@@ -91,7 +90,7 @@ def _beside(ours: Sequence[Result], theirs: PublishedRow | None, published: Publ
     differences = (means[0] - numbers[0], 100 * (means[1] / numbers[1] - 1), means[2] - numbers[2])
     cells: list[Value] = []
     for mean, number, difference, digits in zip(means, numbers, differences, _DIGITS, strict=True):
-        # Adding 0 makes 0 of -0.
+        # Adding 0 turns -0 into 0.
         cells += [round(mean, digits), number, round(difference, digits) + 0.0]
     measured = {"loss_percent": means[0], "completed_requests": 1e6 * means[1], "throughput_mbps": means[2]}
     return [*cells, ", ".join(published.aims.missed(measured, theirs))]
@@ -106,7 +105,7 @@ def per_90_minutes(result: Result) -> float:
 
 
 def users(rtts: Iterable[str]) -> Table:
-    """Return the points of the shipped calibrations, the line, and the users it gives beside the papers'."""
+    """Return the points of the shipped calibrations, their line, and its number of users beside the papers'."""
     rows: list[list[Value]] = []
     for rtt in rtts:
         fitted = calibration_model.known()[WORKLOAD, rtt, 2]
@@ -131,16 +130,16 @@ def users(rtts: Iterable[str]) -> Table:
 
 
 def response_sizes(result: Result) -> Table:
-    """Return the quantiles of the response sizes that the users were sent beside those of the workload's tables."""
+    """Return the quantiles of the generated response sizes beside those of the workload's tables."""
     sizes = ResponseSizes.of(result)
     rows: list[list[Value]] = [
         [
             f"{100 * fraction:g} %",
             round(sizes.input_quantile(fraction)),
             round(sizes.generated_quantile(fraction)),
-            told,
+            published,
         ]
-        for fraction, told in (
+        for fraction, published in (
             (0.1, None),
             (0.25, None),
             (0.5, "about 1,000"),
@@ -163,7 +162,7 @@ def response_sizes(result: Result) -> Table:
 
 
 def weights(results: StudyResults, schemes: Iterable[PaperScheme], loads: Iterable[int]) -> Table:
-    """Return what became of ARED with other weights and thresholds: the paper tells it in words alone."""
+    """Return the results of ARED with other weights and thresholds, which the paper describes in words alone."""
     rows: list[list[Value]] = []
     for scheme in schemes:
         for load in loads:
@@ -196,6 +195,6 @@ def weights(results: StudyResults, schemes: Iterable[PaperScheme], loads: Iterab
             "mean share to 2 s, %",
         ),
         rows=rows,
-        about="Section 4.3 of the paper says of these that none is better than 12/36 with 1/8192, without numbers. The"
-        " last column is the share of requests answered within a time, averaged over the times from 50 ms to 2 s.",
+        about="Section 4.3 of the paper says that none of these is better than 12/36 with 1/8192, without numbers. The"
+        " last column is the share of requests completed within a time, averaged over the times from 50 ms to 2 s.",
     )

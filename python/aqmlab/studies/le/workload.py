@@ -1,6 +1,6 @@
-"""What was put into a run beside what came out: response sizes and round-trip times, as the papers' figures have them.
+"""Inputs of a run and the values drawn from them: response sizes and round-trip times, as in the papers' figures.
 
-A table of the workload is given by some of its quantiles; between them ln(value) is linear in -ln(1 - u).
+Quantiles define a table of the workload; between them ln(value) is linear in -ln(1 - u).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Quantiles:
-    """A distribution given by nodes ``[u, value]``."""
+    """A distribution defined by nodes ``[u, value]``."""
 
     nodes: Sequence[Sequence[float]]
 
     def share_above(self, values: _Floats) -> _Floats:
         """Return the share of draws above each value."""
         u, at = np.array(self.nodes).T
-        # ln(1 - u) falls linearly in ln(value); all that is beyond the last node is the last value.
+        # ln(1 - u) falls linearly in ln(value); draws beyond the last node have the last value.
         log_above = np.interp(np.log(values), np.log(at), np.log1p(-u), left=0.0)
         return np.where(values >= at[-1], 0.0, np.exp(log_above))
 
@@ -39,11 +39,11 @@ class ResponseSizes:
     top_level: Quantiles
     embedded: Quantiles
     embedded_per_page: float
-    """Their mean."""
+    """Mean number of embedded objects."""
     cap: int
-    """Bytes above which a size is drawn again on a persistent connection."""
+    """Size in bytes above which a persistent connection redraws."""
     generated: _Floats
-    """Bytes, ascending."""
+    """Generated sizes in bytes, ascending."""
 
     @classmethod
     def of(cls, result: Result) -> Self:
@@ -61,41 +61,41 @@ class ResponseSizes:
         )
 
     def share_above(self, sizes: _Floats) -> _Floats:
-        """Return the share of responses of the tables above each size: one top-level for each page's embedded ones."""
+        """Return the share of the tables' responses above each size: a page has one top-level and its embedded ones."""
         m = self.embedded_per_page
         return (self.top_level.share_above(sizes) + m * self.embedded.share_above(sizes)) / (1 + m)
 
     def input_quantile(self, fraction: float) -> float:
-        """Return the size below which a fraction of the tables' responses are."""
+        """Return a quantile of the tables' response sizes."""
         sizes = np.geomspace(10, self.largest_possible, 20_000)
         return float(np.interp(fraction, 1 - self.share_above(sizes), sizes))
 
     def generated_quantile(self, fraction: float) -> float:
-        """Return the size below which a fraction of the generated responses are."""
+        """Return a quantile of the generated response sizes."""
         return float(np.quantile(self.generated, fraction))
 
     @property
     def count(self) -> int:
-        """Responses generated."""
+        """Number of generated responses."""
         return len(self.generated)
 
     @property
     def largest(self) -> int:
-        """The largest generated, in bytes."""
+        """The largest generated response, in bytes."""
         return int(self.generated[-1])
 
     @property
     def largest_possible(self) -> float:
-        """The tables' largest, in bytes."""
+        """The largest response of the tables, in bytes."""
         return max(float(table.nodes[-1][1]) for table in (self.top_level, self.embedded))
 
 
 def drawn_round_trips(result: Result) -> _Floats:
     """Return the minimum round-trip times that connections had, in ms, ascending, from a run without congestion.
 
-    They are not recorded. But a response of a single segment to the only request of a connection comes after two round
-    trips, one of them the handshake's: half the response time is the round-trip time, and the link's and the hosts'
-    delays of a millisecond or so.
+    They are not recorded. But a response of a single segment to the only request of a connection takes two round trips,
+    one of them the handshake's. Half the response time is therefore the round-trip time, with about a millisecond of
+    delays of the link and the hosts.
     """
     once = pl.col("first_on_connection") & ~pl.col("persistent") & (pl.col("response_bytes") <= 1400)
     times = result.exchanges.filter(once)["response_time_ms"].sort()
@@ -103,7 +103,7 @@ def drawn_round_trips(result: Result) -> _Floats:
 
 
 def input_round_trips(result: Result) -> Quantiles:
-    """Return the table of round-trip times of a run's spec that is given by quantiles."""
+    """Return the quantile table of round-trip times in a run's spec."""
     return Quantiles(result.cell.resolved["users"]["rtt"]["distribution"]["quantiles_ms"])
 
 

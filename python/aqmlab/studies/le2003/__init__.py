@@ -57,13 +57,12 @@ Thousands of web users on both sides of a 100 Mbit/s link, with minimum round-tr
 150 ms. Their response times behind drop-tail, PI, REM and ARED, with dropped packets and with ECN, are compared with
 those on an uncongested network of 1 Gbit/s.
 
-What differs from the testbed: the distributions behind its users are not free to use, so that the workload is
-calibrated to what the papers say of them ([workload.md](../workload.md)); a load has 1.3 % fewer users than in the
+Differences from the testbed: the distributions behind its users are not free to use, so that the workload is
+calibrated to the papers' description of them ([workload.md](../workload.md)); a load has 1.3 % fewer users than in the
 paper. Queues count frames with their 14 bytes of header, as ALTQ's do, so that in byte mode an acknowledgement has 54
-bytes. REM's period is 1 ms, that of the kernel's clock then, where the paper gives none; what other periods do is shown
-with the details. A device FIFO of 256 packets lies below each queue, which was chosen on the drop-tail rows alone. What
-the words of a claim's first reading mean in numbers was fixed before the results were looked at, in
-`registered.json` of the study.
+bytes. REM's period is 1 ms, that of the kernel's clock then, where the paper gives none; the details have others.
+A device FIFO of 256 packets is below each queue; its size was chosen on the drop-tail rows alone. The study's
+`registered.json` has the meaning of the first reading's words in numbers, fixed before any result was seen.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2003": "Le, Aikat, Jeffay, Smith: The Effects of Active Queue Management on Web Performance. SIGCOMM 2003."
@@ -74,7 +73,7 @@ the words of a claim's first reading mean in numbers was fixed before the result
     front: ClassVar[Sequence[str]] = ("fig12", "fig22")
 
     def runs(self, length: Length) -> Sequence[Run]:
-        """Return a run for each scheme and load, and those that are written down in detail."""
+        """Return a run for each scheme and load, and those that record each request."""
         compared = [
             scheme.run(load, length) for load in LOADS for scheme in (UNCONGESTED, *DROPTAILS, *DROPPING, *MARKING)
         ]
@@ -102,15 +101,15 @@ the words of a claim's first reading mean in numbers was fixed before the result
         return printed_tables("le2003-t2")
 
     def contradiction(self, run: str) -> str | None:
-        """Hold the paper to its own numbers."""
+        """Return the reason why the paper's numbers of a run contradict each other."""
         return accounting.contradiction(self.name, run)
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
-        """Return table 2, and what the paper tells in words or figures alone."""
-        (calm,) = results[UNCONGESTED.recorded_at(98)]
+        """Return table 2, and numbers that the paper gives in words or figures alone."""
+        (uncongested,) = results[UNCONGESTED.recorded_at(98)]
         pairs = [scheme for pair in PAIRS for scheme in pair]
         return [
-            le_tables.beside_published(
+            le_tables.compare_published(
                 results,
                 name="table2",
                 title="Table 2: loss, completed requests and throughput",
@@ -120,19 +119,19 @@ the words of a claim's first reading mean in numbers was fixed before the result
             ),
             le_tables.weights(results, (ARED, *SWEEP), _SWEPT),
             le_tables.users(["uniform"]),
-            le_tables.response_sizes(calm),
-            hurst_table(calm),
+            le_tables.response_sizes(uncongested),
+            hurst_table(uncongested),
         ]
 
     def figures(self, results: StudyResults) -> Sequence[Figure]:
         """Return the paper's figures 2 to 26."""
         styles = LineStyles(UNCONGESTED.label)
-        (calm,) = results[UNCONGESTED.recorded_at(98)]
+        (uncongested,) = results[UNCONGESTED.recorded_at(98)]
 
         def cdf(name: str, caption: str, schemes: Sequence[PaperScheme], *loads: int, tail: bool = False) -> Figure:
             return le_figures.response_times(results, styles, name, caption, schemes, loads, tail=tail)
 
-        figures = [le_figures.users("fig02", ["uniform"]), le_figures.response_sizes("fig03-04", calm)]
+        figures = [le_figures.users("fig02", ["uniform"]), le_figures.response_sizes("fig03-04", uncongested)]
         figures += [
             cdf("fig05-07", "Figures 5 to 7: drop-tail of three lengths.", DROPTAILS, 80, 90, 98),
             cdf("fig08", "Figure 8: PI with dropped packets.", DROPPING[:2], 80, 90, 98),
@@ -164,12 +163,12 @@ the words of a claim's first reading mean in numbers was fixed before the result
         figures += [
             cdf(
                 f"fig{15 + 2 * n}-{16 + 2 * n}",
-                f"Figures {15 + 2 * n} and {16 + 2 * n}: {called} with and without ECN.",
+                f"Figures {15 + 2 * n} and {16 + 2 * n}: {law} with and without ECN.",
                 [scheme for pair in PAIRS[2 * n : 2 * n + 2] for scheme in pair],
                 90,
                 98,
             )
-            for n, called in enumerate(("PI", "REM", "ARED"))
+            for n, law in enumerate(("PI", "REM", "ARED"))
         ]
         ecn = (BASE, PI_ECN, REM_ECN, ARED_ECN)
         figures += [
@@ -192,7 +191,7 @@ the words of a claim's first reading mean in numbers was fixed before the result
 
 
 def _users(users: int, length: Length) -> Run:
-    """Return the run of so many users, half of them on each side, on the uncongested network."""
+    """Return the run of a number of users, half of them on each side, on the uncongested network."""
     experiment = Experiment(testbed=testbeds.PAPERS, users={"per_side": users // 2}, protocol=length.protocol)
     return Run(name=of_users(users), experiment=experiment, label=f"{users:,} users", uncongested=True)
 

@@ -1,4 +1,4 @@
-"""Claims of Le et al. (2003) that the first reading left out, among them all on 105 % load."""
+"""Claims of Le et al. (2003) beyond the registered ones, among them all on 105 % load."""
 
 from __future__ import annotations
 
@@ -117,4 +117,3 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         (changes_by(MBPS, scheme.at(80), BASE.at(80)) for scheme in DROPPING),
     ),
 )
-"""Among them are all statements on 105 % load that the first reading had not."""

@@ -47,18 +47,17 @@ def _names(schemes: Sequence[PaperScheme], load: int) -> list[str]:
 
 
 def _is(run: str, percent: float, over: str) -> Part:
-    """Say that the throughput changes in proportion."""
+    """Claim that the throughput changes in proportion."""
     return Approximately(value=change_percent(MBPS, run, over), number=percent, limit=SAME)
 
 
 def _timeouts(run: str) -> list[Part]:
-    """Say that a curve is flat before 1 s and steps up after, which that of the uncongested network is not."""
+    """Claim that a curve is flat before 1 s and rises after it, more than that of the uncongested network."""
     flat, step = rises(600, 950), rises(1_000, 1_350)
-    calm = UNCONGESTED.at(98)
     return [
         within(flat, run, high=SAME),
         Greater(one=quantity(step, run), than=quantity(flat, run)),
-        InRange(value=difference(quantity(step, run), quantity(step, calm)), low=BETTER),
+        InRange(value=difference(quantity(step, run), quantity(step, UNCONGESTED.at(98))), low=BETTER),
     ]
 
 
@@ -109,10 +108,10 @@ DROP_CLAIMS: Sequence[ReviewedClaim] = (
         "essentially no difference; very close to that obtained on the",
         (
             part
-            for made in (pi, rem)
+            for law in (pi, rem)
             for part in (
-                *same(made(24).at(80), made(240).at(80)),
-                *close(UNCONGESTED.at(80), *(made(target).at(80) for target in TARGETS)),
+                *same(law(24).at(80), law(240).at(80)),
+                *close(UNCONGESTED.at(80), *(law(target).at(80) for target in TARGETS)),
             )
         ),
     ),

@@ -57,7 +57,7 @@ _SLOW = rises(1_000, 64_000, below_bytes=_SMALL_BYTES)
 
 
 def _band(at_s: float, run: str) -> Quantity:
-    """Return by how much a band at whole seconds stands out, of small responses."""
+    """Return the excess of small responses in a band at whole seconds."""
     half_a_second = ((1000 * (at_s + begin), 1000 * (at_s + begin + 0.5)) for begin in (0, -0.5))
     at, before = (rises(*between, below_bytes=_SMALL_BYTES) for between in half_a_second)
     return difference(quantity(at, run), quantity(before, run))

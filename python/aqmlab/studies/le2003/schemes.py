@@ -1,4 +1,4 @@
-"""The schemes of Le et al. (2003), and which of them the paper compares as each one's best."""
+"""Schemes of Le et al. (2003), and the best of each that the paper compares."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ MARKING = (
     ared(120, signal="ecn"),
 )
 PAIRS = tuple(zip(DROPPING, MARKING, strict=True))
-"""Each without and with ECN: PI's two, then REM's, then ARED's."""
+"""Schemes without and with ECN: PI's two, then REM's, then ARED's."""
 
 LOADS = (80, 90, 98, 105)
 
 USERS = (7_000, 14_000, 21_000, 28_000, 35_000)
-"""Of both sides together: the range of the paper's calibration."""
+"""Numbers of users on both sides together: the range of the paper's calibration."""
 
 
 def of_users(users: int) -> str:
-    """Return the name of the run of so many users on the uncongested network."""
+    """Return the name of the run of a number of users on the uncongested network."""
     return f"uncongested with {users:,} users"
 
 
@@ -44,4 +44,4 @@ SWEEP = (
 
 REM_PERIODS = ("0.5 ms", "1 ms", "2 ms", "5 ms", "10 ms")
 REM_EVERY = {target: tuple(rem_every(tau, target) for tau in REM_PERIODS) for target in TARGETS}
-"""What REM's period does, which no paper gives, by target."""
+"""REM with other update periods, which no paper gives, by target."""

@@ -48,10 +48,10 @@ class Le2004(Study):
 The experiments of [le2003](le2003.md) at 90 and 98 % load, with ARED in byte mode too, with ECN marks where RFC 3168
 wants drops (ARED's "new gentle"), and with general round-trip times besides the uniform ones.
 
-What differs from the testbed is said there. Besides, the tail of the general round-trip times is not published: the
-table here follows what the paper says of its body, and its tail was set so that the published number of users makes the
-load ([workload.md](../workload.md)). What the words of a claim's first reading mean in numbers was fixed before the
-results were looked at, in `registered.json` of the study. The first reading took thresholds of 12 and 36 for ARED
+The same differences from the testbed apply. Besides, the tail of the general round-trip times is not published: the
+body of our table follows the paper's description, and its tail was set so that the published number of users makes the
+load ([workload.md](../workload.md)). The study's `registered.json` has the meaning of the first reading's words in
+numbers, fixed before any result was seen. The first reading took thresholds of 12 and 36 for ARED
 in packet mode with general round-trip times; those of the paper's table 4 are 120 and 360, and so are those of the
 second reading and of the figures.
 """
@@ -64,7 +64,7 @@ second reading and of the figures.
     front: ClassVar[Sequence[str]] = ("fig22-23", "fig27-28")
 
     def runs(self, length: Length) -> Sequence[Run]:
-        """Return a run for each scheme, load and kind of round-trip times, and one that is written down in detail."""
+        """Return a run for each scheme, load and kind of round-trip times, and one that records each request."""
         uniform = [scheme.run(load, length) for load in LOADS for scheme in (UNCONGESTED, BASE, *CONTROLLED, *AREDS)]
         general = [scheme.run(load, length, "general") for load in LOADS for scheme in (UNCONGESTED, *GENERAL)]
         return [*uniform, *general, UNCONGESTED.recorded(98, length, "general", link_every="1 ms")]
@@ -74,14 +74,14 @@ second reading and of the figures.
         return printed_tables("le2004-t2", "le2004-t3", "le2004-t4")
 
     def contradiction(self, run: str) -> str | None:
-        """Hold the paper to its own numbers."""
+        """Return the reason why the paper's numbers of a run contradict each other."""
         return accounting.contradiction(self.name, run)
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
-        """Return tables 2 to 4, and what the paper tells in words or figures alone."""
-        (calm,) = results[UNCONGESTED.recorded_at(98, "general")]
+        """Return tables 2 to 4, and numbers that the paper gives in words or figures alone."""
+        (uncongested,) = results[UNCONGESTED.recorded_at(98, "general")]
         return [
-            le_tables.beside_published(
+            le_tables.compare_published(
                 results,
                 name="table2",
                 title="Table 2: PI and REM",
@@ -89,10 +89,10 @@ second reading and of the figures.
                 schemes=(UNCONGESTED, BASE, *CONTROLLED),
                 loads=LOADS,
             ),
-            le_tables.beside_published(
+            le_tables.compare_published(
                 results, name="table3", title="Table 3: ARED", rows_of="le2004-t3", schemes=AREDS, loads=LOADS
             ),
-            le_tables.beside_published(
+            le_tables.compare_published(
                 results,
                 name="table4",
                 title="Table 4: general round-trip times",
@@ -102,13 +102,13 @@ second reading and of the figures.
                 rtt="general",
             ),
             le_tables.users(["uniform", "general"]),
-            hurst_table(calm),
+            hurst_table(uncongested),
         ]
 
     def figures(self, results: StudyResults) -> Sequence[Figure]:
         """Return the paper's figures 2 to 28."""
         styles = LineStyles(UNCONGESTED.label)
-        (calm,) = results[UNCONGESTED.recorded_at(98, "general")]
+        (uncongested,) = results[UNCONGESTED.recorded_at(98, "general")]
 
         def cdf(name: str, caption: str, schemes: Sequence[PaperScheme], *loads: int, tail: bool = False) -> Figure:
             return le_figures.response_times(results, styles, name, caption, schemes, loads or LOADS, tail=tail)
@@ -116,7 +116,7 @@ second reading and of the figures.
         dropping = (BASE, PI, REM, BYTE)
         marking = (BASE, PI_ECN, REM_ECN, BYTE)
         figures = [
-            le_figures.round_trips("fig02-03", calm),
+            le_figures.round_trips("fig02-03", uncongested),
             le_figures.users("fig04", ["uniform", "general"]),
             cdf("fig05", "Figure 5: PI with dropped packets.", [pi(target) for target in TARGETS]),
             cdf("fig06", "Figure 6: REM with dropped packets.", [rem(target) for target in TARGETS]),

@@ -1,7 +1,6 @@
-"""Claims of Le et al. (2004) on general round-trip times, section 6, and those that the first reading left out.
+"""Claims of Le et al. (2004) on general round-trip times, section 6, and those beyond the registered ones.
 
-In packet mode ARED has thresholds of 120 and 360 with general round-trip times: those that were best before, and the
-label of table 4.
+In packet mode ARED has thresholds of 120 and 360 with general round-trip times, as in table 4.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _CALM_90, _BASE_90, _BASE_98 = UNCONGESTED.at(90, _RTT), BASE.at(90, _RTT), BASE
 
 
 def _effect(scheme: PaperScheme, load: int, rtt: str) -> Quantity:
-    """Return how far a scheme's curve is from drop-tail's on average, above or below."""
+    """Return the mean distance of a scheme's curve from drop-tail's, above or below."""
     one, other = quantity(AREA, scheme.at(load, rtt)), quantity(AREA, BASE.at(load, rtt))
     return Quantity(
         what=f"distance of {one.runs[0]} from drop-tail on average, points",
@@ -52,7 +51,7 @@ _ARED_LOSSES = [
     for mode in ("packet", "byte")
     for min_th in ARED_MIN
 ]
-"""With ECN and without, of each of the eight experiments."""
+"""Losses with and without ECN in each of the eight experiments."""
 
 
 GENERAL_CLAIMS: Sequence[ReviewedClaim] = (

@@ -1,4 +1,4 @@
-"""The schemes of Le et al. (2004), and which of them the paper compares as each one's best."""
+"""Schemes of Le et al. (2004), and the best of each that the paper compares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BYTE, BYTE_ECN, BYTE_NEW = (ared(12, mode="byte", signal=signal) for signal in S
 PACKET, PACKET_ECN, PACKET_NEW = (ared(12, signal=signal) for signal in SIGNALS)
 PACKET_120, PACKET_120_ECN, PACKET_120_NEW = (ared(120, signal=signal) for signal in SIGNALS)
 
-CONTROLLED = tuple(made(target, ecn=ecn) for made in (pi, rem) for target in TARGETS for ecn in (False, True))
+CONTROLLED = tuple(law(target, ecn=ecn) for law in (pi, rem) for target in TARGETS for ecn in (False, True))
 """The rows of table 2 below drop-tail."""
 AREDS = tuple(
     ared(min_th, mode=mode, signal=signal) for min_th in ARED_MIN for mode in ("packet", "byte") for signal in SIGNALS

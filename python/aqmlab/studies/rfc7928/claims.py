@@ -1,4 +1,4 @@
-"""Claims of the RFCs on queue management about any discipline, in the RFCs' words instead of margins of ours.
+"""Claims of the RFCs on queue management about any discipline, in the RFCs' words.
 
 The phrases are those of the abstracts of RFC 8290 (1, 6, 8), 8033 (2 to 4), 7567 (5) and 8087 (7).
 """
@@ -25,11 +25,11 @@ _PAGES = Column(what="pages, mean ms", measure=kit.of_source("short", "mean"))
 
 _TARGET_MS = {"codel": 5.0, "pie": 15.0}
 _FULL_BUFFER_MS = 100.0
-"""How long the axis of delay is: what a full buffer takes."""
+"""Length of the axis of delay: the delay of a full buffer."""
 
 
 def reviewed_claims(schemes: Sequence[Scheme]) -> list[ReviewedClaim]:
-    """Return the second reading of the claims about these schemes; those of named disciplines where they are there."""
+    """Return the claims about these schemes; those on named disciplines only if they are among them."""
     others = [scheme for scheme in schemes if scheme.label != REFERENCE.label]
     labels = [scheme.label for scheme in others]
     marking = [scheme.label for scheme in others if can_mark(scheme)]
@@ -96,7 +96,7 @@ def reviewed_claims(schemes: Sequence[Scheme]) -> list[ReviewedClaim]:
 
 
 def _less_than_drop_tail(column: Column, scenario: str, labels: Sequence[str]) -> list[Part]:
-    """Say that each has less of a column than drop-tail."""
+    """Claim that each scheme has less of a column than drop-tail."""
     return [
         part for label in labels for part in fewer(column, f"{scenario}/{label}", [f"{scenario}/{REFERENCE.label}"])
     ]

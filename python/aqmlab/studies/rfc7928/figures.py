@@ -29,7 +29,7 @@ from aqmlab.studies.rfc7928.topologies import BACKGROUND, CAPACITY, CHANGES_S, F
 from aqmlab.ui.canvas import GROUPED, LineStyles, name_lines
 
 Styles = Mapping[str, Mapping[str, Any]]
-"""How each scheme's lines are drawn, by its label."""
+"""Line styles of the schemes, by label."""
 
 _SENDERS = {
     "same-iw": "5.1.1 NewReno and pages",
@@ -68,21 +68,21 @@ def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
         figure("ellipses-mixes", f"{ellipse}. Bursts, mixes and two-way traffic.", _ellipses, _MIXES, size=(9, 6)),
         figure(
             "fairness",
-            f"What a NewReno flow gets beside one with a round trip of {RTT_MS} ms; on the thin line both get as much.",
+            f"Goodput of a NewReno flow relative to one with a round trip of {RTT_MS} ms; the thin line is equality.",
             _fairness,
             size=(8, 4.5),
         ),
         figure(
             "background",
             "The share of LEDBAT beside a NewReno flow, with a buffer of one bandwidth-delay product and of four: each"
-            " seed, and the mean (large); on the thin line both get as much.",
+            " seed, and the mean (large); the thin line is equality.",
             _background,
             size=(8, 4),
         ),
         figure(
             "losses",
             f"Left: the intervals between consecutive losses under {LEVELS[1].title}, of all seeds. Right: the share of"
-            " the flows that a loss event strikes, beside the least that there can be, one flow (grey).",
+            " the flows that a loss event strikes, and the minimum, one flow (grey).",
             _losses,
             size=(9, 4),
         ),
@@ -109,8 +109,8 @@ def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
         ),
         figure(
             "tuning",
-            "What a discipline's main parameter, times 1/4 to 4, makes of delay and goodput under medium congestion;"
-            " the large dots are the parameter as given.",
+            "Delay and goodput under medium congestion with a discipline's main parameter times 1/4 to 4; the large"
+            " dots are the parameter as given.",
             _tuning,
             schemes,
             size=(8, 4.5),
@@ -152,9 +152,9 @@ def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
 
 
 def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
-    """Draw a point for each scheme: the queueing delay, and what LEDBAT has of the goodput."""
-    beside = BACKGROUND[1:]
-    for axis, scenario in zip(canvas.subplots(1, len(beside), sharey=True), beside, strict=True):
+    """Draw a point for each scheme: the queueing delay, and LEDBAT's share of the goodput."""
+    shared = BACKGROUND[1:]
+    for axis, scenario in zip(canvas.subplots(1, len(shared), sharey=True), shared, strict=True):
         axis.axhline(50, color="#bbbbbb", linewidth=0.8)
         for label, style in styles.items():
             some = results[f"{scenario.name}/{label}"]
@@ -176,7 +176,7 @@ def _losses(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     intervals, flows = canvas.subplots(1, 2)
     numbers = [MILD, MEDIUM, HEAVY]
     one = pl.DataFrame({"x": numbers, "y": [100 / number for number in numbers]})
-    least = "the least: one flow"
+    least = "minimum: one flow"
     plot.against(flows, {least: one}, {least: {"color": "#888888", "linewidth": 0.8}})
     for label in styles:
         gaps = np.sort(np.concatenate([losses.gaps_ms(result) for result in results[f"{LEVELS[1].name}/{label}"]]))
@@ -184,14 +184,14 @@ def _losses(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
         plot.against(intervals, {label: pl.DataFrame({"x": gaps, "y": share})}, styles)
         struck = [_struck_percent(results[f"{level.name}/{label}"]) for level in LEVELS]
         plot.against(flows, {label: pl.DataFrame({"x": numbers, "y": struck})}, styles, 4)
-    intervals.set(xscale="log", xlabel="interval between losses, ms", ylabel="share that is no longer", ylim=(0, 1))
+    intervals.set(xscale="log", xlabel="interval between losses, ms", ylabel="cumulative share", ylim=(0, 1))
     intervals.xaxis.set_major_formatter(GROUPED)
     flows.set(xlabel="long flows", ylabel="flows struck by a loss event, %", ylim=(0, 100), xticks=numbers)
     _name_schemes(canvas, styles, flows.get_lines()[0])
 
 
 def _struck_percent(some: Sequence[Result]) -> float:
-    """Return the mean over the seeds in which anything was lost; not a number where nothing ever was."""
+    """Return the mean over the seeds with losses; NaN without any."""
     known = [percent for each in some if math.isfinite(percent := losses.synchronisation_percent(each))]
     return statistics.fmean(known) if known else math.nan
 
@@ -237,7 +237,7 @@ def _over_time(results: StudyResults, styles: Styles, canvas: Canvas, scenario: 
 
 
 def _delay_in_decades(axis: Axes) -> None:
-    # Linear below a packet's time at the slow rate: a queue that is empty has its place.
+    # Linear below a packet's time at the slow rate, so that an empty queue is on the axis.
     axis.set_yscale("symlog", linthresh=1)
     ticks = [step * 10**decade for decade in range(7) for step in (1, 2, 5)]
     # The topmost tick is above all lines.
@@ -289,5 +289,5 @@ def _dots(style: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name_schemes(canvas: Canvas, styles: Styles, *others: Line2D) -> None:
-    """Name the schemes, and what else there is, beside the panels."""
+    """Name the schemes, and other lines, in a legend beside the panels."""
     name_lines(canvas, [*(Line2D([], [], label=label, **style) for label, style in styles.items()), *others])

@@ -1,4 +1,4 @@
-"""Losses one by one (RFC 7928, sections 2.3 and 2.4): the time between them, and how many flows they strike at once."""
+"""Individual losses (RFC 7928, sections 2.3 and 2.4): the time between them, and the flows that they strike at once."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from aqmlab.studies.kit.measures import DATA
 _Floats = NDArray[np.float64]
 
 BURST_MS = 2.5
-"""Two losses of one burst are no further apart: the time of two full packets on the link. Ours."""
+"""Longest interval between two losses of a burst: the time of two full packets on the link. Our choice."""
 
 
 @cache
 def _losses(result: Result) -> tuple[_Floats, NDArray[np.int64]]:
-    """Return time in ms and flow of each loss in the direction of the data, the retransmitted among them."""
+    """Return time in ms and flow of each loss in the direction of the data, with those of retransmissions."""
     losses = result.losses.filter(direction=DATA).sort("time_s")
     return 1e3 * losses["time_s"].to_numpy(), losses["flow"].to_numpy().astype(np.int64)
 
 
 def gaps_ms(result: Result) -> _Floats:
-    """Return the intervals between consecutive losses at the queue, of whatever flows."""
+    """Return the intervals between consecutive losses at the queue, of all flows."""
     gaps: _Floats = np.diff(_losses(result)[0])
     return gaps
 
@@ -38,7 +38,7 @@ def mean_gap_ms(result: Result) -> float:
 
 
 def variation(result: Result) -> float:
-    """Return the intervals' standard deviation, of their mean: 0 where losses are regular, 1 where they are random."""
+    """Return the coefficient of variation of the intervals: 0 where losses are regular, 1 where they are random."""
     gaps = gaps_ms(result)
     return float(gaps.std() / gaps.mean()) if len(gaps) > 1 else math.nan
 
@@ -52,8 +52,8 @@ def burst_percent(result: Result) -> float:
 def synchronisation_percent(result: Result) -> float:
     """Return the global synchronisation ratio (Jay, Fu & Armitage 2006): the flows struck by a loss event, in percent.
 
-    A loss event begins with a loss that is in none before, and lasts for a round trip without a queue: senders cannot
-    have answered within it. It strikes one flow at least.
+    A loss event begins with a loss outside earlier events and lasts for a round trip without a queue, within which
+    senders cannot respond. It strikes at least one flow.
     """
     times, flows = _losses(result)
     (bulk,) = (source["bulk"] for source in result.cell.resolved["sources"])

@@ -1,9 +1,8 @@
-"""What RFC 7928, section 2, has measured, read off a run: delay and its variation, loss, goodput, completion times.
+"""Measures of RFC 7928, section 2: delay and its variation, loss, goodput, completion times.
 
-All is of the direction of the data. The queueing delay is the time that the link takes to send what waits: what a
-packet that arrives now waits in a single queue, and the mean over what waits where flows have queues of their own.
-Of links in series it is the sum, each link's queue taken at the same moment; a packet counts at each queue that it
-comes to.
+All measures are of the direction of the data. The queueing delay is the time that the link needs to send its queue: the
+delay of an arriving packet in a single queue, and the mean over the queued packets where flows have their own queues.
+For links in series it is the sum over the links at the same moment; a packet counts at each queue that it enters.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def delay_p99_ms(result: Result) -> float:
 
 
 def jitter_ms(result: Result) -> float:
-    """Return by how much the queueing delay of two packets 10 ms apart differs in the mean (RFC 3393)."""
+    """Return the mean difference of the queueing delays of two packets 10 ms apart (RFC 3393)."""
     return _delays(result)[3]
 
 
@@ -58,7 +57,7 @@ def at_link(number: int, measure: Callable[[_Floats], np.floating[Any]]) -> Meas
 
 
 def handshake_loss_percent(result: Result) -> float:
-    """Return the share of exchanges that had to send a SYN or a SYN/ACK again."""
+    """Return the share of exchanges that retransmitted a SYN or a SYN/ACK."""
     lost = result.exchanges["syn_retransmits"].to_numpy() > 0
     return 100 * float(lost.mean()) if len(lost) else math.nan
 
@@ -66,8 +65,8 @@ def handshake_loss_percent(result: Result) -> float:
 def slices(result: Result, seconds_each: float = 1.0) -> tuple[_Floats, _Floats]:
     """Return mean queueing delay in ms and throughput in Mbit/s of each slice of the run.
 
-    Throughput is what leaves the queue, in bytes of IP: what is lost is lost before, so that it is goodput with headers
-    and with what was sent twice without need.
+    Throughput is counted in IP bytes behind the queue, after all losses: it is goodput with headers and with spurious
+    retransmissions.
     """
     rows = timeseries.slices(result, DATA, seconds_each)
     return rows["delay_ms"].to_numpy(), rows["throughput_mbps"].to_numpy()

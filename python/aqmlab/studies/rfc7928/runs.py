@@ -1,7 +1,7 @@
-"""What RFC 7928 has a queue discipline put through: traffic over a link of 10 Mbit/s, section by section.
+"""Scenarios of RFC 7928: traffic over a link of 10 Mbit/s, section by section.
 
-Where the RFC leaves a number open it is ours, or that of ns-3's AQM evaluation suite (Deepak, Shravya and Tahiliani
-2017), and is marked so.
+Numbers that the RFC leaves open are our choice, or those of ns-3's AQM evaluation suite (Deepak, Shravya and Tahiliani
+2017), and are marked so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RTT_MS = 100
 """Section 6 calls it the reference; here all flows have it where the scenario is not about round trips."""
 
 LINK: Mapping[str, Any] = {"rate": RATE, "device_fifo": 0}
-"""An ideal link: what waits, waits in the queue discipline."""
+"""An ideal link, without a queue below the discipline."""
 
 NEWRENO = {"profile": "linux-6", "congestion": "reno", "hystart": False, "ecn_fallback": False}
 """The TCP-friendly sender: NewReno with today's loss recovery. Slow start ends by loss or mark as in RFC 5681: in Linux
@@ -47,33 +47,33 @@ STEP_S = 20
 """The time that the load of section 8.2.5 stays as it is, in the RFC and in the suite."""
 
 _GOODPUT = 10e6 * 1448 / 1538
-"""What the link carries of data at most, in bit/s: 1,448 bytes in a frame that takes 1,538 on the wire."""
+"""Highest goodput of the link in bit/s: 1,448 bytes in a frame that takes 1,538 on the wire."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Traffic, and what it is to show."""
+    """Traffic of a section of RFC 7928, with its network."""
 
     name: str
     section: str
-    """Of RFC 7928."""
+    """Section of RFC 7928."""
     title: str
     sources: tuple[Mapping[str, Any], ...]
     tcp: Mapping[str, Any] = field(default_factory=lambda: NEWRENO)
     rtt_ms: int = RTT_MS
-    """The largest round trip, to which section 3 has the buffer be fitted."""
+    """The largest round trip, which sizes the buffer (section 3)."""
     protocol: Protocol | None = None
-    """Where it has a course of its own."""
+    """Duration of a scenario with its own schedule."""
     times: int = 1
-    """As many times as long as the others."""
+    """Factor by which it is longer than the others."""
     link: Mapping[str, Any] = field(default_factory=dict)
-    """What differs from the study's link."""
+    """Differences from the study's link."""
     chain: tuple[Mapping[str, Any], ...] = ()
-    """Links in series in the place of the one, each with the discipline."""
+    """Links in series instead of the one link, each with the discipline."""
     depth: int = 1
     """The buffer, as a multiple of the bandwidth-delay product."""
     record: Mapping[str, Any] = field(default_factory=dict)
-    """What is written down beside the queue and the link."""
+    """Records beyond the queue and the link."""
     host_rate: str = "100 Mbit/s"
     """Ten times that of the link: a slower host would be the bottleneck."""
 
@@ -81,7 +81,7 @@ class Scenario:
     def room(self) -> int:
         """The buffer of every discipline in packets of 1,500 bytes: the bandwidth-delay product, rounded up.
 
-        Where the rate changes it is that of the first, which is the highest.
+        With a varying rate it is that of the first rate, which is the highest.
         """
         bits = self.depth * self.rtt_ms * bits_per_second(self.link.get("rate", RATE)) // 1000
         return -(-bits // 12_000)
@@ -135,7 +135,7 @@ ADAPTIVE = {
         "rtt": {"fixed": f"{RTT_MS} ms"},
     }
 }
-"""Adaptive video over TCP, in its stead: chunks of 1 MB with pauses of 2 s, whatever their time. Ours."""
+"""Adaptive video over TCP, in its stead: chunks of 1 MB with pauses of 2 s, however long they take. Our choice."""
 
 SENDERS = (
     Scenario(
@@ -225,7 +225,7 @@ START_UP = Scenario(
     ),
     record={"exchanges": True},
 )
-"""Section 2.2's start-up time: of a response of one segment it is the time that the whole takes. Ours."""
+"""Section 2.2's start-up time, measured by responses of one segment: their response time. Our choice."""
 
 VARYING = Scenario(
     name="varying",

@@ -1,4 +1,4 @@
-"""The disciplines that RFC 7928's scenarios characterise: what is chosen where none is given, and their variants."""
+"""Disciplines that RFC 7928's scenarios characterise by default, and variants of their parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aqmlab.spec.experiment import QueueSpec
 from aqmlab.spec.schemes import Scheme
 
 REFERENCE = schemes.parse("droptail")
-"""What every other discipline is compared with; always among the runs."""
+"""The scheme that all others are compared with; always among the runs."""
 
 CHOSEN = tuple(
     map(
@@ -32,7 +32,7 @@ buffer (Kwon & Fahmy 2003); Adaptive RED derives its own from the rate in full p
 others need no parameter, as their RFCs say."""
 
 FACTORS = (0.25, 0.5, 2.0, 4.0)
-"""By which section 8.3's sweep multiplies the main parameter; 1 is the scenario itself. Ours."""
+"""Factors of the main parameter in section 8.3's sweep, our choice; 1 is the scenario itself."""
 
 _MAIN = (
     ("target",),
@@ -44,8 +44,8 @@ _MAIN = (
     ("q_ref",),
     ("limit",),
 )
-"""Which parameters say how long the queue is to be, the first that a discipline has: a target of delay or length,
-thresholds, unless they are derived from a target, or the room itself."""
+"""Parameters that set the length of the queue, in the order of preference: a target of delay or length, thresholds that
+are not derived from a target, or the limit."""
 
 
 def with_reference(given: Sequence[Scheme]) -> tuple[Scheme, ...]:
@@ -54,7 +54,7 @@ def with_reference(given: Sequence[Scheme]) -> tuple[Scheme, ...]:
 
 
 def can_mark(scheme: Scheme) -> bool:
-    """Say whether ECN-capable hosts are another experiment: not under drop-tail, nor where the scheme asks for them."""
+    """Return whether ECN-capable hosts make another experiment: not under drop-tail, nor if the scheme sets ECN."""
     tail = REFERENCE.queue.discipline
     return (
         scheme.ecn is None and registry.discipline(scheme.queue.discipline).family != registry.discipline(tail).family
@@ -62,12 +62,12 @@ def can_mark(scheme: Scheme) -> bool:
 
 
 def can_be_in_series(scheme: Scheme) -> bool:
-    """Say whether the engine has the scheme at several links: not a custom law."""
+    """Return whether the engine can run the scheme at several links: custom laws cannot."""
     return not registry.is_custom(scheme.queue.discipline)
 
 
 def with_room(scheme: Scheme, packets: int) -> Scheme:
-    """Return the scheme with a buffer of so many packets, unless it has one of its own."""
+    """Return the scheme with a buffer in packets, unless it sets its own."""
     return _with(scheme, {"limit": f"{packets} packets", **scheme.queue.parameters})
 
 
@@ -82,14 +82,14 @@ class Variant:
 
     factor: float
     parameter: str
-    """What was multiplied."""
+    """The multiplied parameter."""
     value: str
-    """What it has become."""
+    """Its value as text."""
     scheme: Scheme
 
 
 def variants(scheme: Scheme, room: int) -> list[Variant]:
-    """Return the scheme with its main parameter multiplied by each of the factors; none where it has no such one."""
+    """Return the scheme with its main parameter multiplied by each of the factors; empty without such a parameter."""
     scheme = with_room(scheme, room)
     values = _main_values(scheme)
     found = []
@@ -101,7 +101,7 @@ def variants(scheme: Scheme, room: int) -> list[Variant]:
 
 
 def _main_values(scheme: Scheme) -> dict[str, int | float | str]:
-    """Return the main parameters as the scheme has them, or as their defaults are where those are a value."""
+    """Return the main parameters with the scheme's values, or with their defaults where those are values."""
     known: dict[str, Any] = {each.name: each.default for each in _parameters(scheme)}
     given = {**known, **scheme.queue.parameters}
     for names in _MAIN:

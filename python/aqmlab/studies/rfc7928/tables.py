@@ -39,7 +39,7 @@ class _Column:
     heading: str
     measure: Measure
     source: str | None = None
-    """Of which source it is; where there is no such one the cell stays empty."""
+    """The source that it measures; the cell is empty if a run lacks it."""
 
 
 _QUEUE = (
@@ -58,7 +58,7 @@ def _of(source: str, heading: str, measure: str) -> _Column:
 
 
 _LONG = _of("long", "long flows, Mbit/s", "goodput_mbps")
-_CUBIC = _of("cubic", "CUBIC beside, Mbit/s", "goodput_mbps")
+_CUBIC = _of("cubic", "CUBIC, Mbit/s", "goodput_mbps")
 _LEDBAT = _of("background", "LEDBAT, Mbit/s", "goodput_mbps")
 _START_UP = (
     *(_of("first", f"start-up, {name} ms", name) for name in ("mean", "p50", "p95", "p99")),
@@ -83,7 +83,7 @@ _IN_SERIES = (
     _Column(heading="delay at the second, ms", measure=measures.at_link(1, np.mean)),
     *_QUEUE[1:],
 )
-"""Of all sources together goodput would be that of no link."""
+"""Without goodput, which is no link's if all sources are added."""
 
 
 def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
@@ -121,7 +121,7 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
         ),
         Table(
             name="losses",
-            title="Losses one by one (sections 2.3 and 2.4)",
+            title="Individual losses (sections 2.3 and 2.4)",
             columns=_headings(_LOSSES),
             rows=_rows(results, [(each, each.name) for each in LEVELS], schemes, _LOSSES),
             about=f"A burst is of losses at most {losses.BURST_MS:g} ms apart. The deviation of intervals is 0 where"
@@ -152,13 +152,13 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
 
 
 def _expectations(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
-    """Return each claim, discipline by discipline; nothing where there is none."""
+    """Return a table of the claims, discipline by discipline; empty without claims."""
     rows: list[list[Value]] = []
     for claim in reviewed_claims(schemes):
         findings = [part(results) for part in claim.parts]
         rows += [[claim.id, str(found.outcome), found.text()] for found in findings]
     title = "The claims, discipline by discipline"
-    columns = ("claim", "outcome", "what decided")
+    columns = ("claim", "outcome", "deciding numbers")
     return [Table(name="expectations", title=title, columns=columns, rows=rows)] if rows else []
 
 
@@ -186,7 +186,7 @@ def _rows(
     *,
     suffix: str = "",
 ) -> list[list[Value]]:
-    """Return a row for each scenario, whose runs go by a name, and each scheme."""
+    """Return a row for each scenario, with the name of its runs, and each scheme."""
     return [
         [
             f"{scenario.section} {scenario.title}{suffix}",
@@ -226,7 +226,7 @@ def _fairness(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
             [rtt_ms, *(ratio(results, f"{scenario.name}/{scheme.label}") for scheme in schemes)]
             for rtt_ms, scenario in zip(OTHER_RTTS_MS, FAIRNESS, strict=True)
         ],
-        about=f"The goodput of a NewReno flow with this round trip, divided by that of one with {RTT_MS} ms beside it.",
+        about=f"The goodput of a NewReno flow with this round trip, divided by that of the one with {RTT_MS} ms.",
     )
 
 
@@ -241,7 +241,7 @@ def _series(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
         columns=("at the first link", "at the second", *(column.heading for column in _IN_SERIES)),
         rows=rows,
         about="A NewReno flow goes through both links, two more through each. Queueing delay and its measures are of"
-        " both links together, taken at the same moment; what is lost is of the packets that come to either queue.",
+        " both links together at the same moment; losses are relative to the packets that enter either queue.",
     )
 
 
@@ -258,5 +258,5 @@ def _tuning(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
         title="Sensitivity to parameters (section 8.3)",
         columns=("scheme", "parameter", *(column.heading for column in _QUEUE)),
         rows=rows,
-        about=f"The parameter that says how long the queue is to be, times 1/4, 1/2, 2 and 4, under {medium.title}.",
+        about=f"The parameter that sets the length of the queue, times 1/4, 1/2, 2 and 4, under {medium.title}.",
     )

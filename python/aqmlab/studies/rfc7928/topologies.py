@@ -26,7 +26,7 @@ AGGRESSIVE = Scenario(
     sources=(bulk(1), bulk(1, name="cubic")),
     tcp={**NEWRENO, "mix": [{"share": 1.0, "source": "cubic", "congestion": "cubic", "hystart": True}]},
 )
-"""Section 5.2 with both kinds of senders at once: what the aggressive one leaves to the other."""
+"""Section 5.2 with both kinds of senders at once."""
 
 _BACKGROUND = {**NEWRENO, "mix": [{"share": 1.0, "source": "background", "congestion": "ledbat"}]}
 
@@ -59,7 +59,7 @@ BACKGROUND = (
         depth=DEEP,
     ),
 )
-"""Section 5.4: a less-than-best-effort sender (LEDBAT, RFC 6817) and what it leaves to another."""
+"""Section 5.4: a less-than-best-effort sender (LEDBAT, RFC 6817), alone and with another."""
 
 
 def _capacity(name: str, every_s: float, title: str) -> Scenario:
@@ -100,20 +100,20 @@ router of the lower number: data go through link 2 first, then through link 1.""
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """What stands at the two links in series, as the data meet them."""
+    """Disciplines at the two links in series, in the direction of the data."""
 
     first: Scheme
     second: Scheme
 
     @property
     def run(self) -> str:
-        """What the run is called."""
+        """Name of the run."""
         then = f", then {self.second.label}" if self._is_mixed else ""
         return f"{SERIES.name}/{self.first.label}{then}"
 
     @property
     def scenario(self) -> Scenario:
-        """The links in series, the lower one with the second discipline. Hosts use ECN as the first one asks for."""
+        """The links in series, the lower one with the second discipline. Hosts use ECN as the first scheme sets it."""
         if not self._is_mixed:
             return SERIES
         queue = with_room(self.second, SERIES.room).queue
@@ -128,10 +128,10 @@ def pairs(schemes: Sequence[Scheme]) -> list[Pair]:
     """Return each scheme with itself, with drop-tail after and before it, and with the scheme that comes next."""
     able = [scheme for scheme in schemes if can_be_in_series(scheme)]
     others = [scheme for scheme in able if scheme.label != REFERENCE.label]
-    beside = [Pair(first=a, second=b) for scheme in others for a, b in ((scheme, REFERENCE), (REFERENCE, scheme))]
+    mixed = [Pair(first=a, second=b) for scheme in others for a, b in ((scheme, REFERENCE), (REFERENCE, scheme))]
     following = zip(others, others[1:] + others[:1], strict=True) if len(others) > 1 else ()
     return [
         *(Pair(first=scheme, second=scheme) for scheme in able),
-        *beside,
+        *mixed,
         *(Pair(first=a, second=b) for a, b in following),
     ]

@@ -1,4 +1,4 @@
-"""What a discipline gains and costs beside drop-tail: numbers instead of margins, of which the RFCs state none."""
+"""Benefits and costs of a discipline relative to drop-tail."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ COMPARED = (
     ("mix-3", Column(what="voice, p99 of delay", measure=kit.of_source("voice", "delay_ms_p99"))),
     ("burst-2", Column(what="pages, mean time", measure=kit.of_source("short", "mean"))),
 )
-"""In which scenario, and what."""
+"""Scenarios with their measures."""
 
 
 def trade_off(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
-    """Return what changes under each scheme beside drop-tail; nothing where there is no other."""
+    """Return the table of changes from drop-tail by scheme; empty without another scheme."""
     others = [scheme.label for scheme in schemes if scheme.label != REFERENCE.label]
     headings = [heading for _, column in COMPARED for heading in (f"{column.what}, %", "±")]
     table = Table(
         name="trade-off",
-        title="What queue management gains and costs",
+        title="Benefits and costs of queue management",
         columns=("scheme", *headings),
         rows=[[label, *_changes(results, label)] for label in others],
-        about="Changes beside drop-tail, seed by seed, with their 95 % intervals: long flows under medium congestion"
+        about="Changes from drop-tail, paired by seed, with their 95 % intervals: long flows under medium congestion"
         " (section 8.2.3), a voice call beside bulk transfers (9.1, case III), pages that begin with 10"
         " segments (7, case II).",
     )

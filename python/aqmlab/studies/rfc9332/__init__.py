@@ -21,22 +21,21 @@ from aqmlab.ui.canvas import PALETTE, name_lines
 
 _ABOUT = """
 RFC 9332 puts two queues behind one controller, DualPI2, so that scalable senders (L4S) can share a link with those of
-today: each gets about the same rate, and L4S packets wait about a millisecond. This study puts one Prague flow beside
-one CUBIC flow on 25 links, then ten flows in five mixes, then short flows beside both; and sets two CUBIC flows in a
-single queue beside them, and Prague beside CUBIC in a single queue that marks both alike.
+today: each gets about the same rate, and L4S packets wait about a millisecond. This study runs a Prague and a CUBIC
+flow on 25 links, ten flows in five mixes, and short flows with both. For comparison two CUBIC flows share a single
+queue, and so do Prague and CUBIC, with the same marks for both.
 
 **The network** is a dumbbell: links of 4 to 200 Mbit/s and base round trips of 5 to 100 ms, those of De Schepper et al.
-2016. Mixes and short flows are on 40 Mbit/s and 20 ms. What waits, waits in the queue discipline (`device_fifo = 0`).
-DualPI2 has what appendix A of the RFC has, with a buffer of 250 ms, where our defaults are Linux's. The single queue is
-PI2 with the same target, gains and buffer.
+2016. Mixes and short flows have 40 Mbit/s and 20 ms. No packet waits below the queue discipline (`device_fifo = 0`).
+DualPI2 has the parameters of the RFC's appendix A, with a buffer of 250 ms; our defaults are Linux's. The single queue
+is PI2 with the same target, gains and buffer.
 
 **The hosts** are `linux-6`: Prague with accurate ECN; CUBIC without ECN, but with that of RFC 3168 in the single queue
-that marks both. The authors measured DCTCP and early versions of Prague in Linux, beside CUBIC with and without ECN and
-Reno, on real equipment of an access network; ours is a model. Short flows are ours: 10 or 50 of each kind in a second,
-of 12 kB in the mean with a Pareto distribution of shape 1.2.
+that marks both. The authors measured DCTCP and early versions of Prague in Linux, with CUBIC with and without ECN and
+Reno, on real equipment of an access network; ours is a model. Short flows are our choice: 10 or 50 of each kind in a
+second, of 12 kB in the mean with a Pareto distribution of shape 1.2.
 
-**What is left out**: Curvy RED (appendix B), unresponsive and overloading traffic, Reno and DCTCP beside each other,
-several links.
+**Not covered**: Curvy RED (appendix B), unresponsive and overloading traffic, Reno and DCTCP together, several links.
 """
 
 _CONTROL = {"target": "15 ms", "t_update": "15 ms", "alpha": 0.15, "beta": 3.0, "min_backlog": "0 B"}
@@ -49,10 +48,10 @@ _LAWS: Mapping[str, Mapping[str, Any]] = {
 _TCP = {"profile": "linux-6", "congestion": "cubic"}
 _PRAGUE = {"share": 1.0, "congestion": "prague", "ecn": "accurate"}
 _PAGES = {"pareto": {"mean": "12 kB", "shape": 1.2}}
-_BESIDE = "beside"
+_SECOND = "beside"
 """The second CUBIC flow where there are two."""
 
-_HERE = (40, 20)
+_LINK = (40, 20)
 """The link of mixes and short flows, in Mbit/s, and the round trip in ms."""
 
 _HALF = "± is half of a 95 % interval over the seeds."
@@ -62,7 +61,7 @@ class Rfc9332(Study):
     """L4S and Classic flows under DualPI2, and in a single queue."""
 
     name: ClassVar[str] = "rfc9332"
-    title: ClassVar[str] = "L4S beside Classic traffic under the DualPI2 of RFC 9332"
+    title: ClassVar[str] = "L4S and Classic traffic under the DualPI2 of RFC 9332"
     about: ClassVar[str] = _ABOUT
     sources: ClassVar[dict[str, str]] = {
         "RFC 9332": "K. De Schepper, B. Briscoe, G. White, Dual-Queue Coupled Active Queue Management (AQM) for Low"
@@ -91,14 +90,14 @@ class Rfc9332(Study):
         return [
             *(run(claims.dual(*link), dual, link, *both) for link in GRID),
             *(
-                run(claims.mix(l4s, classic), dual, _HERE, _long(L4S, l4s), _long(CLASSIC, classic))
+                run(claims.mix(l4s, classic), dual, _LINK, _long(L4S, l4s), _long(CLASSIC, classic))
                 for l4s, classic in claims.MIXES
             ),
             *(
-                run(claims.web(each), dual, _HERE, *both, *(_short(kind, each) for kind in (L4S, CLASSIC)))
+                run(claims.web(each), dual, _LINK, *both, *(_short(kind, each) for kind in (L4S, CLASSIC)))
                 for each in claims.WEBS_PER_SECOND
             ),
-            *(run(claims.single(*link), single, link, _long(CLASSIC), _long(_BESIDE)) for link in claims.CORNERS),
+            *(run(claims.single(*link), single, link, _long(CLASSIC), _long(_SECOND)) for link in claims.CORNERS),
             *(run(claims.uncoupled(*link), single, link, *both, ecn=True) for link in claims.CORNERS),
         ]
 
@@ -110,12 +109,12 @@ class Rfc9332(Study):
             claims.delay_ms(CLASSIC, "mean"),
             claims.l4s_loss_percent,
         )
-        waits = ("L4S mean, ms", "±", "L4S p99, ms", "±", "Classic mean, ms", "±", "L4S lost, %", "±")
+        headings = ("L4S mean, ms", "±", "L4S p99, ms", "±", "Classic mean, ms", "±", "L4S lost, %", "±")
         return [
             Table(
                 name="links",
                 title="A Prague and a CUBIC flow under DualPI2",
-                columns=("Mbit/s", "round trip, ms", "share of Prague, %", "±", *waits, "utilisation, %", "±"),
+                columns=("Mbit/s", "round trip, ms", "share of Prague, %", "±", *headings, "utilisation, %", "±"),
                 rows=[
                     [
                         rate,
@@ -131,7 +130,7 @@ class Rfc9332(Study):
             Table(
                 name="mixes",
                 title="Mixes and short flows under DualPI2",
-                columns=("flows, L4S to Classic", "share of an L4S flow, %", "±", *waits),
+                columns=("flows, L4S to Classic", "share of an L4S flow, %", "±", *headings),
                 rows=[
                     *(
                         [f"{a} to {b}", *_row(results, claims.mix(a, b), claims.share_percent(flows=(a, b)), *delays)]
@@ -147,7 +146,7 @@ class Rfc9332(Study):
                         for each in claims.WEBS_PER_SECOND
                     ),
                 ],
-                about=f"On {_HERE[0]} Mbit/s and {_HERE[1]} ms. {_HALF}",
+                about=f"On {_LINK[0]} Mbit/s and {_LINK[1]} ms. {_HALF}",
             ),
             Table(
                 name="single",
@@ -156,7 +155,7 @@ class Rfc9332(Study):
                 rows=[
                     [*link, what, *_row(results, name(*link), share, claims.single_delay_ms)]
                     for what, name, share in (
-                        ("CUBIC, CUBIC", claims.single, claims.share_percent(CLASSIC, _BESIDE)),
+                        ("CUBIC, CUBIC", claims.single, claims.share_percent(CLASSIC, _SECOND)),
                         ("Prague, CUBIC", claims.uncoupled, claims.share_percent()),
                     )
                     for link in claims.CORNERS
@@ -170,7 +169,7 @@ class Rfc9332(Study):
         return [
             Figure(
                 name="shares",
-                caption="What one Prague flow gets of what it and one CUBIC flow get, under DualPI2: mean over the"
+                caption="Share of a Prague flow in the goodput of it and a CUBIC flow under DualPI2: mean over the"
                 " seeds with its 95 % interval. Grey: 45 to 55 %.",
                 draw=lambda canvas: _shares(canvas, results),
                 size=(8, 4),
@@ -214,7 +213,7 @@ def _short(kind: str, per_second: int) -> dict[str, Any]:
 
 
 def _row(results: StudyResults, run: str, *measures: Measure) -> list[Value]:
-    """Return mean and half interval of some measures, one after the other."""
+    """Return the mean and half the interval of each measure."""
     return [number for measure in measures for number in _mean(results, run, measure)]
 
 

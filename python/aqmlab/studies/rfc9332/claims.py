@@ -1,7 +1,7 @@
 """Claims of RFC 9332's authors on DualPI2.
 
-They were registered in the words of ``kit/claims/predicates.py`` before anything was run, so that both readings say
-the same. What the words mean in numbers beyond that is in ``registered.json``.
+They were registered in the words of ``kit/claims/predicates.py`` before any run, so that both readings have the same
+predicates. ``registered.json`` has the meaning of further words in numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GRID = tuple((rate, rtt) for rate in RATES_MBPS for rtt in RTTS_MS)
 """The links and base round trips of De Schepper et al. 2016, up to those that RFC 9332, section 1.4, names."""
 
 CORNERS = tuple((rate, rtt) for rate in (12, 120) for rtt in (10, 50))
-"""Where a single queue is looked at as well; the choice is ours."""
+"""Links on which a single queue runs as well; our choice."""
 
 MIXES = ((1, 9), (2, 8), (5, 5), (8, 2), (9, 1))
 """L4S and Classic flows, ten together; ours."""
@@ -54,7 +54,7 @@ def uncoupled(rate_mbps: int, rtt_ms: int) -> str:
 
 
 def mix(l4s: int, classic: int) -> str:
-    """Return the name of the run of so many flows of each kind under DualPI2."""
+    """Return the name of the run of a number of flows of each kind under DualPI2."""
     return f"mix/{l4s} to {classic}"
 
 
@@ -68,7 +68,7 @@ DUALS = (*(dual(*link) for link in GRID), *(mix(*flows) for flows in MIXES), *ma
 
 
 def share_percent(one: str = L4S, other: str = CLASSIC, *, flows: tuple[int, int] = (1, 1)) -> Measure:
-    """Return what a flow of one source gets of what a flow of each get, where there are so many of them."""
+    """Return the share of a flow of one source in the goodput of one flow of each; ``flows`` are their numbers."""
 
     def read(result: Result) -> float:
         mbps = [
@@ -81,7 +81,7 @@ def share_percent(one: str = L4S, other: str = CLASSIC, *, flows: tuple[int, int
 
 
 def utilisation_percent(result: Result) -> float:
-    """Return the share of the link's capacity that is used in the direction of the data."""
+    """Return the utilization of the link in the direction of the data, in percent."""
     return 100 * float(_data(result)["utilisation"])
 
 
@@ -107,20 +107,20 @@ def _data(result: Result) -> dict[str, Any]:
 
 
 def l4s_loss_percent(result: Result) -> float:
-    """Return the share of the L4S flows' packets that were lost, short flows among them."""
+    """Return the loss of all L4S flows, with the short ones, in percent."""
     flows = kit.sources(result, L4S)
     sent, lost = (sum(int(it[what]) for it in flows) for what in ("packets_sent", "packets_lost"))
     return 100 * lost / sent
 
 
 def most_delay_ms(rate_mbps: int) -> float:
-    """Return what RFC 9332, section 1.4, has the mean delay be below: 1 ms, or two packets where those take longer."""
+    """Return the bound of the mean delay in RFC 9332, section 1.4: 1 ms, or two packets where those take longer."""
     packet_ms = _FRAME_BITS / (1000 * rate_mbps)
     return 1.0 if packet_ms <= 1 else 2 * packet_ms
 
 
 FAST = tuple(link for link in GRID if 2 * _FRAME_BITS / (1000 * link[0]) < 2)
-"""Where two packets take less than 2 ms."""
+"""Links on which two packets take less than 2 ms."""
 
 _L4S_MEAN = Column(what="L4S queue, mean delay, ms", measure=delay_ms(L4S, "mean"))
 _L4S_P99 = Column(what="L4S queue, p99 of delay, ms", measure=delay_ms(L4S, "p99"))

@@ -1,4 +1,4 @@
-"""Builders of claims: the dictionary's words as functions that return the parts of a claim."""
+"""Builders of parts of claims, named after the words of the dictionary."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantit
 
 
 def same(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS, limit: float = SAME) -> Iterable[Part]:
-    """Say that a run's curve is the same as those of others, which is indistinguishable."""
+    """Claim that a run's curve is the same as those of others."""
     return (SameCurve(one=one, other=other, from_ms=from_ms, to_ms=to_ms, limit=limit) for other in others)
 
 
 def close(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS) -> Iterable[Part]:
-    """Say that a run's curve is close to those of others."""
+    """Claim that a run's curve is close to those of others."""
     return same(one, *others, from_ms=from_ms, to_ms=to_ms, limit=CLOSE)
 
 
 def better(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS, by: float = BETTER) -> Iterable[Part]:
-    """Say that a run's curve is better than those of others."""
+    """Claim that a run's curve is better than those of others."""
     return (BetterCurve(one=one, other=other, from_ms=from_ms, to_ms=to_ms, by=by) for other in others)
 
 
 def much_better(one: str, *others: str, from_ms: float = 0.0, to_ms: float = AXIS_MS) -> Iterable[Part]:
-    """Say that a run's curve is much better than those of others."""
+    """Claim that a run's curve is much better than those of others."""
     return better(one, *others, from_ms=from_ms, to_ms=to_ms, by=MUCH_BETTER)
 
 
 def not_better(one: str, *others: str, from_ms: float = 0.0) -> Iterable[Part]:
-    """Say that a run's curve is not better than those of others."""
+    """Claim that a run's curve is not better than those of others."""
     return (BetterCurve(one=one, other=other, from_ms=from_ms, negated=True) for other in others)
 
 
 def no_worse(one: str, *others: str, from_ms: float = 0.0) -> Iterable[Part]:
-    """Say that a run's curve is nowhere visibly below those of others."""
+    """Claim that a run's curve is nowhere visibly below those of others."""
     return (NoWorseCurve(one=one, other=other, from_ms=from_ms) for other in others)
 
 
 def more(column: Column, one: str, than: Iterable[str]) -> Iterable[Part]:
-    """Say that a run has more of a column than others."""
+    """Claim that a run has more of a column than others."""
     return (Greater(one=quantity(column, one), than=quantity(column, other)) for other in than if other != one)
 
 
 def fewer(column: Column, one: str, than: Iterable[str]) -> Iterable[Part]:
-    """Say that a run has less of a column than others."""
+    """Claim that a run has less of a column than others."""
     return (Greater(one=quantity(column, other), than=quantity(column, one)) for other in than if other != one)
 
 
 def changes_by(column: Column, run: str, over: str, *, limit: float = CLOSE) -> Part:
-    """Say that a column changes by so many percent at most, little where no limit is said."""
+    """Claim that a column changes by at most this many percent; by default little."""
     return Approximately(value=change_percent(column, run, over), number=0, limit=limit)
 
 
 def within(column: Column, run: str, low: float = -math.inf, high: float = math.inf) -> Part:
-    """Say that a column of a run is within bounds."""
+    """Claim that a column of a run is within bounds."""
     return InRange(value=quantity(column, run), low=low, high=high)

@@ -1,23 +1,23 @@
 """Predicates of claims: the dictionary of words and limits for all studies.
 
-The words were fixed after the first results had been seen, once for all studies. A claim chooses among them and quotes
-the phrase that it rests on. Of curves, in the figure's frame (``curves.py``):
+The words were fixed after the first results had been seen, once for all studies. A claim uses them and quotes the
+phrase of the paper that it rests on. Of curves, in the figure's frame (``curves.py``):
 
 * *the same, indistinguishable, identical, no effect*: the curves are at most 2 % of the frame apart;
 * *close, little, near, almost or virtually identical, similar, comparable*: at most 5 %;
 * *better*: above by 1 point at least on average over the range that the sentence names, else the figure's, and nowhere
   below by more than 2 % of the frame; *much better, significantly, substantially, far*: by 2.5 points. *Not better* is
-  what is not so;
+  its negation;
 * *no worse, does not degrade*: nowhere below by more than 2 % of the frame.
 
 Of numbers:
 
-* *more, less* in a table: as it stands, but a tie in the last printed digit decides nothing;
-* *approximately* so many percent: within 5 % of the axis; two numbers that are said to be close likewise;
-* a number that the paper states as a bound is one.
+* *more, less* in a table: any difference, but a tie in the last printed digit decides nothing;
+* *approximately* a number of percent, *close* numbers: within 5 % of the axis;
+* a number that the paper states as a bound is a bound.
 
-The Student-t interval of 95 % over the seeds decides: of pairs with the same seed where two schemes are compared. A
-claim holds where all of it is on the claimed side, fails where all of it is on the other, and is undecided otherwise.
+The Student-t interval of 95 % over the seeds decides; differences between schemes are paired by seed. A claim holds
+where the interval is on the claimed side, fails where it is on the other side, and is undecided otherwise.
 ``scale`` multiplies every limit, for the sensitivity at half and at double the limits.
 """
 
@@ -48,14 +48,14 @@ MUCH_BETTER = 2.5
 """Limit of *much better*, in percentage points on average."""
 
 BELOW = 2.0
-"""Percent of the frame: what "nowhere below" overlooks."""
+"""Tolerance of *nowhere below*, in percent of the frame."""
 
 APPROXIMATELY = 5.0
-"""Percent of the axis."""
+"""Limit of *approximately*, in percent of the axis."""
 
 
 class Part(Protocol):
-    """One thing that a claim says."""
+    """One predicate of a claim."""
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -63,17 +63,17 @@ class Part(Protocol):
         ...
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
-        """Decide it of results, with all limits multiplied."""
+        """Decide it from results, with all limits multiplied by ``scale``."""
         ...
 
     def on_paper(self, printed: PrintedTables) -> Outcome | None:
-        """Decide it of the paper's own table: undecided is a tie, ``None`` that the table says nothing of it."""
+        """Decide it from the paper's own table: undecided is a tie, ``None`` a table without the numbers."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Curves:
-    """What is said of two curves over a range of times."""
+    """A relation of two curves over a range of times."""
 
     one: str
     other: str
@@ -86,7 +86,7 @@ class _Curves:
         return self.one, self.other
 
     def on_paper(self, printed: PrintedTables) -> Outcome | None:
-        """No curve is printed as numbers."""
+        """Return ``None``: no paper prints a curve as numbers."""
         return None
 
     def _mean(self, results: Results, what: str, distance: Callable[[Result, Result, float, float], float]) -> Finding:
@@ -114,10 +114,10 @@ class SameCurve(_Curves):
 
 @dataclass(frozen=True, kw_only=True)
 class NoWorseCurve(_Curves):
-    """A curve is nowhere below another by more than can be seen."""
+    """A curve is nowhere visibly below another."""
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
-        """Decide from the mean over the pairs of how far it gets below."""
+        """Decide from the mean over the pairs of the largest distance below."""
         return _at_most(self._mean(results, "furthest below, % of the frame", curves.below), scale * BELOW)
 
     def __str__(self) -> str:
@@ -126,13 +126,13 @@ class NoWorseCurve(_Curves):
 
 @dataclass(frozen=True, kw_only=True)
 class BetterCurve(_Curves):
-    """A curve is above another on average, and nowhere below; or that is not so."""
+    """A curve is above another on average, and nowhere below; or the negation."""
 
     by: float = BETTER
     negated: bool = False
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
-        """Decide from both means, and give the numbers of the one that decides."""
+        """Decide from both means, and return the numbers of the deciding one."""
         mean = self._mean(results, "above on average, points", curves.above)
         mean = mean.decided(holds=mean.low >= scale * self.by, fails=mean.high < scale * self.by)
         nowhere = NoWorseCurve(one=self.one, other=self.other, from_ms=self.from_ms, to_ms=self.to_ms)
@@ -160,7 +160,7 @@ class Greater:
         return *self.one.runs, *self.than.runs
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
-        """Decide from the mean of the differences, unless both means are printed alike."""
+        """Decide from the mean of the differences; undecided if both means are printed alike."""
         of_one = len(self.one.runs)
         groups = by_seed(results, *self.runs)
         ones = np.array([self.one.read(group[:of_one]) for group in groups], dtype=np.float64)
@@ -171,7 +171,7 @@ class Greater:
         return found.decided(holds=found.low > 0, fails=found.high < 0)
 
     def on_paper(self, printed: PrintedTables) -> Outcome | None:
-        """Decide it of the printed numbers."""
+        """Decide it from the printed numbers."""
         one, than = self.one.printed(printed), self.than.printed(printed)
         if one is None or than is None:
             return None
@@ -209,7 +209,7 @@ class InRange:
         )
 
     def on_paper(self, printed: PrintedTables) -> Outcome | None:
-        """Decide it of the printed number, which may be off by half of its last digit."""
+        """Decide it from the printed number, which may be off by half of its last digit."""
         number = self.value.printed(printed)
         if number is None:
             return None
@@ -224,14 +224,14 @@ class InRange:
 
 @dataclass(frozen=True, kw_only=True)
 class Approximately:
-    """A number is so much, within a share of its axis."""
+    """A number is near another, within a share of its axis."""
 
     value: Quantity
     number: float
     limit: float = APPROXIMATELY
     """Percent of the axis."""
     axis: float = 100.0
-    """How long the axis is, in the number's unit: 100 where that is percent."""
+    """Length of the axis in the number's unit; 100 for percent."""
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ class Approximately:
         return self._bounds(scale)(results)
 
     def on_paper(self, printed: PrintedTables) -> Outcome | None:
-        """Decide it of the printed number."""
+        """Decide it from the printed number."""
         return self._bounds(1.0).on_paper(printed)
 
     def _bounds(self, scale: float) -> InRange:

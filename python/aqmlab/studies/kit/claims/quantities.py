@@ -1,7 +1,7 @@
-"""Quantities that claims compare: read off results seed by seed, and off the paper's printed tables.
+"""Quantities that claims compare, from results by seed and from the paper's printed tables.
 
-A :class:`Quantity` is a number of one run, or of several with the same seed: a difference, a change in
-percent, a count. :data:`PrintedTables` holds a paper's own tables, so that a claim can be held against them too.
+A :class:`Quantity` is a number of one run, or of several with the same seed, such as a difference or a count.
+:data:`PrintedTables` holds a paper's own tables, so that they can decide a claim too.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from aqmlab.store.result import Result
 from aqmlab.studies.kit.findings import Measure, Results, by_seed
 
 PrintedTables = Mapping[str, Mapping[str, float]]
-"""A paper's tables: by the name of the run and of the column. What is not printed is not there."""
+"""A paper's printed numbers, by the names of the run and of the column."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A measure, and how the paper's table has it."""
+    """A measure, and its column in the paper's table."""
 
     what: str
-    """In words, with its unit."""
+    """Description with its unit."""
     measure: Measure
     name: str = ""
-    """What the printed column is called; of one that is not printed, nothing."""
+    """Name of the printed column; empty if the paper does not print it."""
     digits: int = 9
-    """Digits behind the point that are printed. Of what is not printed, all that a number has."""
+    """Printed digits after the decimal point; all of them if the paper does not print the column."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A number that follows from the results of some runs."""
+    """A number derived from the results of one or more runs."""
 
     what: str
     runs: tuple[str, ...]
     read: Callable[[Sequence[Result]], float]
-    """From a result of each run."""
+    """Compute it from one result of each run."""
     printed: Callable[[PrintedTables], float | None]
-    """From a paper's table; ``None`` where it is not there."""
+    """Compute it from the paper's tables; ``None`` where they lack a number."""
     digits: int = 9
-    """Digits behind the point to which the paper prints what it follows from."""
+    """Digits after the decimal point to which the paper prints the numbers."""
 
     def each(self, results: Results) -> NDArray[np.float64]:
         """Return the number for each seed that all runs have."""
@@ -56,7 +56,7 @@ class Quantity:
 
 
 AREA = Column(
-    what="share answered, averaged over the time axis, %",
+    what="share completed, averaged over the time axis, %",
     measure=lambda result: float(curves.shares_percent(result)[1].mean()),
 )
 """The area under the curve in its figure."""
@@ -79,7 +79,7 @@ def difference(one: Quantity, other: Quantity) -> Quantity:
 
 
 def change_percent(column: Column, run: str, over: str) -> Quantity:
-    """Return by how many percent a column's value is above that of another run."""
+    """Return the change of a column's value over that of another run, in percent."""
     one, other = quantity(column, run), quantity(column, over)
     return _combine(
         f"{column.what}, {run} over {over}, %", one, other, lambda first, second: 100 * (first / second - 1)
@@ -87,7 +87,7 @@ def change_percent(column: Column, run: str, over: str) -> Quantity:
 
 
 def count_greater(what: str, pairs: Sequence[tuple[Quantity, Quantity]]) -> Quantity:
-    """Return in how many pairs the first value is the greater one."""
+    """Return the number of pairs whose first value is the greater one."""
     flat = [value for pair in pairs for value in pair]
 
     def count(numbers: Sequence[float]) -> float:
@@ -107,10 +107,10 @@ def _of_all(what: str, values: Sequence[Quantity], combine: Callable[[Sequence[f
         parts = (some[start:end] for start, end in pairwise(ends))
         return combine([value.read(part) for value, part in zip(values, parts, strict=True)])
 
-    def said(printed: PrintedTables) -> float | None:
+    def from_tables(printed: PrintedTables) -> float | None:
         numbers = [value.printed(printed) for value in values]
         known = [number for number in numbers if number is not None]
         return combine(known) if len(known) == len(values) else None
 
     runs = tuple(run for value in values for run in value.runs)
-    return Quantity(what=what, runs=runs, read=read, printed=said, digits=min(value.digits for value in values))
+    return Quantity(what=what, runs=runs, read=read, printed=from_tables, digits=min(value.digits for value in values))

@@ -1,7 +1,7 @@
 """Registered claims: the first reading of a paper, written before any result and frozen as data.
 
-Each study has them in ``registered.json`` beside its code: the claims, what their words mean in numbers, and the
-outcomes with the results that decided them. Nothing decides them again; :mod:`~aqmlab.studies.kit.claims.review` does.
+The ``registered.json`` of a study has the claims, the meaning of their words in numbers, and the outcomes with the
+results number that decided them. :mod:`~aqmlab.studies.kit.claims.review` decides the second reading.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class RegisteredClaim:
     place: str
     """Paper, with section, page or figure."""
     gist: str
-    """What is claimed, in our words."""
+    """The claim in our words."""
     predicate: str
-    """Its exact meaning, in words."""
+    """The exact predicate as text."""
     outcome: Outcome
     evidence: str
     """The numbers that decided it."""

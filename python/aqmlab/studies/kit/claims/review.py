@@ -1,8 +1,8 @@
-"""Reviewed claims: the paper's phrase, its parts as predicates, and the outcome.
+"""Reviewed claims, the second reading: a phrase of the paper, its predicates, and the outcome.
 
-Each part is decided by our results and, where the paper prints the numbers, by the paper's own table. A part that the
-paper's table violates does not count, nor does a tie in the last printed digit, and the page lists both. A claim with a
-part that the paper violates can no longer hold: it is *inconsistent* where all its other parts hold.
+Our results decide each part, and so does the paper's own table where it prints the numbers. A part that the paper's
+table contradicts does not count, nor does a tie in the last printed digit; the page lists both. A claim with a
+contradicted part cannot hold: it is *inconsistent* where all its other parts hold.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from aqmlab.studies.kit.claims.quantities import PrintedTables
 from aqmlab.studies.kit.findings import Finding, Outcome, Results, worst
 
 Cause = Literal["model", "paper", "none"]
-"""What a claim that does not hold is put down to: our model, or the paper, whose own numbers contradict it."""
+"""Cause of a failure: our model, or the paper, whose own numbers contradict the claim."""
 
 Contradiction = Callable[[str], str | None]
-"""Says why the users of a run cannot have been slowed by what the paper prints of it; ``None`` where they can.
+"""Returns the reason why the printed losses of a run cannot have slowed its users; ``None`` where they can.
 
-A part that says so of the run, that another is better, is then left out as what the paper itself violates.
+A part that calls another run better than it is then excluded as contradicted by the paper.
 """
 
 
@@ -32,16 +32,16 @@ def no_contradiction(run: str) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewedClaim:
-    """A claim as it is read the second time."""
+    """A claim at its second reading."""
 
     id: str
     phrase: str
-    """A few of the paper's words: those that it rests on."""
+    """The words of the paper that it rests on."""
     parts: tuple[Part, ...]
     place: str = ""
-    """Of one that the first reading left out: paper, with section, page or figure."""
+    """Paper with section, page or figure, for a claim that is not registered."""
     gist: str = ""
-    """Of one that the first reading left out: what is claimed, in our words."""
+    """The claim in our words, if it is not registered."""
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -50,7 +50,7 @@ class ReviewedClaim:
     def decide(
         self, results: Results, printed: PrintedTables, contradiction: Contradiction = no_contradiction
     ) -> Conclusion:
-        """Decide it, and once more with half and with double the limits."""
+        """Decide it, also with half and with double the limits."""
         counted: list[Part] = []
         contradicted: list[str] = []
         ties: list[str] = []
@@ -76,38 +76,38 @@ class ReviewedClaim:
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """What became of a claim at its second reading."""
+    """Outcome of a claim at its second reading."""
 
     outcome: Outcome
     finding: Finding | None
-    """The numbers that decided, and how many parts hold; ``None`` where no part is left to decide by."""
+    """The deciding numbers and the counts of parts; ``None`` where every part is excluded."""
     contradicted: tuple[str, ...]
-    """Parts left out since the paper itself violates them."""
+    """Excluded parts that the paper itself contradicts."""
     ties: tuple[str, ...]
-    """Parts left out since they are ties in the paper's table."""
+    """Excluded parts that are ties in the paper's table."""
     at_half: Outcome
-    """With half the limits."""
+    """Outcome with half the limits."""
     at_double: Outcome
-    """With double the limits."""
+    """Outcome with double the limits."""
 
     @property
     def parts(self) -> int:
-        """Parts that count."""
+        """Number of parts that count."""
         return self.finding.parts if self.finding else 0
 
     @property
     def held(self) -> int:
-        """Those of them that hold."""
+        """Number of counted parts that hold."""
         return self.finding.held if self.finding else 0
 
     @property
     def cause(self) -> Cause:
-        """What it is put down to that the claim does not hold; nothing where it holds or is undecided."""
+        """Cause of the failure; ``none`` where the claim holds or is undecided."""
         causes: dict[Outcome, Cause] = {Outcome.FAILS: "model", Outcome.INCONSISTENT: "paper"}
         return causes.get(self.outcome, "none")
 
     def text(self) -> str:
-        """Return what decided in words, and how many parts are left out."""
+        """Return the deciding numbers as text, with the number of excluded parts."""
         words = [self.finding.text()] if self.finding else []
         words += [f"{len(self.contradicted)} left out: not so in the paper"] if self.contradicted else []
         words += [f"{len(self.ties)} left out: {'a tie' if len(self.ties) == 1 else 'ties'}"] if self.ties else []
@@ -120,7 +120,7 @@ def reviewed_claim(id_: str, phrase: str, *parts: Part | Iterable[Part]) -> Revi
 
 
 def added_claim(id_: str, place: str, gist: str, phrase: str, *parts: Part | Iterable[Part]) -> ReviewedClaim:
-    """Return the reading of a claim that the first reading left out."""
+    """Return a claim that is not registered."""
     return ReviewedClaim(id=id_, phrase=phrase, parts=tuple(_flat(parts)), place=place, gist=gist)
 
 
@@ -133,7 +133,7 @@ def _flat(parts: Sequence[Part | Iterable[Part]]) -> Iterable[Part]:
 
 
 def _slowed(part: Part, contradiction: Contradiction) -> str | None:
-    """Say why the users of the run that a part says are worse off cannot have been so."""
+    """Return the reason why the run that a part calls worse cannot be worse."""
     return contradiction(part.other) if isinstance(part, BetterCurve) and not part.negated else None
 
 
