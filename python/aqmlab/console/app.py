@@ -32,6 +32,7 @@ from aqmlab.results.notes import notes
 from aqmlab.storage.errors import StoreError
 from aqmlab.store.store import Store
 from aqmlab.store.table import text_of
+from aqmlab.ui import canvas
 from aqmlab.ui.messages import logger
 
 MOST_ROWS = 500
@@ -90,6 +91,7 @@ class Console:
             lifespan=self._lifespan,
         )
         self._pages.globals["integrity"] = third_party.integrity
+        self._pages.globals["palette"] = canvas.PALETTE
         self.guard = Guard(app, host=host)
         self.watched: Job | None = None
         """The run that it was opened for."""

@@ -1,8 +1,8 @@
 "use strict";
 
 // What a run reads off itself while it runs: a chart for each quantity, of the cell that is chosen, else of the newest.
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 const area = document.getElementById("charts");
+const palette = JSON.parse(area.dataset.palette);
 const choice = document.getElementById("cell");
 const sections = [...area.querySelectorAll("section")];
 const readings = new Map();
@@ -40,7 +40,7 @@ const draw = () => {
     if (chart?.series.length !== data.length || chart.of !== choice.value || chart.isFew !== isFew) {
       chart?.destroy();
       const form = isFew ? { paths: () => null, points: { show: true, size: 9 } } : {};
-      const lines = names.map((label, at) => ({ label, value, stroke: COLOURS[at % COLOURS.length], width: 2, ...form }));
+      const lines = names.map((label, at) => ({ label, value, stroke: palette[at % palette.length], width: 2, ...form }));
       const size = { width: section.clientWidth, height: 220 };
       const made = (chart) => {
         chart.of = choice.value;
