@@ -62,7 +62,7 @@ def axis() -> Axes:
     return Figure().subplots()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small() -> lab.Experiment:
     """Half a minute of a few users of the papers' testbed who congest a slow link."""
     return lab.Experiment(

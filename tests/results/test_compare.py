@@ -27,8 +27,8 @@ MEASURED = {*MEASURES, *PARTS, *COSTS}
 TIMES = ["p10", "p25", "p50", "p75", "p90", "p95", "p99", "mean"]
 
 
-@pytest.fixture
-def comparison(small: lab.Experiment, tmp_path: Path) -> lab.Comparison:
+@pytest.fixture(scope="module")
+def comparison(small: lab.Experiment, tmp_path_factory: pytest.TempPathFactory) -> lab.Comparison:
     return lab.compare(
         "droptail:limit=20",
         "red:ecn=true",
@@ -37,7 +37,7 @@ def comparison(small: lab.Experiment, tmp_path: Path) -> lab.Comparison:
         "ared:ecn=ecn+,ecn_policy=mark_in_gentle",
         experiment=small,
         seeds=[1, 2],
-        out=tmp_path,
+        out=tmp_path_factory.mktemp("results"),
     )
 
 
