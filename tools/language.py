@@ -32,6 +32,12 @@ CONVENTIONAL = re.compile(
 LONGEST_SUBJECT = 72
 LONGEST_TEST_NAME = 60
 
+TEST_NAME = {
+    ".py": re.compile(r"^[ \t]*(?:async )?def (test_\w+)", re.MULTILINE),
+    ".rs": re.compile(r"#\[test\](?:\s*#\[.*\])*\s*fn (\w+)"),
+}
+"""The definition of a test; in Rust it may have parameters, in `proptest!`."""
+
 FIRST_CHECKED_COMMIT = "62c738f"
 """Subjects are checked from the commit after this one on."""
 
@@ -101,13 +107,11 @@ def headless(file: Path, text: str) -> Iterator[tuple[int, str]]:
 
 def test_names(file: Path, text: str) -> Iterator[tuple[int, str]]:
     """Yield each name of a test that is too long."""
-    pattern = {".py": r"\s*(?:async )?def (test_\w+)", ".rs": r"\s*fn (\w+)\(\)"}.get(file.suffix)
-    if pattern is None:
-        return
-    for number, line in enumerate(text.splitlines(), 1):
-        match = re.match(pattern, line)
-        if match and len(match[1]) > LONGEST_TEST_NAME:
-            yield number, f"the test's name has {len(match[1])} characters, at most {LONGEST_TEST_NAME}: {match[1]}"
+    pattern = TEST_NAME.get(file.suffix)
+    for match in pattern.finditer(text) if pattern else ():
+        if len(name := match[1]) > LONGEST_TEST_NAME:
+            number = text.count("\n", 0, match.start(1)) + 1
+            yield number, f"the test's name has {len(name)} characters, at most {LONGEST_TEST_NAME}: {name}"
 
 
 def paths(file: Path, text: str) -> Iterator[tuple[int, str]]:
