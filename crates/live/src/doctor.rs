@@ -184,7 +184,7 @@ impl Report {
 
 /// A connection from one side to the other, its packets carried from device to device by this thread.
 fn connect_over(device: Kind) -> Result<String, Error> {
-    let profile = Profile::named("unc-testbed").expect("it is shipped");
+    let profile = Profile::from_name("unc-testbed").expect("it is shipped");
     let (stack, router) = (Stack::of("tcp", &profile)?, namespaces::current_network()?);
     let congestion = stack.congestion.as_str();
     let hosts = |side| Hosts { side, stack: &stack, mtu: 1500, device, router: &router };

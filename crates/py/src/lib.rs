@@ -64,7 +64,10 @@ fn testbeds() -> String {
 #[pyfunction]
 fn profiles() -> String {
     to_json(
-        &Profile::names().into_iter().map(|name| (name, Profile::named(name))).collect::<BTreeMap<_, _>>(),
+        &Profile::names()
+            .into_iter()
+            .map(|name| (name, Profile::from_name(name)))
+            .collect::<BTreeMap<_, _>>(),
     )
 }
 

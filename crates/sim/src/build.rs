@@ -15,7 +15,7 @@ mod plan;
 
 use aqmlab_aqm::{AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdisc, Visitor};
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Basic, Full, Needs, Scaled, Sender};
+use aqmlab_tcp::{Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
 
 use self::links::in_series;
@@ -60,11 +60,11 @@ pub fn build(
     }
     let plan = Plan::new(spec, seed, laws)?;
     let own_engine = if cfg!(debug_assertions) { None } else { plan.one_discipline() };
-    Ok(match (plan.needs, own_engine, watch) {
-        (Needs::Basic, Some(config), Watch::Nothing) => config.visit(&spec.link.context(), plan),
-        (Needs::Basic, ..) => plan.engine::<Basic>(watch),
-        (Needs::Scaled, ..) => plan.engine::<Scaled>(watch),
-        (Needs::Full, ..) => plan.engine::<Full<Any>>(watch),
+    Ok(match (plan.required_stack, own_engine, watch) {
+        (RequiredStack::Basic, Some(config), Watch::Nothing) => config.visit(&spec.link.context(), plan),
+        (RequiredStack::Basic, ..) => plan.engine::<Basic>(watch),
+        (RequiredStack::Scaled, ..) => plan.engine::<Scaled>(watch),
+        (RequiredStack::Full, ..) => plan.engine::<Full<Any>>(watch),
     })
 }
 

@@ -1,7 +1,7 @@
-//! What every endpoint keeps of its connection: its state, the sequence space, timers, what has arrived.
+//! The part of an endpoint that all senders share: its state, the sequence space, timers, the data received.
 //!
-//! One half of an [`Endpoint`](crate::Endpoint); the other is its [`Sender`](crate::Sender), which is handed this one. Fields
-//! are ordered so that a segment of an undisturbed transfer touches the first of them alone.
+//! It is one half of an [`Endpoint`](crate::Endpoint); the other, its [`Sender`](crate::Sender), gets it as an
+//! argument. Fields are ordered so that a segment of an undisturbed transfer touches only the first of them.
 
 mod state;
 mod status;
@@ -21,16 +21,16 @@ use crate::{Flags, Profile, Segment, Seq};
 pub use state::{RecoveryCounts, State};
 pub(crate) use status::Status;
 
-/// What a sender keeps to.
+/// Limits of a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How many bytes may be unacknowledged: min(cwnd, the peer's window).
+    /// Bytes that may be unacknowledged: min(cwnd, the peer's window).
     pub(crate) window: u32,
-    /// How many bytes of data a segment may have.
+    /// Data bytes in a segment at most.
     pub(crate) mss: u32,
 }
 
-/// A segment that leaves, but for what every segment says of what has arrived.
+/// A segment to send, without the acknowledgement that every segment carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) seq: Seq,
@@ -53,9 +53,9 @@ pub struct Core {
     pub(crate) snd_end: Seq,
     /// Next byte expected.
     pub(crate) rcv_nxt: Seq,
-    /// Tell the application when `rcv_nxt` gets here.
+    /// The application wants an event when `rcv_nxt` gets here.
     pub(crate) rcv_low_water: Seq,
-    /// The peer's receive window as it stands in its segments.
+    /// The window field of the peer's segments, before scaling.
     pub(crate) snd_wnd: u16,
     pub(crate) status: Status,
     pub(crate) state: State,
@@ -68,23 +68,23 @@ pub struct Core {
     /// The segment being timed, while [`Status::TIMING`].
     pub(crate) timed: Seq,
     pub(crate) rtt: RttEstimator,
-    // Above: what a transfer in which nothing is lost touches. Below: samples, pauses, losses.
-    /// While a segment is being timed, when it was sent. While nothing is in flight, since when. While a handshake is
-    /// under way, when `connect()` was called or the SYN/ACK first sent.
-    pub(crate) since: Time,
+    // Above: fields that a transfer without loss uses. Below: samples, pauses, losses.
+    /// Start of the interval that is timed: the departure of the timed segment, the begin of an idle period
+    /// (nothing in flight), or in a handshake the call of `connect()` or the first SYN/ACK.
+    pub(crate) interval_start: Time,
     /// Runs while `unacked_segments` is above zero.
     pub(crate) delayed_ack_timer: Timer,
     /// Highest byte sent when the last loss recovery began (RFC 6582's `recover`).
     pub(crate) recover: Seq,
     pub(crate) ecn: EcnState,
-    /// Holds something only while [`Status::OUT_OF_ORDER`].
+    /// Empty unless [`Status::OUT_OF_ORDER`].
     pub(crate) reassembly: Reassembly,
     pub(crate) recovery: RecoveryCounts,
 }
 
 impl Core {
-    /// Where the fields begin that only samples, pauses and losses touch.
-    pub(crate) const COLD_FROM: usize = offset_of!(Core, since);
+    /// Offset of the fields that only samples, pauses and losses use.
+    pub(crate) const COLD_FROM: usize = offset_of!(Core, interval_start);
 
     pub(crate) fn new(state: State, profile: &Profile, now: Time) -> Core {
         // The SYN has number 0, data begin at 1.
@@ -104,7 +104,7 @@ impl Core {
             retransmit_timer: Timer::OFF,
             timed: Seq::ZERO,
             rtt: RttEstimator::new(profile),
-            since: now,
+            interval_start: now,
             delayed_ack_timer: Timer::OFF,
             recover: Seq::ZERO,
             ecn: EcnState::default(),
@@ -117,8 +117,8 @@ impl Core {
         matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
-    /// Is the SYN of this end a SYN/ACK?
-    pub(crate) fn answers(&self) -> bool {
+    /// True if the SYN of this end is a SYN/ACK.
+    pub(crate) fn is_responder(&self) -> bool {
         self.state != State::SynSent
     }
 
@@ -127,14 +127,14 @@ impl Core {
         self.snd_max - self.snd_una
     }
 
-    /// The handshake is complete at this end with a segment that acknowledges `ack`.
+    /// Complete the handshake at this end, with a segment that acknowledges `ack`.
     #[inline(always)]
     pub(crate) fn establish(&mut self, ack: Seq, now: Time, profile: &Profile) {
         self.state = State::Established;
         self.take_sample(ack, now, profile);
         self.snd_una = ack;
         self.snd_nxt = ack;
-        self.since = now;
+        self.interval_start = now;
         self.recover = ack;
         self.ecn.recover = ack;
         self.timeouts = 0;
@@ -142,14 +142,15 @@ impl Core {
         self.status.set(Status::EVENT_OPENED);
     }
 
-    /// When a held-back acknowledgement is due; [`Time::MAX`] when none is.
+    /// Time when a delayed acknowledgement is due; [`Time::MAX`] if none is.
     #[inline]
     pub(crate) fn delayed_ack_deadline(&self) -> Time {
-        // The count tells without touching the colder half.
+        // The count is in the hot half of the fields, the timer in the cold one.
         if self.unacked_segments == 0 { Time::MAX } else { self.delayed_ack_timer.deadline() }
     }
 
-    /// A segment leaves. Sent again it may reach further than before, if more was written in between.
+    /// Record that a segment leaves. A retransmission may reach further than the original, if more was written
+    /// meanwhile.
     #[inline]
     pub(crate) fn note_sent(&mut self, seq: Seq, len: u16, fin: Flags) {
         let mut end = seq + u32::from(len);
@@ -161,7 +162,7 @@ impl Core {
         self.snd_max = self.snd_max.max(end);
     }
 
-    /// The acknowledgement without data that is due, if one is.
+    /// Return the pure acknowledgement that is due, if any.
     #[inline(always)]
     pub(crate) fn due_ack(&self, control: &impl CongestionControl, profile: &Profile) -> Option<Departure> {
         self.status.any(Status::ACK_DUE).then(|| {
@@ -170,8 +171,8 @@ impl Core {
         })
     }
 
-    /// `departure` with the current acknowledgement, which is thereby sent, and what the sender says as a receiver: the field
-    /// for its `window`, and `options`.
+    /// Build the segment of `departure` with the current acknowledgement, which is no longer due then. `window`
+    /// is the field for the receive window.
     #[inline(always)]
     pub(crate) fn segment<O>(&mut self, departure: Departure, window: u16, options: O) -> Segment<O> {
         let Departure { seq, len, flags } = departure;
@@ -192,11 +193,11 @@ impl Core {
         }
     }
 
-    /// All that was sent is acknowledged. If our FIN was, the connection goes on to close.
+    /// Record that all data sent are acknowledged. If that includes our FIN, the close proceeds.
     #[inline]
     pub(crate) fn note_all_acknowledged(&mut self, now: Time) {
         self.retransmit_timer = Timer::OFF;
-        self.since = now;
+        self.interval_start = now;
         if self.snd_end < self.snd_max {
             self.handle_fin_acked();
         }
@@ -211,7 +212,7 @@ impl Core {
         }
     }
 
-    /// The connection is over: no timer runs any more.
+    /// Close the connection and stop its timers.
     pub(crate) fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.retransmit_timer = Timer::OFF;
@@ -219,50 +220,51 @@ impl Core {
         self.status.clear(Status::ACK_DUE | Status::RETRANSMIT_DUE | Status::SYN_DUE);
     }
 
-    /// Time one segment per round trip; Karn's rule: never one sent before.
+    /// Time one segment per round trip. By Karn's rule, callers pass no retransmission.
     #[inline]
     pub(crate) fn time_segment(&mut self, seq: Seq, now: Time) {
         if !self.status.any(Status::TIMING) {
             self.status.set(Status::TIMING);
             self.timed = seq;
-            self.since = now;
+            self.interval_start = now;
         }
     }
 
-    /// The timed segment may be among what `ack` covers. Only then does the back-off end (Karn; RFC 6298 §5).
+    /// Take a sample if `ack` covers the timed segment. Only a sample ends the back-off (Karn; RFC 6298 §5).
     #[inline(always)]
     pub(crate) fn take_sample(&mut self, ack: Seq, now: Time, profile: &Profile) {
         if self.status.any(Status::TIMING) && self.timed < ack {
             self.status.clear(Status::TIMING);
-            self.rtt.sample(now - self.since, profile);
+            self.rtt.sample(now - self.interval_start, profile);
             self.timeouts = 0;
-            // What lies behind follows once a round trip, or 2^31 bytes later it would seem to lie ahead.
+            // Both are compared modulo 2^32: left behind by 2^31 bytes, they would seem to be ahead.
             self.recover = self.recover.max(self.snd_una);
             self.ecn.recover = self.ecn.recover.max(self.snd_una);
         }
     }
 
-    /// RFC 5681 §4.1: was nothing in flight for longer than the retransmission timeout, so that it starts anew?
+    /// RFC 5681 §4.1: true if nothing was in flight for a retransmission timeout, so that the window restarts.
     #[inline]
     pub(crate) fn restarts_after_idle(&self, now: Time, profile: &Profile) -> bool {
-        profile.restart_after_idle && now - self.since >= self.rtt.rto()
+        profile.restart_after_idle && now - self.interval_start >= self.rtt.rto()
     }
 
-    /// Start the retransmission timer anew.
+    /// Start or restart the retransmission timer.
     #[inline]
     pub(crate) fn arm_retransmit_timer(&mut self, now: Time, profile: &Profile) {
         let deadline = match self.state {
             State::SynSent => {
-                let give_up = self.since + profile.connect_timeout;
+                // The connect timeout ends the handshake, even in the middle of a back-off.
+                let give_up = self.interval_start + profile.connect_timeout;
                 (now + profile.syn_wait(self.timeouts)).min(give_up)
             }
             State::SynReceived => now + profile.initial_rto * (1 << self.timeouts),
-            _ => now + profile.backed_off(self.rtt.rto(), self.timeouts),
+            _ => now + profile.backed_off_rto(self.rtt.rto(), self.timeouts),
         };
         self.retransmit_timer = Timer::at(deadline);
     }
 
-    /// Data `from..to` have arrived. Are they the next, with no gap before them?
+    /// Take data `from..to` if they are the next and no gap precedes them. Returns true if so.
     #[inline(always)]
     pub(crate) fn take_in_order(&mut self, from: Seq, to: Seq) -> bool {
         let in_order = from == self.rcv_nxt && !self.status.any(Status::OUT_OF_ORDER);
@@ -272,7 +274,7 @@ impl Core {
         in_order
     }
 
-    /// Data that repeat, overlap or lie beyond a gap.
+    /// Take data that repeat, overlap or lie beyond a gap.
     pub(crate) fn reassemble(&mut self, start: Seq, end: Seq) {
         if self.rcv_nxt < end {
             self.reassembly.insert(start.max(self.rcv_nxt), end);
@@ -285,6 +287,6 @@ impl Core {
     }
 }
 
-pub(crate) fn count(counter: &mut u16) {
+pub(crate) fn increment(counter: &mut u16) {
     *counter = counter.saturating_add(1);
 }

@@ -1,8 +1,8 @@
-//! Explicit congestion notification: feedback and the answer to it.
+//! Explicit congestion notification: feedback and the sender's response.
 //!
-//! [`EcnPolicy`] says what a stack offers and which packets are ECN-capable; `negotiation` and `handshake` are how it
-//! begins. The feedback has three forms: `classic` (RFC 3168), `dctcp` (RFC 8257) and `accurate` (RFC 9768), whose option
-//! counts bytes (`byte_counts`). Whatever the form, a sender's answer is here.
+//! [`EcnPolicy`] says what a stack negotiates and which packets are ECN-capable; `negotiation` and `handshake`
+//! negotiate. The feedback has three forms: `classic` (RFC 3168), `dctcp` (RFC 8257) and `accurate` (RFC 9768),
+//! whose option counts bytes (`byte_counts`). The sender's response, common to all forms, is here.
 
 mod accurate;
 pub(crate) mod byte_counts;
@@ -14,61 +14,61 @@ pub(crate) mod policy;
 pub(crate) mod state;
 
 use crate::congestion::{Ack, CongestionControl, Marks};
-use crate::core::{Core, Limits, Status, count};
+use crate::core::{Core, Limits, Status, increment};
 use crate::{Flags, Profile, Segment, Seq};
 
 pub use policy::EcnPolicy;
 use policy::PacketKind;
-use state::{AFTER_MARK, AWAITS_SYN_ACK, COUNTS_ARE_BROKEN, Feedback, WAITING};
+use state::{AFTER_MARK, AWAITS_SECOND_SYN_ACK, COUNTS_INVALID, Feedback, HOLDS_DATA};
 
-/// What a segment says of marks beside the echo in its flags.
+/// ECN feedback of a segment, apart from the echo in its flags.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EcnFeedback {
-    /// It came marked while no mark was echoed, with classic feedback.
-    pub(crate) begins: bool,
-    /// With accurate feedback, how many more marks it tells of than the one before, modulo 8.
-    pub(crate) more: Option<u8>,
+    /// The segment was marked while no mark was echoed, with classic feedback.
+    pub(crate) starts_echo: bool,
+    /// Marks reported since the previous segment, modulo 8, with accurate feedback.
+    pub(crate) new_marks: Option<u8>,
 }
 
-/// May this segment concern ECN? Counts change, and echoes end, with segments that show no flag.
+/// True if this segment may concern ECN. Counts change, and echoes end, with segments that have no flag set.
 #[inline(always)]
 pub(crate) fn carries_ecn(flags: Flags, profile: &Profile) -> bool {
     flags.intersects(Flags::ECE | Flags::CWR | Flags::CE) || profile.ecn.counts_marks()
 }
 
-/// Does the congestion control answer marks itself, from their count? Then nobody else does.
+/// True if the congestion control responds to the count of marks; then the endpoint must not.
 #[inline]
 fn control_counts(feedback: Feedback, control: &impl CongestionControl) -> bool {
     control.marks() != Marks::Echoed && matches!(feedback, Feedback::Dctcp | Feedback::Accurate)
 }
 
-/// As a receiver.
+/// The receiver's side.
 impl Core {
-    /// A segment has arrived that [may](carries_ecn) be marked or tell of marks.
+    /// Handle the ECN fields of a segment that [may](carries_ecn) be marked or report marks.
     pub(crate) fn on_ecn_segment<O>(&mut self, segment: &Segment<O>, profile: &Profile) -> EcnFeedback {
         let mut feedback = EcnFeedback::default();
         match self.ecn.feedback {
             Feedback::None => {}
-            Feedback::Classic => feedback.begins = self.echo_until_cwr(segment, profile),
+            Feedback::Classic => feedback.starts_echo = self.echo_until_cwr(segment, profile),
             Feedback::Dctcp => self.echo_changes(segment, profile),
             Feedback::Accurate => {
                 self.count_mark(segment);
-                feedback.more = self.more_marks(segment);
+                feedback.new_marks = self.take_new_marks(segment);
             }
         }
         feedback
     }
 
-    /// What a segment tells the peer of marks, while [`Status::ECHO`].
+    /// The flags that report marks to the peer, while [`Status::ECHO`].
     #[inline(never)]
     pub(crate) fn echo(&mut self, len: u16, flags: Flags) -> Flags {
         if self.ecn.is_accurate() { self.report_count(len, flags) } else { Flags::ECE }
     }
 }
 
-/// As a sender.
+/// The sender's side.
 impl Core {
-    /// Does a segment with these flags that [may](carries_ecn), once it is heard, tell of marks?
+    /// True if a segment with these flags, once handled by [`Core::on_ecn_segment`], reports marks.
     #[inline(never)]
     pub(crate) fn reports_marks(&self, flags: Flags) -> bool {
         match self.ecn.feedback {
@@ -78,43 +78,49 @@ impl Core {
         }
     }
 
-    /// Of `bytes` newly acknowledged, by a segment that tells of marks, those that came marked. A marked packet counts as a
-    /// full segment where nothing says how long it was; classic feedback does not count.
+    /// Return how many of `bytes` newly acknowledged were marked, for a segment that reports marks. Each marked
+    /// packet counts as a full segment, unless the feedback counts bytes. Classic feedback does not count.
     #[inline(never)]
     pub(crate) fn take_marked_bytes(&mut self, bytes: u32, mss: u32) -> u32 {
         match self.ecn.feedback {
             Feedback::None | Feedback::Classic => 0,
-            // RFC 8257 §3.3.
+            // RFC 8257 §3.3: a segment with ECE acknowledges marked bytes only.
             Feedback::Dctcp => bytes,
             Feedback::Accurate => (u32::from(self.ecn.take_marks()) * mss).min(bytes),
         }
     }
 
-    /// RFC 3168 §6.1.2: an echo is answered by the reduction, not by growth too. Counts say what came unmarked.
+    /// RFC 3168 §6.1.2: an echo reduces the window, and must not also let it grow. With counts, unmarked bytes
+    /// may.
     #[inline]
     pub(crate) fn may_grow_after_mark(&self, control: &impl CongestionControl, ack: &Ack) -> bool {
         control_counts(self.ecn.feedback, control) || (0 < ack.marked && ack.marked < ack.bytes)
     }
 
-    /// The acknowledgement `ack`, outside loss recovery, tells of marks: RFC 3168 §6.1.2, one reduction for each window of
-    /// data.
+    /// Respond to marks that `ack` reports outside loss recovery: one reduction for each window of data (RFC 3168
+    /// §6.1.2).
     #[inline(never)]
-    pub(crate) fn answer_marks(&mut self, control: &mut impl CongestionControl, ack: Seq, limits: Limits) {
+    pub(crate) fn respond_to_marks(
+        &mut self,
+        control: &mut impl CongestionControl,
+        ack: Seq,
+        limits: Limits,
+    ) {
         if self.ecn.recover < ack {
-            self.answer_mark(control, limits);
+            self.reduce_for_mark(control, limits);
         }
     }
 
-    fn answer_mark(&mut self, control: &mut impl CongestionControl, limits: Limits) {
+    fn reduce_for_mark(&mut self, control: &mut impl CongestionControl, limits: Limits) {
         if !control_counts(self.ecn.feedback, control) {
             control.on_ecn_echo(limits.window, limits.mss);
         }
         self.note_reduction();
-        count(&mut self.recovery.ecn_reductions);
+        increment(&mut self.recovery.ecn_reductions);
     }
 
-    /// RFC 3168 §6.1.2: the window was reduced, whatever for. Echoes of what is now in flight ask for no more, and
-    /// the next new data say CWR, but not with accurate feedback (RFC 9768 §3.1.5).
+    /// Record a reduction of the window, for any reason. Echoes of data now in flight do not reduce again (RFC
+    /// 3168 §6.1.2). The next new data carry CWR, except with accurate feedback (RFC 9768 §3.1.5).
     pub(crate) fn note_reduction(&mut self) {
         if self.ecn.feedback != Feedback::None {
             self.ecn.recover = self.snd_max;
@@ -124,14 +130,14 @@ impl Core {
         }
     }
 
-    /// What was allowed in flight when a loss is found that finds `window`. RFC 3168 §6.1.2: one reduction per window. What
-    /// a mark has halved counts as it was before.
+    /// Return the data allowed in flight before a loss that was found at a window of `window`. One reduction per
+    /// window (RFC 3168 §6.1.2): a window that a mark has halved counts as it was before.
     pub(crate) fn window_before_loss(&self, control: &impl CongestionControl, window: u32) -> u32 {
         let halved = self.snd_una < self.ecn.recover && !control_counts(self.ecn.feedback, control);
         if halved { 2 * window } else { window }
     }
 
-    /// ECT for a packet of this kind, if it is to have it.
+    /// Return ECT if a packet of this kind is ECN-capable.
     #[inline]
     pub(crate) fn ect_on(
         &self,
@@ -142,12 +148,12 @@ impl Core {
         if !(self.status.any(Status::ECT) && profile.ecn.permits_ect(kind)) {
             return Flags::NONE;
         }
-        // ECN++, table 1: marks on them are told of by counts alone.
-        let untold = kind == PacketKind::PureAck && !self.ecn.is_accurate();
-        if untold { Flags::NONE } else { self.ect(control) }
+        // ECN++, table 1: only counts report marks on pure acknowledgements.
+        let is_unreported = kind == PacketKind::PureAck && !self.ecn.is_accurate();
+        if is_unreported { Flags::NONE } else { self.ect(control) }
     }
 
-    /// New data are ECN-capable (RFC 3168 §6.1.2), and the first after a reduction say so.
+    /// Return the ECN flags of new data: ECT (RFC 3168 §6.1.2), and CWR for the first after a reduction.
     #[inline(always)]
     pub(crate) fn ecn_of_new_data(&mut self, control: &impl CongestionControl) -> Flags {
         if !self.status.any(Status::ECT) {
@@ -156,8 +162,8 @@ impl Core {
         self.ect(control) | if self.status.take(Status::CWR) { Flags::CWR } else { Flags::NONE }
     }
 
-    /// The codepoint that says ECN-capable. ECT(1) asks for L4S: for a scalable control (RFC 9331 §4.1) that has feedback
-    /// to go by (§4.2).
+    /// Return the ECN-capable codepoint. ECT(1) asks for L4S: only a scalable control may use it (RFC 9331 §4.1),
+    /// and only with feedback that counts (§4.2).
     #[inline]
     fn ect(&self, control: &impl CongestionControl) -> Flags {
         let l4s = control.marks() == Marks::L4s && control_counts(self.ecn.feedback, control);

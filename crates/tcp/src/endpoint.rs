@@ -1,7 +1,7 @@
 //! One end of a connection.
 //!
-//! Its life is RFC 9293's state diagram ([`State`]); what arrives is handled in `receive`, what leaves in `transmit`, what
-//! expires in `timeout`.
+//! It follows RFC 9293's state diagram ([`State`]). `receive` handles segments, `transmit` builds them, and
+//! `timeout` handles timers.
 
 mod receive;
 mod timeout;
@@ -16,12 +16,12 @@ use crate::core::{Core, Status};
 use crate::timer::TimerKind;
 use crate::{Basic, Full, LimitedBy, Profile, RecoveryCounts, Sender, Seq, State};
 
-/// What an endpoint tells its application.
+/// Events for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is complete.
     Opened,
-    /// As much as [`Endpoint::await_data`] asked for has arrived in order.
+    /// The data that [`Endpoint::await_data`] asked for have arrived in order.
     Received,
     /// The peer will send no more.
     PeerClosed,
@@ -29,7 +29,7 @@ pub enum Event {
     Aborted,
 }
 
-/// One end of a TCP connection: what its sender keeps of it, and what all have in common.
+/// One end of a TCP connection: the part of its sender, and the part that all senders share.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Endpoint<S: Sender = Basic> {
@@ -37,35 +37,36 @@ pub struct Endpoint<S: Sender = Basic> {
     core: Core,
 }
 
-// An undisturbed transfer stays within one cache line, and an endpoint leaves room for the engine's own in two.
+// The fields of an undisturbed transfer fit one cache line. An endpoint leaves room for the engine's state in
+// two.
 const _: () = assert!(Basic::HOT == 64 && size_of::<Endpoint>() <= 112);
 const _: () = assert!(offset_of!(Endpoint, core) + Core::COLD_FROM == Basic::HOT);
 
 impl<S: Sender> Endpoint<S> {
     /// `connect()`: a client that has a SYN to send.
     pub fn connect(profile: &Profile, now: Time) -> Endpoint<S> {
-        let mut endpoint = Endpoint::in_state(State::SynSent, profile, now);
+        let mut endpoint = Endpoint::with_state(State::SynSent, profile, now);
         endpoint.core.status.set(Status::SYN_DUE);
         endpoint
     }
 
     /// `listen()`: a server that waits for a SYN.
     pub fn listen(profile: &Profile, now: Time) -> Endpoint<S> {
-        Endpoint::in_state(State::Listen, profile, now)
+        Endpoint::with_state(State::Listen, profile, now)
     }
 
-    /// [`Endpoint::connect`] in the place of an endpoint whose connection is over, with what that has allocated.
+    /// [`Endpoint::connect`], reusing the memory of an endpoint whose connection is over.
     pub fn reconnect(&mut self, profile: &Profile, now: Time) {
         self.reuse(State::SynSent, profile, now);
         self.core.status.set(Status::SYN_DUE);
     }
 
-    /// [`Endpoint::listen`] in such a place.
+    /// [`Endpoint::listen`], reusing memory in the same way.
     pub fn relisten(&mut self, profile: &Profile, now: Time) {
         self.reuse(State::Listen, profile, now);
     }
 
-    fn in_state(state: State, profile: &Profile, now: Time) -> Endpoint<S> {
+    fn with_state(state: State, profile: &Profile, now: Time) -> Endpoint<S> {
         Endpoint { sender: S::new(profile, now), core: Core::new(state, profile, now) }
     }
 
@@ -74,15 +75,15 @@ impl<S: Sender> Endpoint<S> {
         self.core = Core::new(state, profile, now);
     }
 
-    /// `write()`: `bytes` more to send. They leave with the next [`Endpoint::poll_transmit`]s as the windows allow.
-    /// What is written and not yet acknowledged must stay below 2^31 bytes.
+    /// `write()`: append `bytes` to the data to send. They leave with the next [`Endpoint::poll_transmit`]s as
+    /// the windows permit. Data written and not yet acknowledged must stay below 2^31 bytes.
     pub fn write(&mut self, bytes: u32) {
         debug_assert!(!self.core.status.any(Status::CLOSED), "data written after close()");
         self.sender.on_write(&self.core);
         self.core.snd_end += bytes;
     }
 
-    /// `close()`: no more will be written; a FIN follows the data.
+    /// `close()`: no more data follow; a FIN follows the data written.
     pub fn close(&mut self) {
         match self.core.state {
             State::Listen | State::SynSent => self.core.enter_closed(),
@@ -90,7 +91,7 @@ impl<S: Sender> Endpoint<S> {
         }
     }
 
-    /// Ask for [`Event::Received`] once `bytes` beyond those already received have come (a socket's `SO_RCVLOWAT`).
+    /// Ask for [`Event::Received`] when `bytes` more have arrived in order (a socket's `SO_RCVLOWAT`).
     pub fn await_data(&mut self, bytes: u32) {
         debug_assert!(bytes > 0, "waiting for no data");
         // Before the handshake `rcv_nxt` is still 0 and the peer's SYN will take that number.
@@ -100,16 +101,16 @@ impl<S: Sender> Endpoint<S> {
             self.core.rcv_nxt
         };
         self.core.rcv_low_water = first + bytes;
-        self.core.status.set(Status::AWAITING);
+        self.core.status.set(Status::READ_PENDING);
     }
 
-    /// Is there anything for [`Endpoint::poll_event`] to tell?
+    /// True if [`Endpoint::poll_event`] has an event.
     #[inline]
-    pub fn has_news(&self) -> bool {
+    pub fn has_event(&self) -> bool {
         self.core.status.any(Status::EVENTS)
     }
 
-    /// The next thing to tell the application. May answer anew after a segment or a timeout.
+    /// Return the next event for the application. Poll again after each segment or timeout.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         // The lowest bit first: their order is the order in which applications expect events.
@@ -124,7 +125,8 @@ impl<S: Sender> Endpoint<S> {
         }
     }
 
-    /// When [`Endpoint::handle_timeout`] is next due; [`Time::MAX`] when no timer runs. May change after any call.
+    /// The time at which [`Endpoint::handle_timeout`] is next due; [`Time::MAX`] if no timer runs. May change
+    /// after any call.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         if self.core.state == State::Closed {
@@ -134,26 +136,26 @@ impl<S: Sender> Endpoint<S> {
         S::TIMERS.iter().fold(common, |first, &timer| first.min(self.sender.deadline(timer)))
     }
 
-    /// When each timer expires; [`Time::MAX`] for one that is off.
+    /// The expiration time of each timer; [`Time::MAX`] for one that is off.
     pub fn deadlines(&self) -> [(TimerKind, Time); TimerKind::ALL.len()] {
         TimerKind::ALL.map(|timer| {
             let deadline = match timer {
                 TimerKind::Retransmission => self.retransmit_deadline(),
                 TimerKind::DelayedAck => self.delayed_ack_deadline(),
                 _ if self.core.state == State::Closed => Time::MAX,
-                own => self.sender.deadline(own),
+                sender_timer => self.sender.deadline(sender_timer),
             };
             (timer, deadline)
         })
     }
 
-    /// When the retransmission timer expires; [`Time::MAX`] when it is off.
+    /// The expiration time of the retransmission timer; [`Time::MAX`] if it is off.
     #[inline]
     pub fn retransmit_deadline(&self) -> Time {
         self.core.retransmit_timer.deadline()
     }
 
-    /// When a held-back acknowledgement is due; [`Time::MAX`] when none is.
+    /// The time at which a delayed acknowledgement is due; [`Time::MAX`] if none is.
     #[inline]
     pub fn delayed_ack_deadline(&self) -> Time {
         self.core.delayed_ack_deadline()
@@ -170,22 +172,23 @@ impl<S: Sender> Endpoint<S> {
         self.sender.congestion()
     }
 
-    /// What recovery has cost so far.
+    /// Counts of recoveries so far.
     pub fn recovery(&self) -> RecoveryCounts {
         self.core.recovery
     }
 
-    /// Is it repairing a loss that duplicate acknowledgements told of?
+    /// True during fast recovery from a loss.
     pub fn in_recovery(&self) -> bool {
         self.core.status.any(Status::IN_RECOVERY)
     }
 
-    /// Does it miss data that came before others which have arrived?
+    /// True if data are missing before others that have arrived.
     pub fn has_gap(&self) -> bool {
         self.core.status.any(Status::OUT_OF_ORDER)
     }
 
-    /// The reason why it sends no more at the moment. Between calls: after an event [`Endpoint::poll_transmit`] comes first.
+    /// The reason why it sends no more at the moment. Valid between calls: after an event, drain
+    /// [`Endpoint::poll_transmit`] first.
     pub fn limited_by(&self, profile: &Profile) -> LimitedBy {
         self.sender.limited_by(&self.core, profile)
     }
@@ -195,7 +198,7 @@ impl<S: Sender> Endpoint<S> {
         self.core.in_flight()
     }
 
-    /// One past the highest byte ever sent.
+    /// One past the highest byte sent.
     #[inline]
     pub fn highest_sent(&self) -> Seq {
         self.core.snd_max
@@ -206,7 +209,7 @@ impl<S: Sender> Endpoint<S> {
         self.core.rcv_nxt
     }
 
-    /// Give the connection up, and tell the application unless it has already closed.
+    /// Abort the connection, and notify the application unless it has already closed.
     fn abort(&mut self) {
         if !self.core.status.any(Status::CLOSED) {
             self.core.status.set(Status::EVENT_ABORTED);

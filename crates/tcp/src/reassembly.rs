@@ -1,9 +1,9 @@
-//! Data that arrived before what precedes them.
+//! Reassembly of data that arrived out of order.
 
 use crate::Seq;
 
-/// Ranges received beyond the next expected byte, in order, neither touching nor overlapping. A connection that
-/// has lost nothing holds no memory here.
+/// Ranges received beyond the next expected byte, in order, neither touching nor overlapping. Without losses it
+/// uses no memory.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::box_collection, reason = "8 bytes in each endpoint, not 24; it is almost always empty")]
 pub(crate) struct Reassembly(Option<Box<Vec<(Seq, Seq)>>>);
@@ -14,17 +14,17 @@ impl Reassembly {
         self.0.as_ref().is_none_or(|ranges| ranges.is_empty())
     }
 
-    /// The range that holds byte `seq`.
+    /// Return the range that contains byte `seq`.
     pub(crate) fn range_around(&self, seq: Seq) -> Option<(Seq, Seq)> {
         let ranges = self.0.as_ref()?;
-        let place = ranges.partition_point(|&(_, end)| end <= seq);
-        ranges.get(place).copied().filter(|&(start, _)| start <= seq)
+        let index = ranges.partition_point(|&(_, end)| end <= seq);
+        ranges.get(index).copied().filter(|&(start, _)| start <= seq)
     }
 
-    /// Keep the range `from..to`.
+    /// Insert the range `from..to`.
     pub(crate) fn insert(&mut self, from: Seq, to: Seq) {
         let ranges = self.0.get_or_insert_default();
-        // Nearly all that comes early continues what came last.
+        // Nearly always, data beyond a gap continue the last range.
         if let Some((start, end)) = ranges.last_mut()
             && *start <= from
             && from <= *end
@@ -32,7 +32,7 @@ impl Reassembly {
             *end = to.max(*end);
             return;
         }
-        // Join with each range it overlaps or touches: those from `first` up to `last`.
+        // Join with each range that it overlaps or touches: those from `first` up to `last`.
         let first = ranges.partition_point(|&(_, end)| end < from);
         let last = ranges.partition_point(|&(start, _)| start <= to);
         let mut joined = (from, to);
@@ -43,7 +43,8 @@ impl Reassembly {
         ranges.splice(first..last, [joined]);
     }
 
-    /// Everything before `next` is in order: the number up to which that reaches with what is kept.
+    /// Remove the ranges that continue the data before `next`. Return the number up to which the data are then in
+    /// order.
     pub(crate) fn advance(&mut self, next: Seq) -> Seq {
         let Some(ranges) = &mut self.0 else { return next };
         let mut reached = next;
@@ -69,22 +70,22 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever order, overlap and repetition, exactly the bytes that came are known.
+        /// The bytes received are known exactly, for any order, overlap and repetition.
         #[test]
         fn any_arrival_order_gives_the_same_stream(
             pieces in prop::collection::vec((0u32..60, 1u32..9), 1..40),
         ) {
-            let mut kept = Reassembly::default();
-            let mut have = [false; 80];
+            let mut reassembly = Reassembly::default();
+            let mut received = [false; 80];
             let mut next = Seq::ZERO;
             for (from, len) in pieces {
-                have[from as usize..(from + len) as usize].fill(true);
+                received[from as usize..(from + len) as usize].fill(true);
                 let (from, to) = (Seq::new(from), Seq::new(from + len));
                 if next < to {
-                    kept.insert(from.max(next), to);
-                    next = kept.advance(next);
+                    reassembly.insert(from.max(next), to);
+                    next = reassembly.advance(next);
                 }
-                let expected = have.iter().take_while(|&&h| h).count();
+                let expected = received.iter().take_while(|&&is_received| is_received).count();
                 prop_assert_eq!(next.get() as usize, expected);
             }
         }

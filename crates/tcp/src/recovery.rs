@@ -1,4 +1,4 @@
-//! What is in flight, what of it is lost, and how fast that is repaired; and what the other end reports of it.
+//! Data in flight, detection of losses, the rate of their repair, and the receiver's reports.
 
 mod prr;
 mod rack;
@@ -8,6 +8,6 @@ mod scoreboard;
 
 pub(crate) use prr::{Progress, Prr};
 pub(crate) use rack::Rack;
-pub(crate) use rate::{Newest, RateEstimator};
-pub(crate) use sack::Reporter;
+pub(crate) use rate::{NewestSegment, RateEstimator};
+pub(crate) use sack::SackReporter;
 pub(crate) use scoreboard::{DUP_THRESH, Record, Scoreboard};

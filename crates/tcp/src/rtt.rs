@@ -20,10 +20,9 @@ impl RttEstimator {
         RttEstimator { rto: micros(profile.initial_rto), rttvar: 0, srtt: None }
     }
 
-    /// RFC 6298 §2. First sample R: SRTT = R, RTTVAR = R/2. Later ones:
-    /// RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, SRTT = 7/8 SRTT + 1/8 R. Then
-    /// RTO = SRTT + max(G, 4 RTTVAR), within the profile's bounds, in whole clock ticks G. A stack may ask for a larger
-    /// margin than G.
+    /// Take a sample R (RFC 6298 §2). First sample: SRTT = R, RTTVAR = R/2. Later ones: RTTVAR = 3/4 RTTVAR + 1/4
+    /// |SRTT - R|, SRTT = 7/8 SRTT + 1/8 R. Then RTO = SRTT + max(G, 4 RTTVAR), within the profile's bounds, in
+    /// whole clock ticks G. A stack may use a larger margin than G.
     #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Duration, profile: &Profile) {
         let tick = micros(profile.tick).max(1);
@@ -41,9 +40,9 @@ impl RttEstimator {
         };
         self.srtt = NonZeroU32::new(srtt.max(1));
         let variation = self.rttvar.saturating_mul(4).max(1);
-        let margin = at_least(variation, profile.tick.max(profile.rto_margin));
+        let margin = raise_to(variation, profile.tick.max(profile.rto_margin));
         let rto = in_ticks(srtt.saturating_add(margin), tick);
-        self.rto = at_most(at_least(rto, profile.min_rto), profile.max_rto);
+        self.rto = lower_to(raise_to(rto, profile.min_rto), profile.max_rto);
     }
 
     /// The smoothed round-trip time, once there is a sample.
@@ -58,35 +57,35 @@ impl RttEstimator {
     }
 }
 
-/// A quarter of what 32 bits hold, so that sums of a few cannot overflow.
-const MOST: u32 = u32::MAX / 4;
+/// A quarter of the range of 32 bits, so that sums of a few cannot overflow.
+const MAX_SPAN: u32 = u32::MAX / 4;
 
-/// Whole microseconds, at most [`MOST`].
+/// Whole microseconds, at most [`MAX_SPAN`].
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "bounded before")]
 fn micros(span: Duration) -> u32 {
-    span.as_micros().min(u64::from(MOST)) as u32
+    span.as_micros().min(u64::from(MAX_SPAN)) as u32
 }
 
-/// `span` rounded up to whole ticks; one of a microsecond, which a clock of today has, needs no division.
+/// Return `span` rounded up to whole ticks. The tick of a modern clock is a microsecond and needs no division.
 #[inline]
 fn in_ticks(span: u32, tick: u32) -> u32 {
     if tick == 1 { span } else { span.next_multiple_of(tick) }
 }
 
-// The bounds are spans of the profile. Each is compared in nanoseconds, which it has, and turned into microseconds where it
-// decides alone: a sample took half as many instructions again with all of them turned.
+// The bounds are spans of the profile, in nanoseconds. They are compared as such, and converted to microseconds
+// only if they decide; to convert them all costs half as many instructions again per sample.
 
-/// `span`, or as much as `least`.
+/// Return the larger of `span` and `least`.
 #[inline]
-fn at_least(span: u32, least: Duration) -> u32 {
+fn raise_to(span: u32, least: Duration) -> u32 {
     if Duration::from_micros(span.into()) < least { span.max(micros(least)) } else { span }
 }
 
-/// `span`, or as little as `most`.
+/// Return the smaller of `span` and `most`.
 #[inline]
-fn at_most(span: u32, most: Duration) -> u32 {
-    if most < Duration::from_micros(span.into()) { span.min(micros(most)) } else { span.min(MOST) }
+fn lower_to(span: u32, most: Duration) -> u32 {
+    if most < Duration::from_micros(span.into()) { span.min(micros(most)) } else { span.min(MAX_SPAN) }
 }
 
 #[cfg(test)]
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_margin_holds_the_timeout_above_a_steady_round_trip() {
+    fn a_margin_keeps_the_timeout_above_a_steady_round_trip() {
         let margin = Duration::from_millis(200);
         let profile = Profile { rto_margin: margin, min_rto: margin, ..Profile::linux_6() };
         let mut rtt = RttEstimator::new(&profile);
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_minimum_holds_the_timeout_up() {
+    fn the_minimum_bounds_the_timeout_from_below() {
         let profile = Profile::freebsd_4_5();
         let mut rtt = RttEstimator::new(&profile);
         rtt.sample(Duration::from_millis(20), &profile);

@@ -1,4 +1,4 @@
-//! What travels between two endpoints.
+//! Segments that two endpoints exchange.
 
 pub mod options;
 mod seq;
@@ -8,8 +8,8 @@ use std::ops::{BitAnd, BitOr, BitOrAssign};
 pub use options::{HeaderOptions, Options, WindowScale};
 pub use seq::Seq;
 
-/// A TCP segment with the ECN bits of the IP packet that carries it, and the options `O` that its stack knows of. 16
-/// bytes with those of 2001: the engine copies a hundred thousand of them per simulated second.
+/// A TCP segment with the ECN bits of its IP packet, and the options `O` of its stack. 16 bytes with the options
+/// of 2001: the engine copies a hundred thousand of them per simulated second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment<O = WindowScale> {
     /// Number of the first byte (or of the SYN or FIN).
@@ -18,7 +18,7 @@ pub struct Segment<O = WindowScale> {
     pub ack: Seq,
     /// Data bytes.
     pub len: u16,
-    /// The receive window offered: in bytes on a SYN, later shifted right by the scale that was agreed on.
+    /// The receive window: in bytes on a SYN, later shifted right by the negotiated scale.
     pub window: u16,
     /// Control bits and ECN codepoint.
     pub flags: Flags,
@@ -37,8 +37,8 @@ impl<O> Segment<O> {
             + u32::from(self.flags.contains(Flags::FIN))
     }
 
-    /// Is it sent again, by an endpoint that has sent all before `highest`? A SYN, data or a FIN is; a bare acknowledgement
-    /// never.
+    /// True if it is a retransmission by an endpoint that has sent all before `highest`: a SYN, data or a FIN can
+    /// be one, a pure acknowledgement cannot.
     #[inline]
     pub fn is_retransmission(&self, highest: Seq) -> bool {
         self.seq < highest && self.span() > 0
@@ -58,7 +58,7 @@ impl<O: HeaderOptions> Segment<O> {
 pub struct Flags(u16);
 
 impl Flags {
-    /// Nothing set.
+    /// No flag set.
     pub const NONE: Flags = Flags(0);
     /// Synchronise.
     pub const SYN: Flags = Flags(1);
@@ -66,7 +66,7 @@ impl Flags {
     pub const FIN: Flags = Flags(1 << 1);
     /// Reset.
     pub const RST: Flags = Flags(1 << 2);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Flags = Flags(1 << 3);
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: Flags = Flags(1 << 4);
@@ -87,19 +87,19 @@ impl Flags {
         ((self.0 >> 4) & 0b111) as u8
     }
 
-    /// The flags AE, CWR and ECE that make the number `ace`.
+    /// Return the flags AE, CWR and ECE of the number `ace`.
     #[inline]
     pub const fn with_ace(ace: u8) -> Flags {
         Flags((ace as u16 & 0b111) << 4)
     }
 
-    /// Are all of `others` set?
+    /// True if all of `others` are set.
     #[inline]
     pub const fn contains(self, others: Flags) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// Is any of `others` set?
+    /// True if any of `others` is set.
     #[inline]
     pub const fn intersects(self, others: Flags) -> bool {
         self.0 & others.0 != 0

@@ -1,4 +1,4 @@
-//! What is compiled into an endpoint.
+//! Senders: the part of an endpoint that is chosen at compile time.
 
 mod classic;
 mod modern;
@@ -22,34 +22,35 @@ pub(crate) use scale::{Scale, Scaling, Unscaled};
 /// connections stay fast.
 pub type Basic = Classic<ClassicReno, Unscaled>;
 
-/// The same with window scaling (RFC 7323 §2). Apart, since what it takes finds no room in [`Basic`]'s cache lines.
+/// [`Basic`] with window scaling (RFC 7323 §2). A type of its own, since its state does not fit [`Basic`]'s cache
+/// lines.
 pub type Scaled = Classic<ClassicReno, Scale>;
 
-/// A TCP of today with the congestion control `C`: SACK, timestamps, window scaling, a record of each segment sent,
-/// RACK-TLP, proportional rate reduction, pacing. Which of these a connection uses the profile says.
+/// A modern TCP with the congestion control `C`: SACK, timestamps, window scaling, a record of each segment sent,
+/// RACK-TLP, proportional rate reduction, pacing. The profile selects the mechanisms that a connection uses.
 pub type Full<C = ClassicReno> = Modern<C>;
 
-/// How an endpoint sends and recovers, and what it tells as a receiver beside its acknowledgements: what takes room in each
-/// endpoint and each segment. What only takes other values is in the [`Profile`].
+/// A sender: transmission, loss recovery, and the options that it sends as a receiver. Its type decides the state
+/// in each endpoint and each segment; values that differ are in the [`Profile`].
 ///
-/// The handshake, the state diagram, reassembly and closing are the endpoint's. A sender owns its state and is handed the
-/// `Core`, which it shares with the endpoint; it knows of nothing else.
+/// The handshake, the state diagram, reassembly and closing belong to the endpoint. A sender owns its state and
+/// gets the `Core`, which it shares with the endpoint, as an argument.
 pub trait Sender: Debug + Send + Sized + 'static {
-    /// How the congestion window moves.
+    /// The congestion control of the window.
     type Congestion: CongestionControl;
     /// The TCP options that its segments may carry.
     type Options: HeaderOptions;
-    /// How many bytes from its start a segment touches of an endpoint while nothing is lost.
+    /// Bytes from the start of an endpoint that a segment touches while nothing is lost.
     const HOT: usize;
-    /// The timers of its own, in the order in which they are heard when several have expired. They may do so before the
-    /// profile's least timeout: whoever drives an endpoint that has any has to ask for its next deadline after each call;
-    /// else a look now and then is enough.
+    /// The sender's own timers, in the order in which they are handled when several have expired. They may be
+    /// shorter than the profile's minimum timeout, so the caller of such an endpoint must ask for its next
+    /// deadline after each call. Without own timers, occasional polling is enough.
     const TIMERS: &'static [TimerKind];
 
-    /// That of a connection that begins at `now`.
+    /// Return the sender of a connection that starts at `now`.
     fn new(profile: &Profile, now: Time) -> Self;
 
-    /// It is that of another connection, which begins at `now`: as a new one, but may go on using what it has allocated.
+    /// Reset it for another connection that starts at `now`, as if new; it may keep allocated memory.
     fn reset(&mut self, profile: &Profile, now: Time) {
         *self = Self::new(profile, now);
     }
@@ -57,13 +58,14 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// The congestion control.
     fn congestion(&self) -> &Self::Congestion;
 
-    // The handshake.
+    // Handshake.
 
-    /// What a SYN or SYN/ACK carries.
+    /// The options of a SYN or SYN/ACK.
     fn offer(&self, core: &Core, now: Time, profile: &Profile) -> Self::Options;
 
-    /// The peer's part of the handshake has arrived, a SYN, a SYN/ACK or the acknowledgement of that: what both ends offer
-    /// is agreed on. Its congestion control, to be told what else the handshake says, and what it keeps to from now on.
+    /// Take the peer's options from a SYN, a SYN/ACK or the acknowledgement of that, and apply those that both
+    /// ends offer. Returns the congestion control, which the rest of the handshake may affect, and the limits
+    /// from now on.
     fn negotiate(
         &mut self,
         core: &mut Core,
@@ -71,23 +73,24 @@ pub trait Sender: Debug + Send + Sized + 'static {
         profile: &Profile,
     ) -> (&mut Self::Congestion, Limits);
 
-    // What arrives.
+    // Receiving.
 
-    /// A segment of an open connection has arrived: what it says about the data sent and about marks.
+    /// Handle the acknowledgement and the marks of a segment of an open connection.
     fn on_segment(&mut self, core: &mut Core, segment: &Segment<Self::Options>, now: Time, profile: &Profile);
 
-    /// Its data, `from..to`, have arrived. Are they acknowledged at once, however few they are? Apart from
-    /// [`Sender::on_segment`], since most acknowledgements come without any.
+    /// Handle its data, `from..to`. Returns true if they must be acknowledged at once. Separate from
+    /// [`Sender::on_segment`], because most acknowledgements carry no data.
     fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool;
 
-    // What leaves.
+    // Sending.
 
-    /// The application is about to write: the last moment that shows whether it has left the window unused, which a rate
-    /// sample has to know.
+    /// The application is about to write. Rate samples need to know whether it has left the window unused until
+    /// now.
     fn on_write(&mut self, core: &Core);
 
-    /// The next segment with data or a FIN, or else the acknowledgement that is due. While there may be one that neither
-    /// unsent data nor a close tell of, the core's `Status::RETRANSMIT_DUE` is set: it is looked at before each call.
+    /// Return the next segment with data or a FIN, or else the acknowledgement that is due. It is called only if
+    /// there are unsent data, a close, or a flag in `Status::TO_SEND`; for other segments the sender sets
+    /// `Status::RETRANSMIT_DUE`.
     fn next_segment(
         &mut self,
         core: &mut Core,
@@ -95,15 +98,16 @@ pub trait Sender: Debug + Send + Sized + 'static {
         profile: &Profile,
     ) -> Option<Segment<Self::Options>>;
 
-    /// The reason why it sends no more at the moment, in a connection that is open.
+    /// The reason why an open connection sends no more at the moment.
     fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy;
 
-    // What expires.
+    // Timers.
 
-    /// When a [timer](Sender::TIMERS) of its own is due; [`Time::MAX`] while it is off. Of a connection that is over nobody
-    /// asks.
+    /// The expiration time of one of its own [timers](Sender::TIMERS); [`Time::MAX`] while it is off. Not called
+    /// for a closed connection.
     fn deadline(&self, timer: TimerKind) -> Time;
 
-    /// A timer has expired: one of its own, or that for retransmission while data are unacknowledged.
+    /// Handle the expiration of one of its own timers, or of the retransmission timer while data are
+    /// unacknowledged.
     fn on_timeout(&mut self, timer: TimerKind, core: &mut Core, now: Time, profile: &Profile);
 }

@@ -1,24 +1,24 @@
-//! An optional deadline in eight bytes.
+//! Timers of an endpoint: optional deadlines of eight bytes.
 
 use aqmlab_units::Time;
 
-/// What a timer of an endpoint is for.
+/// Purpose of an endpoint's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerKind {
-    /// To send again what nobody has acknowledged (RFC 6298); a SYN too.
+    /// Retransmits unacknowledged data (RFC 6298) or a SYN.
     Retransmission,
-    /// To take for lost what may only have been late (RFC 8985 §5.4 and §6.2 step 5).
+    /// Declares delayed segments lost (RFC 8985 §5.4 and §6.2 step 5).
     Reordering,
-    /// To send a tail-loss probe (RFC 8985 §7).
+    /// Sends a tail loss probe (RFC 8985 §7).
     Probe,
-    /// To send the next segment at the congestion control's rate.
+    /// Sends the next segment at the congestion control's rate.
     Pacing,
-    /// To send an acknowledgement that was held back (RFC 9293 §3.8.6.3).
+    /// Sends a delayed acknowledgement (RFC 9293 §3.8.6.3).
     DelayedAck,
 }
 
 impl TimerKind {
-    /// All there are.
+    /// All kinds.
     pub const ALL: [TimerKind; 5] = [
         TimerKind::Retransmission,
         TimerKind::Reordering,
@@ -28,7 +28,7 @@ impl TimerKind {
     ];
 }
 
-/// A timer: off, or due at an instant.
+/// A timer: off, or due at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timer(Time);
 
@@ -37,7 +37,7 @@ impl Timer {
 
     #[inline]
     pub(crate) fn at(deadline: Time) -> Timer {
-        debug_assert!(deadline < Time::MAX, "the end of time stands for a timer that is off");
+        debug_assert!(deadline < Time::MAX, "Time::MAX means that the timer is off");
         Timer(deadline)
     }
 
@@ -51,7 +51,7 @@ impl Timer {
         self.0 <= now
     }
 
-    /// The deadline; [`Time::MAX`] when off.
+    /// The deadline; [`Time::MAX`] if off.
     #[inline]
     pub(crate) fn deadline(self) -> Time {
         self.0

@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_linux_host_is_told_what_linux_does_anyway() {
-        let linux = Profile::named("linux-6").expect("it is shipped");
+        let linux = Profile::from_name("linux-6").expect("it is shipped");
         // The kernel's defaults (ip-sysctl).
         for (name, default) in [
             ("ipv4/tcp_syn_linear_timeouts", "4"),

@@ -1,7 +1,7 @@
 //! What a spec comes to: hosts, traffic, and the links in series with their queues.
 
 use aqmlab_aqm::{Aqm, Limit, QueueConfig};
-use aqmlab_tcp::{Needs, Profile};
+use aqmlab_tcp::{Profile, RequiredStack};
 use aqmlab_units::{Stream, Time};
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Source;
@@ -18,7 +18,7 @@ pub(super) struct Plan<'a> {
     pub(super) seed: u64,
     pub(super) traffic: Traffic,
     /// The least TCP that has what all hosts need.
-    pub(super) needs: Needs,
+    pub(super) required_stack: RequiredStack,
     /// Each link: those of the chain, else the one.
     pub(super) hops: Vec<Hop<'a>>,
 }
@@ -76,7 +76,12 @@ impl<'a> Plan<'a> {
             seed,
             hops: hops.collect::<Result<_, _>>()?,
             traffic: traffic(spec, seed)?,
-            needs: spec.tcp.profiles().map(Profile::needs).max().unwrap_or(Needs::Basic),
+            required_stack: spec
+                .tcp
+                .profiles()
+                .map(Profile::required_stack)
+                .max()
+                .unwrap_or(RequiredStack::Basic),
         })
     }
 

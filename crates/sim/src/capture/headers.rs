@@ -304,7 +304,7 @@ mod tests {
         let bytes = of(segment);
         assert_eq!(bytes[1], 0b10);
         assert_eq!(bytes[40..], [2, 4, 0x05, 0xB4]);
-        let scaling = of(Segment { options: WindowScale::offering(Some(7)), ..segment });
+        let scaling = of(Segment { options: WindowScale::from_offer(Some(7)), ..segment });
         assert_eq!(scaling[40..], [2, 4, 0x05, 0xB4, 3, 3, 7, 0]);
     }
 }

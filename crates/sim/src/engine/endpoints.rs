@@ -18,11 +18,11 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             return self.receive_datagram(packet);
         }
         let packet = self.observer.arrived(packet, self.now);
-        let has_news = self.send_after(packet.to, |socket, now, profile| {
+        let has_event = self.send_after(packet.to, |socket, now, profile| {
             socket.received_packet();
             socket.tcp.handle_segment(&packet.segment, now, profile);
         });
-        if has_news {
+        if has_event {
             self.tell(packet.to);
         }
     }
@@ -93,6 +93,6 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.timers.moved(id, socket, self.now, |at, event| {
             wheel.push(at, Event::Control(ControlEvent::Timer(event)));
         });
-        socket.tcp.has_news() || is_done(socket.tcp.state())
+        socket.tcp.has_event() || is_done(socket.tcp.state())
     }
 }

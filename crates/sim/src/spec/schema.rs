@@ -135,7 +135,7 @@ fn tcp(generator: &mut SchemaGenerator) -> Schema {
     beside_values(&mut schema, generator);
     let all: Vec<Value> = Profile::names()
         .into_iter()
-        .map(|name| serde_json::to_value(Profile::named(name)).expect("a JSON form"))
+        .map(|name| serde_json::to_value(Profile::from_name(name)).expect("a JSON form"))
         .collect();
     for (key, value) in properties(&mut schema) {
         // Where the profiles differ, the default is the profile's.

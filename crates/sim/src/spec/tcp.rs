@@ -206,7 +206,7 @@ impl TcpSpec {
     fn check_effects(&self) -> Result<(), SpecError> {
         for (field, value, has_effect, needed) in EFFECTS {
             let usual =
-                |profile| value(&Profile::named(profile).expect("a spec names a profile that there is"));
+                |profile| value(&Profile::from_name(profile).expect("a spec names a profile that there is"));
             let common = value(&self.values);
             let is_heeded = |its: &Profile| value(its) == common && has_effect(its);
             if common != usual(&self.profile) && !self.profiles().any(is_heeded) {
@@ -269,7 +269,7 @@ fn check_source(path: &str, name: &str, sources: &[SourceSpec]) -> Result<(), Sp
 /// A profile by its name.
 fn named(path: &str, name: Value) -> Result<(String, Profile), SpecError> {
     let name: String = read(path, name)?;
-    match Profile::named(&name) {
+    match Profile::from_name(&name) {
         Some(profile) => Ok((name, profile)),
         None => Err(fault(path, messages::unknown_choice(&name, &Profile::names()))),
     }

@@ -1,7 +1,7 @@
-//! Additive increase, multiplicative decrease, as RFC 5681 has it, for controls that choose how much of either.
+//! Additive increase, multiplicative decrease as in RFC 5681, for controls that choose both amounts.
 //!
-//! Sources: RFC 5681 §3.1-3.2 and §4.1, RFC 3168 §6.1.2, RFC 4015 §3 (a spurious reduction is taken back). [`Reno`] itself
-//! counts whole bytes.
+//! Sources: RFC 5681 §3.1-3.2 and §4.1, RFC 3168 §6.1.2, RFC 4015 §3 (undo of a spurious reduction). [`Reno`]
+//! itself counts whole bytes.
 //!
 //! [`Reno`]: super::Reno
 
@@ -15,7 +15,7 @@ pub(super) struct AimdWindow {
     cwnd: f64,
     ssthresh: f64,
     slow_start: SlowStart,
-    /// The least that marks leave, in segments.
+    /// The smallest window after a mark, in segments.
     min_window: u8,
     /// Window and threshold before the last loss or timeout.
     undo: Option<(f64, f64)>,
@@ -32,7 +32,7 @@ impl AimdWindow {
         }
     }
 
-    /// In congestion avoidance with a window of so many bytes.
+    /// Put the window into congestion avoidance with `bytes` bytes.
     #[cfg(test)]
     pub(super) fn avoiding(self, bytes: u32) -> AimdWindow {
         AimdWindow { cwnd: f64::from(bytes), ssthresh: f64::from(bytes), ..self }
@@ -54,14 +54,14 @@ impl AimdWindow {
         self.cwnd = (self.cwnd + bytes).min(f64::from(MAX_WINDOW));
     }
 
-    /// What slow start adds for `ack`.
+    /// Grow by the slow start of `ack`.
     pub(super) fn grow_in_slow_start(&mut self, ack: &Ack) {
         let growth = self.slow_start.growth(ack).unwrap_or(0);
         self.grow(f64::from(growth));
     }
 
-    /// A mark leaves `reduced` bytes, and no lower threshold than 2 MSS: it may leave one segment (RFC 3168 §6.1.2), a loss
-    /// may not (RFC 5681 (4)).
+    /// Reduce to `reduced` bytes for a mark. The window may fall to one segment (RFC 3168 §6.1.2), the threshold
+    /// to 2 MSS (RFC 5681 (4)).
     pub(super) fn on_mark(&mut self, reduced: f64, mss: u32) {
         self.slow_start.on_congestion();
         self.undo = None;
@@ -69,7 +69,7 @@ impl AimdWindow {
         self.ssthresh = self.cwnd.max(f64::from(2 * mss));
     }
 
-    /// A loss leaves `reduced` bytes.
+    /// Reduce to `reduced` bytes for a loss.
     pub(super) fn on_loss(&mut self, reduced: f64, mss: u32) {
         self.lower_threshold(reduced, mss);
         self.slow_start.on_congestion();
@@ -80,9 +80,9 @@ impl AimdWindow {
         self.cwnd = self.ssthresh;
     }
 
-    /// RFC 5681 §3.1: one segment; the threshold, else `reduced`, stays when what was sent again expires again, which is when
-    /// nothing has let the window grow since.
+    /// Reduce to one segment (RFC 5681 §3.1).
     pub(super) fn on_timeout(&mut self, reduced: f64, mss: u32) {
+        // If a retransmission expires again, cwnd is still one segment, and the threshold stays (RFC 5681 §3.1).
         if self.cwnd > f64::from(mss) {
             self.lower_threshold(reduced, mss);
         }
@@ -109,7 +109,7 @@ impl AimdWindow {
     }
 }
 
-/// Bytes of a window, without its fraction.
+/// Return the whole bytes of a window.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "windows are from 0 to 2^30")]
 pub(super) fn whole(bytes: f64) -> u32 {
     bytes as u32

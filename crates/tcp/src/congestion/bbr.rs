@@ -1,19 +1,19 @@
-//! BBR, version 3: a model of the path (bandwidth, round trip, what it holds without loss) decides rate and window.
+//! BBR, version 3: a model of the path (bandwidth, round-trip time, volume without loss) sets rate and window.
 //!
-//! Source: draft-ietf-ccwg-bbr (working copy of August 2026, after -06), whose names state and functions have. One file
-//! a part: the path's [`model`], the [`round`]s and samples it is made of, [`startup`] with Drain, [`probe_bw`],
-//! [`probe_rtt`], [`loss`], and [`control`] for what comes of it. The endpoint gives rate samples, paces, and does not
-//! slow down for recovery.
+//! Source: draft-ietf-ccwg-bbr (working copy of August 2026, after -06), whose names state and functions have.
+//! Each part has a file: the [`model`] of the path, the [`round`]s and samples that feed it, [`startup`] with
+//! Drain, [`probe_bw`], [`probe_rtt`], [`loss`], and [`control`], which sets rate and window. The endpoint gives
+//! rate samples, paces, and does not slow down for recovery.
 //!
 //! Differs from the draft:
-//! * Losses are looked at once an acknowledgement, with the sample of the segment acknowledged, not of each one lost;
-//!   "discontiguous ranges" (§ Startup) are acknowledgements that found something lost.
-//! * Nothing is sent in bursts of more than a segment, so the offload budget is below the least window and left out.
-//! * The draft has no answer to ECN but that a mark must be taken for congestion. An echo, which comes once a window, is
-//!   taken as a loss where only one a window can be seen (its rule for connections without SACK).
-//! * A restart from idle is what the endpoint says is one. The first acknowledgement after it ends ProbeRTT if due.
-//! * Randomness (when to probe next) is a [`Stream`](aqmlab_units::Stream) numbered by the instant and the bytes
-//!   delivered, so that flows do not fall into step and one seed gives one result.
+//! * Losses are handled once an acknowledgement, with the sample of the acknowledged segment, not of each lost
+//!   one. "Discontiguous ranges" (§ Startup) are acknowledgements that found losses.
+//! * Bursts have at most one segment, so the offload budget is below the smallest window and left out.
+//! * The draft asks only that a mark be treated as congestion. An echo, which comes once a window, is treated
+//!   like a loss where only one loss a window can be seen (the draft's rule for connections without SACK).
+//! * The endpoint detects a restart from idle. The first acknowledgement after it ends ProbeRTT if that is due.
+//! * Randomness (the time of the next probe) is a [`Stream`](aqmlab_units::Stream) numbered by the time and the
+//!   bytes delivered, so that flows do not synchronise and one seed gives one result.
 
 mod control;
 mod loss;
@@ -57,7 +57,7 @@ pub struct Bbr {
     control: Control,
 }
 
-/// Where in its cycle of probing and draining a flow is.
+/// The phase of a flow in its cycle of probing and draining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BbrState {
     Startup,
@@ -153,7 +153,7 @@ impl CongestionControl for Bbr {
         self.control.cwnd as u32
     }
 
-    /// The window: recovery does not slow BBR down, its model does.
+    /// Recovery does not slow BBR down, its model does: the threshold is the window.
     fn ssthresh(&self) -> u32 {
         self.cwnd()
     }

@@ -1,13 +1,15 @@
-//! CUBIC: after a reduction the window follows a cubic function of time, flat where the last congestion was.
+//! CUBIC: after a reduction the window follows a cubic function of time, flat at the window of the last
+//! congestion.
 //!
-//! Source: RFC 9438 §4, whose names the state has; slow start with HyStart++ if asked for (§4.10); RFC 8511 (ABE).
+//! Source: RFC 9438 §4, whose names the state has; slow start with optional HyStart++ (§4.10); RFC 8511 (ABE).
 //!
-//! All windows are in bytes, where the RFC has segments. Increases are scaled by the bytes acknowledged, as §4.3 has it
-//! for byte counting, and so are those of §4.4-4.5, which then do not depend on how often the peer acknowledges. The
-//! reduction starts from what was allowed in flight (§4.6 lets one use cwnd where it does not grow unused).
+//! All windows are in bytes; the RFC counts segments. Increases are scaled by the bytes acknowledged: §4.3 does
+//! so for byte counting, and here §4.4-4.5 do too, so that growth does not depend on how often the peer
+//! acknowledges. The reduction starts from the data that were allowed in flight (§4.6 permits cwnd if it does not
+//! grow unused).
 //!
-//! Choice: `alpha_cubic` from `cwnd_prior` on. RFC 9438 §4.3 sets it to 1 there, so that the Reno-friendly window grows as
-//! fast as Reno's; Linux keeps 0.53 throughout ([`Profile::cubic_alpha_one`]).
+//! Choice: `alpha_cubic` above `cwnd_prior`. RFC 9438 §4.3 sets it to 1 there, so that the Reno-friendly window
+//! grows as fast as Reno's; Linux keeps 0.53 throughout ([`Profile::cubic_alpha_one`]).
 
 use aqmlab_units::{Duration, Time};
 
@@ -18,7 +20,8 @@ use crate::Profile;
 
 /// C in segments per cubic second (RFC 9438 §5.1).
 const C: f64 = 0.4;
-/// The multiplicative decrease (RFC 9438 §4.6), and for a mark in congestion avoidance with ABE (RFC 8511 §3).
+/// The multiplicative decrease (RFC 9438 §4.6), and that for a mark in congestion avoidance with ABE (RFC 8511
+/// §3).
 const BETA_CUBIC: f64 = 0.7;
 const BETA_ECN: f64 = 0.85;
 /// Segments per round trip in the Reno-friendly region (RFC 9438 §4.3).
@@ -28,7 +31,7 @@ const ALPHA_CUBIC: f64 = 3.0 * (1.0 - BETA_CUBIC) / (1.0 + BETA_CUBIC);
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: CubicWindow,
-    /// [`CubicWindow`] before the last loss or timeout. Apart, for most connections lose nothing.
+    /// [`CubicWindow`] before the last loss or timeout. Boxed, because most connections lose nothing.
     undo: Option<Box<CubicWindow>>,
     slow_start: SlowStart,
     srtt: SmoothedRtt,
@@ -36,20 +39,20 @@ pub struct Cubic {
     /// The last acknowledgement left nothing in flight.
     idle: bool,
     beta_ecn: f64,
-    /// `alpha_cubic` from `cwnd_prior` on.
+    /// `alpha_cubic` above `cwnd_prior`.
     alpha_from_prior: f64,
-    /// The least that marks leave, in segments.
+    /// The smallest window after a mark, in segments.
     min_window: f64,
 }
 
-/// What a spurious loss or timeout restores (RFC 9438 §4.9). In bytes.
+/// State that a spurious loss or timeout restores (RFC 9438 §4.9). In bytes.
 #[derive(Clone, Copy, Debug)]
 struct CubicWindow {
     cwnd: f64,
     ssthresh: f64,
-    /// cwnd when ssthresh was set last.
+    /// cwnd when ssthresh was last set.
     cwnd_prior: f64,
-    /// Where the last congestion was; `None` after a timeout or a slow start that delay ended.
+    /// The window at the last congestion; `None` after a timeout or a slow start that delay ended.
     w_max: Option<f64>,
     epoch: Option<Stage>,
 }
@@ -57,12 +60,12 @@ struct CubicWindow {
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// When it began, later by every span in which the window was not used.
+    /// Start of the stage, moved later by each period in which the window was not used.
     t_epoch: Time,
-    /// Seconds that `W_cubic` takes to `W_max`.
+    /// Seconds until `W_cubic` reaches `W_max`.
     k: f64,
     w_max: f64,
-    /// What Reno's window would be.
+    /// Estimate of Reno's window.
     w_est: f64,
 }
 
@@ -91,6 +94,7 @@ impl CubicWindow {
         // W_est = W_est + alpha_cubic * segments_acked / cwnd
         let alpha_cubic = if epoch.w_est >= self.cwnd_prior { alpha_from_prior } else { ALPHA_CUBIC };
         epoch.w_est += alpha_cubic * mss * bytes / cwnd;
+        // Reno-friendly region (§4.3): never slower than Reno would be.
         if epoch.w_cubic(t, mss) < epoch.w_est {
             self.cwnd = cwnd.max(epoch.w_est);
         } else {
@@ -101,13 +105,14 @@ impl CubicWindow {
         }
     }
 
-    /// Multiplicative decrease (§4.6) with fast convergence (§4.7); `least` segments stay.
+    /// Multiplicative decrease (§4.6) with fast convergence (§4.7), to `least` segments at the lowest.
     fn reduce(&mut self, window: u32, beta: f64, least: f64, mss: u32) {
         let (window, mss) = (f64::from(window), f64::from(mss));
-        let falls = self.w_max.is_some_and(|w_max| self.cwnd < w_max);
-        self.w_max = Some(if falls { self.cwnd * (1.0 + BETA_CUBIC) / 2.0 } else { self.cwnd });
+        // Fast convergence: a window that congestion reduces earlier than last time leaves room to new flows.
+        let is_falling = self.w_max.is_some_and(|w_max| self.cwnd < w_max);
+        self.w_max = Some(if is_falling { self.cwnd * (1.0 + BETA_CUBIC) / 2.0 } else { self.cwnd });
         self.cwnd_prior = self.cwnd;
-        // A mark may have reduced for the same window of data.
+        // A mark may have reduced the window for the same window of data.
         self.cwnd = (window * beta).min(self.cwnd).max(least * mss);
         self.ssthresh = self.cwnd.max(2.0 * mss);
         self.epoch = None;
@@ -119,7 +124,7 @@ impl Cubic {
         self.window.cwnd < self.window.ssthresh
     }
 
-    /// §4.2, §5.8: t does not run while the window is not used, nor while nothing is in flight.
+    /// §4.2, §5.8: t stops while the window is not used, and while nothing is in flight.
     fn freeze_epoch_when_app_limited(&mut self, ack: &Ack) {
         if let Some(epoch) = &mut self.window.epoch
             && (self.idle || !ack.window_limited)
@@ -130,7 +135,7 @@ impl Cubic {
         self.idle = ack.in_flight == 0;
     }
 
-    /// Slow start ends without a loss, so `W_max` is where it ends (§4.10).
+    /// End slow start without a loss: `W_max` is the window at its end (§4.10).
     fn leave_slow_start(&mut self) {
         self.slow_start.on_congestion();
         let cwnd = self.window.cwnd;
@@ -200,9 +205,9 @@ impl CongestionControl for Cubic {
         self.window.cwnd = self.window.ssthresh;
     }
 
-    /// §4.8: as Reno, but the threshold by `beta_cubic`. It stays when what was sent again expires again (RFC 5681 §3.1),
-    /// which is when nothing has let the window grow since.
+    /// §4.8: as Reno, but with `beta_cubic` for the threshold.
     fn on_timeout(&mut self, window: u32, mss: u32) {
+        // If a retransmission expires again, cwnd is still one segment, and the threshold stays (RFC 5681 §3.1).
         if self.window.cwnd > f64::from(mss) {
             self.undo = Some(Box::new(self.window));
             self.window.reduce(window, BETA_CUBIC, 2.0, mss);
@@ -211,7 +216,7 @@ impl CongestionControl for Cubic {
         self.window = CubicWindow { cwnd: f64::from(mss), w_max: None, epoch: None, ..self.window };
     }
 
-    /// §4.9.2: only while the window is lower than it was.
+    /// §4.9.2: restore the window, unless it has outgrown the saved one.
     fn on_spurious(&mut self) {
         if let Some(undo) = self.undo.take()
             && self.window.cwnd < self.window.cwnd_prior
@@ -220,15 +225,16 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// §4.6: down to one segment, or what the stack wants. ABE is for congestion avoidance (RFC 8511 §3).
+    /// §4.6: reduce to one segment at the lowest, or to the stack's own bound.
     fn on_ecn_echo(&mut self, window: u32, mss: u32) {
+        // ABE is for congestion avoidance only (RFC 8511 §3).
         let beta = if self.in_slow_start() { BETA_CUBIC } else { self.beta_ecn };
         self.undo = None;
         self.slow_start.on_congestion();
         self.window.reduce(window, beta, self.min_window, mss);
     }
 
-    /// RFC 5681 §4.1; the next stage of congestion avoidance begins anew.
+    /// RFC 5681 §4.1; congestion avoidance starts a new stage.
     fn on_idle(&mut self, initial_window: u32) {
         self.window.cwnd = self.window.cwnd.min(f64::from(initial_window));
         self.window.epoch = None;

@@ -1,15 +1,18 @@
-//! DCTCP: Reno that reduces in proportion to how many bytes were marked.
+//! DCTCP: Reno that reduces in proportion to the bytes that were marked.
 //!
 //! Source: RFC 8257 §3.3-3.5; slow start, congestion avoidance and losses as in [`Reno`].
 //!
-//! At the end of each observation window, about a round trip, the estimate alpha follows the share of marked bytes. The
-//! window is reduced by alpha / 2 at the first mark, and not again until what was in flight then is acknowledged.
+//! At the end of each observation window, about a round trip, the estimate alpha moves towards the share of
+//! marked bytes. The first mark reduces the window by alpha / 2; the next reduction is possible when the data in
+//! flight then are acknowledged.
 //!
-//! Chosen where the RFC leaves a choice. When to reduce: §3.3 lists the reduction as its step 9, behind the end of the
-//! observation window, and says that there is one for each window of data; Linux reduces at the first echo
-//! (`tcp_enter_cwr`), with the alpha of the last observation window, and so does this. Waiting for the end of the window
-//! makes a queue under a step swing by two thirds more. What was marked does not let the window grow, as RFC 3168 §6.1.2
-//! has it for an echo; Linux lets nothing grow it until the reduced window has been acknowledged.
+//! Choices where the RFC leaves one:
+//! * The time of the reduction. §3.3 lists it as step 9, after the end of the observation window, and says that
+//!   there is one for each window of data. Linux reduces at the first echo (`tcp_enter_cwr`), with the alpha of
+//!   the last observation window, and so does this. With a reduction at the end of the window, a queue under a
+//!   step swings by two thirds more.
+//! * Marked bytes do not let the window grow, as in RFC 3168 §6.1.2 for an echo. Linux stops all growth until the
+//!   reduced window has been acknowledged.
 
 use super::reno::Reno;
 use super::{Ack, CongestionControl, Marks};
@@ -17,7 +20,7 @@ use crate::Profile;
 
 /// The gain g of the estimate (RFC 8257 §4.2).
 const G: f64 = 1.0 / 16.0;
-/// The first estimate (RFC 8257 §4.2: careful rather than fast; Linux too).
+/// The initial estimate (RFC 8257 §4.2: careful rather than fast; the same in Linux).
 const INITIAL_ALPHA: f64 = 1.0;
 
 /// DCTCP's window and estimate.
@@ -25,8 +28,9 @@ const INITIAL_ALPHA: f64 = 1.0;
 pub struct Dctcp {
     reno: Reno,
     estimate: Estimate,
-    /// Bytes to be delivered before marks ask for another reduction: what was in flight at the last, and one sent since.
-    answered: u32,
+    /// Bytes to deliver before marks reduce again: the data in flight at the last reduction, and one byte sent
+    /// since.
+    bytes_to_next_reduction: u32,
 }
 
 /// The moving average of the share of marked bytes, DCTCP.Alpha.
@@ -49,7 +53,7 @@ impl Estimate {
         self.bytes_marked += u64::from(ack.marked.min(ack.bytes));
     }
 
-    /// The observation window ends.
+    /// End the observation window and update the estimate.
     pub(super) fn end_window(&mut self) {
         if self.bytes_acked > 0 {
             // M = DCTCP.BytesMarked / DCTCP.BytesAcked
@@ -63,7 +67,7 @@ impl Estimate {
 
 impl CongestionControl for Dctcp {
     fn new(profile: &Profile) -> Dctcp {
-        Dctcp { reno: Reno::new(profile), estimate: Estimate::INITIAL, answered: 0 }
+        Dctcp { reno: Reno::new(profile), estimate: Estimate::INITIAL, bytes_to_next_reduction: 0 }
     }
 
     fn cwnd(&self) -> u32 {
@@ -83,31 +87,32 @@ impl CongestionControl for Dctcp {
             self.estimate.end_window();
         }
         self.estimate.count(ack);
-        self.answered = self.answered.saturating_sub(ack.bytes);
+        self.bytes_to_next_reduction = self.bytes_to_next_reduction.saturating_sub(ack.bytes);
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.marked > 0 && self.answered == 0 {
-            self.answered = ack.in_flight + 1;
+        // One reduction for each window of data (§3.3): marks of packets sent before it ask for no more.
+        if ack.marked > 0 && self.bytes_to_next_reduction == 0 {
+            self.bytes_to_next_reduction = ack.in_flight + 1;
             // cwnd = cwnd * (1 - DCTCP.Alpha / 2)
             self.reno.reduce_for_marks(self.reno.cwnd(), 1.0 - self.estimate.alpha() / 2.0, ack.mss);
         }
         self.reno.on_ack(&Ack { bytes: ack.bytes.saturating_sub(ack.marked), ..*ack });
     }
 
-    /// RFC 8257 §3.5: a loss is answered as by Reno.
+    /// RFC 8257 §3.5: respond to a loss as Reno does.
     fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
         self.reno.on_fast_retransmit(window, mss);
     }
 
-    /// The loss stands for the marks of its round trip too: what is in flight now was sent by the reduced window.
+    /// The reduction for the loss covers the marks of its round trip: the data in flight were sent after it.
     fn on_recovered(&mut self, flight: u32, mss: u32) {
-        self.answered = 0;
+        self.bytes_to_next_reduction = 0;
         self.reno.on_recovered(flight, mss);
     }
 
     fn on_timeout(&mut self, window: u32, mss: u32) {
-        self.answered = 0;
+        self.bytes_to_next_reduction = 0;
         self.reno.on_timeout(window, mss);
     }
 
@@ -147,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_moves_by_a_sixteenth_of_the_way_to_the_share_of_marks_each_round() {
+    fn each_round_moves_alpha_a_sixteenth_towards_the_marked_share() {
         // RFC 8257 §3.3, steps 5 and 6
         let mut cc = dctcp();
         round(&mut cc, 25);
@@ -189,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_and_stands_for_the_marks_of_its_round_trip() {
+    fn a_loss_halves_and_covers_the_marks_of_its_round_trip() {
         // RFC 8257 §3.5
         let mut cc = dctcp();
         let ack = Ack { bytes: MSS, mss: MSS, marked: MSS, in_flight: 99 * MSS, ..Ack::default() };

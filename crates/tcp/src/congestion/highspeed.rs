@@ -1,22 +1,22 @@
-//! `HighSpeed` TCP: Reno up to a window of 38 segments; above it grows faster the larger it is, and gives up less.
+//! `HighSpeed` TCP: Reno up to a window of 38 segments; a larger window grows faster and is reduced less.
 //!
-//! Source: RFC 3649 §5 (the response function) and its table in appendix B; what a window is multiplied by and how it
-//! grows between its losses follow from three numbers, `LOW_WINDOW`, `HIGH_WINDOW` and what is lost at the latter.
+//! Source: RFC 3649 §5 (the response function) and its table in appendix B. Decrease and increase of a window
+//! follow from three numbers: `LOW_WINDOW`, `HIGH_WINDOW` and the decrease at the latter.
 //!
-//! Differs from the RFC, which counts segments: the window grows by bytes acknowledged, as Reno's (RFC 3465). Its slow
-//! start is that of RFC 5681, without the limit of RFC 3742 and without HyStart++. What the RFC leaves to TCP is as in
-//! Reno, but the threshold after a timeout is the window times 1 - b(w) too, as in Linux (`tcp_highspeed.c`).
+//! Differs from the RFC, which counts segments: the window grows by bytes acknowledged, as Reno's (RFC 3465).
+//! Slow start is that of RFC 5681, without the limit of RFC 3742 and without HyStart++. The rest of TCP is as in
+//! Reno, but the threshold after a timeout is the window times 1 - b(w), as in Linux (`tcp_highspeed.c`).
 
 use super::aimd::{AimdWindow, whole};
 use super::{Ack, CongestionControl};
 use crate::Profile;
 
-/// In segments: up to this window the response is that of standard TCP at a loss of 10^-3.
+/// Segments. Up to this window the response is that of standard TCP at a loss of 10^-3.
 const LOW_WINDOW: f64 = 38.0;
-/// In segments: the window at a loss of 10^-7, and by how much a loss shrinks it.
+/// Segments: the window at a loss of 10^-7. The next value is the share of it that a loss takes.
 const HIGH_WINDOW: f64 = 83_000.0;
 const HIGH_DECREASE: f64 = 0.1;
-/// The line through both would reach zero at 570,000 segments; it ends where the table of appendix B does.
+/// The line through both points would reach zero at 570,000 segments; it ends where the table of appendix B does.
 const LEAST_DECREASE: f64 = 0.09;
 
 /// `HighSpeed` TCP's window.
@@ -29,8 +29,8 @@ fn decrease(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return 0.5;
     }
-    let way = libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
-    (0.5 + (HIGH_DECREASE - 0.5) * way).max(LEAST_DECREASE)
+    let position = libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
+    (0.5 + (HIGH_DECREASE - 0.5) * position).max(LEAST_DECREASE)
 }
 
 /// a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), with p(w) = 0.078 / w^1.2: the segments that a round trip adds.
@@ -42,7 +42,7 @@ fn increase(w: f64) -> f64 {
     (0.078 * libm::pow(w, 0.8) * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
-/// What a loss or mark leaves of `window` bytes: (1 - b(w)) w.
+/// The window after a loss or mark at `window` bytes: (1 - b(w)) w.
 fn reduced(window: u32, mss: u32) -> f64 {
     let window = f64::from(window);
     (1.0 - decrease(window / f64::from(mss))) * window
@@ -61,13 +61,13 @@ impl CongestionControl for HighSpeed {
         whole(self.0.ssthresh())
     }
 
-    /// Below the threshold slow start; from it on w = w + a(w) / w for each segment acknowledged.
+    /// Slow start below the threshold; from it on w = w + a(w) / w for each segment acknowledged.
     fn on_ack(&mut self, ack: &Ack) {
         if self.0.in_slow_start() {
             self.0.grow_in_slow_start(ack);
         } else if ack.window_limited {
             let (cwnd, mss) = (self.0.cwnd(), f64::from(ack.mss));
-            // No acknowledgement counts for more than a window.
+            // One acknowledgement counts for a window at most.
             let share = (f64::from(ack.bytes) / cwnd).min(1.0);
             self.0.grow(increase(cwnd / mss) * mss * share);
         }
@@ -89,7 +89,7 @@ impl CongestionControl for HighSpeed {
         self.0.on_spurious();
     }
 
-    /// A mark is a congestion event as a loss is (RFC 3649 §5).
+    /// A mark is a congestion event, as a loss is (RFC 3649 §5).
     fn on_ecn_echo(&mut self, window: u32, mss: u32) {
         self.0.on_mark(reduced(window, mss), mss);
     }
@@ -109,12 +109,12 @@ mod tests {
         Ack { bytes: MSS, mss: MSS, window_limited: true, ..Ack::default() }
     }
 
-    /// A control in congestion avoidance with a window of so many segments.
+    /// Return a control in congestion avoidance with a window of `segments` segments.
     fn avoiding(segments: u32) -> HighSpeed {
         HighSpeed(HighSpeed::new(&Profile { mss: 1000, ..Profile::freebsd_4_5() }).0.avoiding(segments * MSS))
     }
 
-    /// RFC 3649, appendix B: from which window on so many segments are added, and what is given up there.
+    /// RFC 3649, appendix B: a window, the segments added there in a round trip, and the share that a loss takes.
     const TABLE: [(u32, u32, f64); 15] = [
         (118, 2, 0.44),
         (221, 3, 0.41),
@@ -134,9 +134,9 @@ mod tests {
     ];
 
     #[test]
-    fn a_round_trip_adds_and_a_loss_takes_what_the_rfc_prints() {
+    fn a_round_trip_adds_and_a_loss_takes_as_the_rfc_prints() {
         for (w, a, b) in TABLE {
-            // What the first acknowledgement of a window adds, times the window.
+            // Growth at the first acknowledgement of a window, times the window.
             let growth = |segments| {
                 let mut cc = avoiding(segments);
                 let before = cc.0.cwnd();
@@ -144,7 +144,7 @@ mod tests {
                 (cc.0.cwnd() - before) / f64::from(MSS) * f64::from(segments)
             };
             let printed = f64::from(a);
-            // The table has 1 / 12.8 for 0.078, so its last row lies 0.1 % off.
+            // The table has 1 / 12.8 for 0.078, so its last row differs by 0.1 %.
             assert!((growth(w) / printed - 1.0).abs() < 0.004, "{} segments at {w}, not {a}", growth(w));
             let mut cc = avoiding(w);
             cc.on_fast_retransmit(w * MSS, MSS);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn under_evenly_spaced_losses_it_keeps_the_window_of_the_rfcs_response_function() {
+    fn evenly_spaced_losses_give_the_response_function_of_the_rfc() {
         // RFC 3649, table 2: 0.12 / p^0.835
         for (p, published) in [(1e-4, 263.0), (1e-5, 1795.0)] {
             let window = mean_window(p);
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn a_window_beyond_the_rfcs_table_gives_up_what_the_last_of_it_does() {
+    fn a_window_beyond_the_rfcs_table_is_reduced_as_in_its_last_row() {
         let mut cc = avoiding(1_000_000);
         cc.on_fast_retransmit(1_000_000 * MSS, MSS);
         assert_eq!(cc.cwnd(), 910_000 * MSS);
     }
 
     #[test]
-    fn a_spurious_loss_is_taken_back_once_and_a_repeated_timeout_keeps_the_threshold() {
+    fn a_spurious_loss_is_undone_and_a_repeat_keeps_the_threshold() {
         let mut cc = avoiding(663);
         cc.on_timeout(663 * MSS, MSS);
         let threshold = cc.ssthresh();
@@ -222,6 +222,6 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (663 * MSS, 663 * MSS));
         cc.on_ecn_echo(663 * MSS, MSS);
         cc.on_spurious();
-        assert!(cc.cwnd() < 663 * MSS, "a mark is no loss that could be spurious");
+        assert!(cc.cwnd() < 663 * MSS, "a mark cannot be spurious");
     }
 }

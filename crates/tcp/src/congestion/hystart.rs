@@ -1,6 +1,6 @@
-//! HyStart++: slow start ends when the round-trip time rises, by way of a few rounds of slower growth.
+//! HyStart++: a rise of the round-trip time ends slow start, after a few rounds of slower growth.
 //!
-//! Source: RFC 9406 §4.2-4.3. Used in the first slow start of a connection only, as §4.3 recommends.
+//! Source: RFC 9406 §4.2-4.3. Used only in the first slow start of a connection, as §4.3 recommends.
 
 use aqmlab_units::Duration;
 
@@ -9,11 +9,11 @@ use super::Ack;
 /// Bounds of the rise in round-trip time that ends slow start (RFC 9406 §4.3).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// The rise that counts is this part of the round-trip time.
+/// The rise that counts is this share of the round-trip time.
 const MIN_RTT_DIVISOR: u64 = 8;
-/// A round says something only with that many samples.
+/// Samples that a round needs to be judged.
 const N_RTT_SAMPLE: u32 = 8;
-/// How much slower conservative slow start grows, and for how many rounds at most.
+/// Divisor of growth in conservative slow start, and its rounds at most.
 const CSS_GROWTH_DIVISOR: u32 = 4;
 const CSS_ROUNDS: u32 = 5;
 /// The most segments that one acknowledgement counts for, without pacing.
@@ -32,12 +32,12 @@ pub(super) struct HyStart {
 #[derive(Clone, Copy, Debug)]
 struct ConservativeSlowStart {
     css_baseline_min_rtt: Duration,
-    /// Rounds that have ended in it; the one it began in counts.
+    /// Rounds that have ended in it, including the one in which it began.
     rounds: u32,
 }
 
 impl HyStart {
-    /// What `ack` adds to the window; `None` when slow start is over.
+    /// Return the bytes that `ack` adds to the window, or `None` when slow start is over.
     pub(super) fn growth(&mut self, ack: &Ack) -> Option<u32> {
         if ack.new_round && self.end_round() {
             return None;
@@ -45,7 +45,7 @@ impl HyStart {
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
         }
-        // cwnd = cwnd + min(N, L * SMSS), in CSS a fourth of it
+        // cwnd = cwnd + min(N, L * SMSS); a fourth of it in CSS
         let growth = ack.bytes.min(L.saturating_mul(ack.mss));
         Some(if self.css.is_some() { growth / CSS_GROWTH_DIVISOR } else { growth })
     }
@@ -68,7 +68,7 @@ impl HyStart {
             return;
         }
         match self.css {
-            // The rise was spurious: back to slow start.
+            // The rise was spurious: return to slow start (§4.2).
             Some(css) if current < css.css_baseline_min_rtt => self.css = None,
             None if self.last_round_min_rtt.is_some_and(|last| rise_ends_slow_start(last, current)) => {
                 self.css = Some(ConservativeSlowStart { css_baseline_min_rtt: current, rounds: 0 });
@@ -91,7 +91,8 @@ mod tests {
 
     const MSS: u32 = 1000;
 
-    /// A round of `samples` acknowledgements of a segment each; what the last one added, `None` once slow start is over.
+    /// Run a round of `samples` acknowledgements of one segment each. Return the growth at the last one, or
+    /// `None` once slow start is over.
     fn round(hystart: &mut HyStart, samples: u32, rtt_ms: u64) -> Option<u32> {
         let rtt = Some(Duration::from_millis(rtt_ms));
         let ack = |new_round| Ack { bytes: MSS, mss: MSS, rtt, new_round, ..Ack::default() };
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_by_an_eighth_of_the_round_trip_slows_growth_to_a_fourth() {
+    fn a_rise_by_an_eighth_of_the_rtt_slows_growth_to_a_fourth() {
         // RFC 9406 §4.2; the threshold is between 4 ms and 16 ms.
         for (last, at, below) in [(20, 24, 23), (80, 90, 89), (400, 416, 415)] {
             for (rtt, growth) in [(at, MSS / 4), (below, MSS)] {
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_samples_say_nothing() {
+    fn seven_samples_have_no_effect() {
         let mut hystart = HyStart::default();
         round(&mut hystart, 8, 80);
         assert_eq!(round(&mut hystart, 7, 120), Some(MSS));

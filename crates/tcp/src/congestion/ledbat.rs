@@ -1,45 +1,46 @@
-//! LEDBAT: a background transfer that keeps the delay it adds at a target, and so makes way for others.
+//! LEDBAT: a background transfer that keeps the delay it adds at a target, and so yields to others.
 //!
 //! Source: RFC 6817 §2.4.2 and its parameters, §2.5.
 //!
-//! The delay is the one-way delay to the receiver, from its timestamps, in whole milliseconds: both hosts have the
-//! simulation's clock, so that there is no skew to correct (appendix A). A peer without timestamps leaves the round
-//! trip, which has the way back in it; LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) measures that always.
+//! The delay is the one-way delay to the receiver, from its timestamps, in whole milliseconds. Both hosts have
+//! the simulation's clock, so that there is no skew to correct (appendix A). If the peer has no timestamps, the
+//! round-trip time is used, which includes the reverse path; LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus) always
+//! uses it.
 //!
-//! Chosen where the RFC leaves a choice: TARGET is [`Profile::ledbat_target`]; `FILTER()` is a minimum; there is no slow
-//! start, as in its pseudocode; a mark is answered like a loss (RFC 3168 §5). Differs: `INIT_CWND` is the profile's
-//! initial window, and the congestion timeout is the endpoint's retransmission timeout.
+//! Choices where the RFC leaves one: TARGET is [`Profile::ledbat_target`]; `FILTER()` is a minimum; there is no
+//! slow start, as in its pseudocode; a mark has the response of a loss (RFC 3168 §5). Differs: `INIT_CWND` is the
+//! profile's initial window, and the congestion timeout is the endpoint's retransmission timeout.
 
 use aqmlab_units::{Duration, Time};
 
 use super::{Ack, CongestionControl, MAX_WINDOW};
 use crate::Profile;
 
-/// Segments a round trip that the window grows by where there is no queue (§2.5: 1 or less).
+/// Segments per round trip by which the window grows without a queue (§2.5: 1 or less).
 const GAIN: f64 = 1.0;
 /// Segments by which the window may exceed what is in flight (§2.5).
 const ALLOWED_INCREASE: u32 = 1;
-/// Minima of a minute each in which the base delay is looked for (§2.5).
+/// Minima, of a minute each, over which the base delay is taken (§2.5).
 const BASE_HISTORY: usize = 10;
-/// How long each minimum is taken over (§2.4.2).
+/// Interval of each minimum (§2.4.2).
 const BASE_INTERVAL: Duration = Duration::from_secs(60);
-/// The latest delays, of which the least counts: as many as ns-3 and others take; §2.5 leaves it open up to a round trip.
+/// Latest delays over which the minimum is taken: four as in ns-3 and others; §2.5 permits up to a round trip.
 const CURRENT_FILTER: usize = 4;
-/// The smallest window in segments (§2.5), but for a timeout.
+/// The smallest window in segments (§2.5), except after a timeout.
 const MIN_CWND: u32 = 2;
-/// A loss multiplies the window by it (§2.4.2).
+/// Factor of the window at a loss (§2.4.2).
 const BETA: f64 = 0.5;
 
-/// LEDBAT's window and what it knows of the path's delay.
+/// LEDBAT's window and its estimate of the path's delay.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
-    /// TARGET, the queueing delay to steer to.
+    /// TARGET, the queueing delay to aim at.
     target: Duration,
     /// In bytes, with the fractions that small changes need.
     cwnd: f64,
-    /// The last of them is of the present minute.
+    /// Minima of the last minutes; the last one is of the current minute.
     base_delays: [Option<Duration>; BASE_HISTORY],
-    /// Which minute of the run that is.
+    /// The current minute since the start of the run.
     last_rollover: u64,
     current_delays: [Option<Duration>; CURRENT_FILTER],
     /// The window before the last loss or timeout.
@@ -58,7 +59,7 @@ impl Ledbat {
         }
     }
 
-    /// `FILTER(current_delays) - MIN(base_delays)`, of TARGET; 0 before there is a delay.
+    /// `FILTER(current_delays) - MIN(base_delays)` in units of TARGET; 0 without a sample.
     fn queuing_delay(&self) -> f64 {
         let least = |delays: &[Option<Duration>]| {
             delays.iter().flatten().min().map_or(0.0, |&delay| delay / self.target)
@@ -66,7 +67,7 @@ impl Ledbat {
         (least(&self.current_delays) - least(&self.base_delays)).max(0.0)
     }
 
-    /// `cwnd = min(cwnd, max(cwnd / 2, MIN_CWND * MSS))`; the endpoint sees to it that a window's losses come once.
+    /// `cwnd = min(cwnd, max(cwnd / 2, MIN_CWND * MSS))`. The endpoint calls it once for the losses of a window.
     fn reduce(&mut self, window: u32, mss: u32) {
         self.cwnd = self.cwnd.min((f64::from(window) * BETA).max(f64::from(MIN_CWND * mss)));
     }
@@ -101,11 +102,12 @@ impl CongestionControl for Ledbat {
         }
         // off_target = (TARGET - queuing_delay) / TARGET
         let off_target = 1.0 - self.queuing_delay();
+        // A window that is not used may shrink, but not grow.
         if off_target < 0.0 || ack.window_limited {
             // cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd
             self.cwnd += GAIN * off_target * f64::from(ack.bytes) * f64::from(ack.mss) / self.cwnd;
         }
-        // max_allowed_cwnd = flightsize + ALLOWED_INCREASE * MSS, of what was in flight before
+        // max_allowed_cwnd = flightsize + ALLOWED_INCREASE * MSS, with the flight before this acknowledgement
         let flight_size = ack.in_flight.saturating_add(ack.bytes);
         let max_allowed = flight_size.saturating_add(ALLOWED_INCREASE * ack.mss).min(MAX_WINDOW);
         self.cwnd = self.cwnd.min(f64::from(max_allowed)).max(f64::from(MIN_CWND * ack.mss));
@@ -120,6 +122,7 @@ impl CongestionControl for Ledbat {
 
     /// `cwnd = 1 * MSS`
     fn on_timeout(&mut self, _window: u32, mss: u32) {
+        // A repeated timeout must not replace the window to restore.
         if self.cwnd > f64::from(mss) {
             self.undo = Some(self.cwnd);
         }
@@ -142,7 +145,7 @@ impl CongestionControl for Ledbat {
     }
 }
 
-/// Add a delay behind the others; the first one makes room.
+/// Append `delay`; the first one is dropped.
 fn append(delays: &mut [Option<Duration>], delay: Duration) {
     delays.rotate_left(1);
     if let Some(last) = delays.last_mut() {
@@ -156,7 +159,7 @@ mod tests {
 
     const MSS: u32 = 1000;
 
-    /// A window of so many segments.
+    /// Return a control with a window of `segments` segments.
     fn ledbat(segments: u8) -> Ledbat {
         let profile = Profile { mss: 1000, initial_window: segments, ..Profile::freebsd_4_5() };
         Ledbat::new(&profile)
@@ -169,16 +172,16 @@ mod tests {
             mss: MSS,
             in_flight: cc.cwnd() - MSS,
             one_way_delay: Some(Duration::from_millis(ms)),
-            // The way back has a queue of its own, which is nobody's business here.
+            // The reverse path has a queue, which must have no effect here.
             rtt: Some(Duration::from_millis(9 * ms)),
             window_limited: true,
             ..Ack::default()
         }
     }
 
-    /// A window's acknowledgements, each with this one-way delay; by how many segments the window grows.
+    /// Acknowledge a window with delays of `ms`. Return the segments by which the window grows.
     fn growth(cc: &mut Ledbat, ms: u64, second: u64) -> f64 {
-        // The filter forgets what was before.
+        // Fill the filter, so that it has no older delays.
         for _ in 0..CURRENT_FILTER {
             cc.on_ack(&Ack { bytes: 0, ..ack(cc, ms, second) });
         }
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_follows_the_distance_from_the_target_rfc_6817_section_2_4_2() {
+    fn rfc_6817_2_4_2_growth_follows_the_distance_from_the_target() {
         let mut cc = ledbat(40);
         // Base delay 20 ms: a segment a round trip without a queue, half of one at half the target, none at it.
         for (ms, expected) in [(20, 1.0), (70, 0.5), (120, 0.0), (170, -0.5), (220, -1.0), (420, -3.0)] {
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_delay_is_forgotten_after_ten_minutes_rfc_6817_section_2_5() {
+    fn rfc_6817_2_5_the_base_delay_expires_after_ten_minutes() {
         let mut cc = ledbat(40);
         growth(&mut cc, 20, 0);
         // The path is longer from now on: a queue, until the last minute with the short one is forgotten.
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_delay_is_the_base_at_once_rfc_6817_section_3_1_1() {
+    fn rfc_6817_3_1_1_a_shorter_delay_is_the_base_at_once() {
         let mut cc = ledbat(40);
         growth(&mut cc, 120, 0);
         assert!(growth(&mut cc, 20, 0) > 0.9);
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_the_window_down_to_two_segments_rfc_6817_section_2_4_2() {
+    fn rfc_6817_2_4_2_a_loss_halves_down_to_two_segments() {
         let mut cc = ledbat(10);
         for expected in [5, 2, 2] {
             cc.on_fast_retransmit(cc.cwnd(), MSS);
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_leaves_one_segment_and_the_next_acknowledgement_two_rfc_6817_section_2_4_2() {
+    fn rfc_6817_2_4_2_a_timeout_leaves_one_segment() {
         let mut cc = ledbat(10);
         cc.on_timeout(10 * MSS, MSS);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, MSS));
@@ -265,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_stays_within_a_segment_of_what_was_in_flight_rfc_6817_section_2_4_2() {
+    fn rfc_6817_2_4_2_the_window_is_at_most_a_segment_above_flight() {
         let mut cc = ledbat(40);
         let ack = Ack { in_flight: 9 * MSS, window_limited: false, ..ack(&cc, 20, 1) };
         cc.on_ack(&ack);
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_stand_in_for_delays_where_the_peer_has_no_timestamps() {
+    fn without_timestamps_round_trip_times_replace_delays() {
         let mut cc = ledbat(40);
         for (ms, expected) in [(50, 1.0), (150, 0.0)] {
             let mut found = 0.0;

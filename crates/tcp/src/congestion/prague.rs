@@ -1,14 +1,14 @@
-//! Prague: DCTCP's response made for the Internet (L4S).
+//! Prague: DCTCP's response, adapted to the Internet (L4S).
 //!
 //! Source: draft-briscoe-iccrg-prague-congestion-control-00, sections "Moving Average of ECN Feedback" to "Packet Pacing".
 //!
-//! The window is reduced at the first mark by half of the estimate alpha, then not for a round trip; it grows all the
-//! while by what was not marked. After [`RTT_DEPENDENT_ROUNDS`] a flow behaves as if its round trip took at least
-//! [`RTT_REF`], so that a short path does not get more than a long one.
+//! The first mark reduces the window by half of the estimate alpha; the next reduction is possible a round trip
+//! later. Meanwhile the window grows by the unmarked bytes. After [`RTT_DEPENDENT_ROUNDS`] a flow behaves as if
+//! its round-trip time were at least [`RTT_REF`], so that a short path does not get more than a long one.
 //!
-//! Chosen where the draft leaves a choice: a loss halves the window, whether or not marks have just reduced it; alpha
-//! begins at 1, as DCTCP's does; slow start is Reno's and ends with the first mark. Left out: the fall-back for queues
-//! of classic ECN, which the draft says is off by default.
+//! Choices where the draft leaves one: a loss halves the window, even if marks have just reduced it; alpha starts
+//! at 1, as DCTCP's does; slow start is Reno's and ends with the first mark. Left out: the fall-back for queues
+//! with classic ECN, which the draft turns off by default.
 
 use aqmlab_units::{BitRate, Duration, Time};
 
@@ -18,11 +18,11 @@ use super::smoothed_rtt::SmoothedRtt;
 use super::{Ack, CongestionControl, Marks};
 use crate::Profile;
 
-/// The reference round trip: `RTT_ref = max(RTT, 25 ms)` (the draft's default).
+/// The reference round-trip time: `RTT_ref = max(RTT, 25 ms)` (the draft's default).
 const RTT_REF: Duration = Duration::from_millis(25);
-/// D, the rounds for which a flow takes its own round trip as the reference (the draft's default).
+/// D, the rounds in which the reference is the flow's own round-trip time (the draft's default).
 const RTT_DEPENDENT_ROUNDS: u32 = 500;
-/// A loss multiplies the window by it (RFC 5681).
+/// Factor of the window at a loss (RFC 5681).
 const BETA: f64 = 0.5;
 
 /// Prague's window and estimate.
@@ -33,21 +33,21 @@ pub struct Prague {
     estimate: Estimate,
     srtt: SmoothedRtt,
     rounds: u32,
-    /// When the present observation window began.
+    /// Start of the current observation window.
     window_start: Time,
-    /// Until then marks ask for no further reduction (the state CWR).
+    /// Marks before this time do not reduce further (the state CWR).
     cwr_until: Time,
 }
 
 impl Prague {
-    /// The smoothed and the reference round trip; `None` before the first sample.
+    /// The smoothed and the reference round-trip time; `None` before the first sample.
     fn round_trips(&self) -> Option<(Duration, Duration)> {
         let rtt = self.srtt.get()?;
         Some((rtt, if self.rounds < RTT_DEPENDENT_ROUNDS { rtt } else { rtt.max(RTT_REF) }))
     }
 
-    /// Marks: reduce, unless that was done less than a round trip ago.
-    fn answer_marks(&mut self, ack: &Ack) {
+    /// Reduce for marks, unless that was done less than a round trip ago.
+    fn respond_to_marks(&mut self, ack: &Ack) {
         if ack.marked == 0 || ack.now < self.cwr_until {
             return;
         }
@@ -107,7 +107,8 @@ impl CongestionControl for Prague {
         if ack.new_round {
             self.rounds = self.rounds.saturating_add(1);
             let elapsed = ack.now.saturating_since(self.window_start);
-            // Observation windows too are reference round trips, but no shorter than a real one.
+            // After those rounds an observation window too lasts a reference round trip, or a real one if that is
+            // longer.
             if self.round_trips().is_none_or(|(rtt, reference)| reference == rtt || elapsed >= reference) {
                 self.estimate.end_window();
                 self.window_start = ack.now;
@@ -117,8 +118,8 @@ impl CongestionControl for Prague {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.answer_marks(ack);
-        // Paced at a window each round trip, it hardly ever meets the window itself.
+        self.respond_to_marks(ack);
+        // Paced at a window each round trip, the flow rarely fills the window.
         let window_limited = ack.window_limited || ack.pacing_limited;
         if self.window.in_slow_start() {
             let bytes = ack.bytes.saturating_sub(ack.marked);
@@ -144,7 +145,7 @@ impl CongestionControl for Prague {
         self.window.on_spurious();
     }
 
-    /// No accurate feedback, so Reno's response, as the draft demands.
+    /// Reno's response, as the draft requires without accurate feedback.
     fn on_ecn_echo(&mut self, window: u32, mss: u32) {
         self.window.on_mark(f64::from(window) * BETA, mss);
     }
@@ -180,7 +181,7 @@ mod tests {
         cc.on_ack(&ack);
     }
 
-    /// In congestion avoidance with a window of 50 segments, `rounds` after the start.
+    /// Return a control in congestion avoidance with a window of 50 segments, `rounds` after the start.
     fn settled(rtt_ms: u64, rounds: u32) -> Prague {
         let mut cc = prague();
         cc.on_fast_retransmit(100 * MSS, MSS);
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_path_grows_as_if_its_round_trip_took_25_ms_after_500_rounds() {
+    fn after_500_rounds_a_short_path_grows_like_one_of_25_ms() {
         // A fifth of the reference: a 25th of a segment for each real round trip.
         for (rounds, expected) in [(499, 1.0), (500, 1.0 / 25.0)] {
             let mut cc = settled(5, rounds);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_path_reduces_and_observes_in_reference_round_trips_after_500_rounds() {
+    fn after_500_rounds_a_short_path_reduces_like_one_of_25_ms() {
         let mut cc = settled(5, 500);
         deliver(&mut cc, Ack { marked: MSS, ..acked(0, 5) });
         let reduced = cc.cwnd();
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_paced_over_the_round_trip_and_twice_as_fast_in_slow_start() {
+    fn the_window_is_paced_over_a_round_trip_doubly_in_slow_start() {
         let mut cc = prague();
         assert_eq!(cc.pacing_rate(), None);
         cc.on_delivery(&acked(0, 100));

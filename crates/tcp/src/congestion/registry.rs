@@ -1,8 +1,7 @@
-//! What the list of controls in [`congestion`](super) becomes: names that a profile can choose from, and one value for
-//! any of them.
+//! Expansion of the list of controls in [`congestion`](super): an enum of names for profiles, and an enum of
+//! controls.
 
-/// Declares the choice among congestion controls: each is one line, and all else that is said of it is in its own file.
-/// One that is much larger than the others is held in a [`Box`].
+/// Declare the congestion controls, one line each. A control that is much larger than the others is in a [`Box`].
 macro_rules! controls {
     ($($(#[doc = $doc:literal])+ $name:literal => $Control:ident($Held:ty),)+) => {
         /// A congestion control by its name.
@@ -19,7 +18,7 @@ macro_rules! controls {
         }
 
         impl Algorithm {
-            /// Each of them, under its name.
+            /// All algorithms with their names.
             pub const NAMES: [(&'static str, Algorithm); [$($name),+].len()] =
                 [$(($name, Algorithm::$Control)),+];
         }
@@ -30,7 +29,7 @@ macro_rules! controls {
             }
         }
 
-        /// The congestion control that a profile names.
+        /// A congestion control of any kind, as a profile chooses it.
         #[derive(Debug)]
         pub enum Any {
             /// Reno of a classic endpoint.
@@ -38,7 +37,7 @@ macro_rules! controls {
             $($(#[doc = $doc])+ $Control($Held),)+
         }
 
-        /// Call `$method` of whichever control `$any` is.
+        /// Call `$method` of the control in `$any`.
         macro_rules! of_any {
             ($any:expr, $method:ident $arguments:tt) => {
                 match $any {

@@ -1,14 +1,13 @@
-//! Reno: [`Reno`] where loss recovery limits by itself what is sent (SACK, PRR), without inflation of the window;
-//! [`ClassicReno`] where that inflation is the loss recovery. `congestion = "reno"` is the one that the endpoint has a
-//! use for.
+//! Reno. [`Reno`] is for endpoints whose loss recovery limits the data sent (SACK, PRR), and does not inflate the
+//! window. [`ClassicReno`] inflates it, which is the loss recovery of a classic endpoint. `congestion = "reno"`
+//! is the one that fits the endpoint.
 //!
-//! Sources: RFC 5681 §3.1-3.2, RFC 3465 (the window grows by bytes acknowledged), RFC 3168 §6.1.2, RFC 8511 (ABE),
-//! RFC 4015 §3 (a spurious reduction is taken back), RFC 9406 (HyStart++, if asked for).
+//! Sources: RFC 5681 §3.1-3.2, RFC 3465 (the window grows by bytes acknowledged), RFC 3168 §6.1.2, RFC 8511
+//! (ABE), RFC 4015 §3 (undo of a spurious reduction), RFC 9406 (HyStart++, optional).
 //!
-//! Differs from RFC 5681 (4): the threshold after a loss is half of what was allowed in flight, not of the flight size;
-//! the window does not grow while it is not used, so the two are close. Differs from RFC 4015: the window goes back to
-//! what it was, and pacing or PRR limits the burst.
-
+//! Differs from RFC 5681 (4): the threshold after a loss is half of the data allowed in flight, not of the flight
+//! size. The window does not grow while it is not used, so the two are close. Differs from RFC 4015: the window
+//! returns to its former value, and pacing or PRR limits the burst.
 mod classic;
 
 pub use classic::ClassicReno;
@@ -17,9 +16,9 @@ use super::slow_start::SlowStart;
 use super::{Ack, CongestionControl, MAX_WINDOW};
 use crate::Profile;
 
-/// The window is multiplied by it for a loss (RFC 5681), and for a mark (RFC 3168).
+/// Factor of the window at a loss (RFC 5681), and at a mark (RFC 3168).
 const BETA: f64 = 0.5;
-/// For a mark in congestion avoidance with ABE (RFC 8511 §3).
+/// Factor at a mark in congestion avoidance with ABE (RFC 8511 §3).
 const BETA_ECN: f64 = 0.8;
 
 /// Reno's window.
@@ -27,13 +26,14 @@ const BETA_ECN: f64 = 0.8;
 pub struct Reno {
     cwnd: u32,
     ssthresh: u32,
-    /// Bytes acknowledged in congestion avoidance since the window grew last (RFC 3465 §2.1). Kept by the small
-    /// reductions of [`Dctcp`](super::Dctcp), which would else never let a window be counted to its end.
+    /// Bytes acknowledged in congestion avoidance since the window last grew (RFC 3465 §2.1). The small
+    /// reductions of [`Dctcp`](super::Dctcp) keep the count; otherwise they would come before it ever reaches a
+    /// window.
     bytes_acked: u32,
     slow_start: SlowStart,
-    /// What a mark in congestion avoidance multiplies the window by.
+    /// Factor of the window at a mark in congestion avoidance.
     beta_ecn: f64,
-    /// The least that marks leave, in segments.
+    /// The smallest window after a mark, in segments.
     min_window: u8,
     /// Window and threshold before the last loss or timeout.
     undo: Option<(u32, u32)>,
@@ -44,14 +44,14 @@ impl Reno {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start ends here: the window is large enough.
+    /// End slow start: the window is large enough.
     pub(super) fn leave_slow_start(&mut self) {
         self.slow_start.on_congestion();
         self.ssthresh = self.cwnd;
     }
 
-    /// cwnd = max(window * beta, `min_window` MSS) and no lower threshold than 2 MSS: a mark may leave one segment (RFC
-    /// 3168 §6.1.2), a loss may not (RFC 5681 (4)).
+    /// cwnd = max(window * beta, `min_window` MSS). A mark may leave one segment (RFC 3168 §6.1.2); the threshold
+    /// is at least 2 MSS, as for a loss (RFC 5681 (4)).
     pub(super) fn reduce_for_marks(&mut self, window: u32, beta: f64, mss: u32) {
         self.slow_start.on_congestion();
         self.undo = None;
@@ -92,7 +92,7 @@ impl CongestionControl for Reno {
         true
     }
 
-    /// Below the threshold slow start; from it on one segment for each window acknowledged (RFC 3465 §2.1).
+    /// Slow start below the threshold; from it on one segment for each window acknowledged (RFC 3465 §2.1).
     fn on_ack(&mut self, ack: &Ack) {
         if self.in_slow_start() {
             match self.slow_start.growth(ack) {
@@ -118,9 +118,9 @@ impl CongestionControl for Reno {
         self.cwnd = self.ssthresh;
     }
 
-    /// RFC 5681 §3.1: one segment; the threshold stays when what was sent again expires again, which is when nothing
-    /// has let the window grow since.
+    /// RFC 5681 §3.1: reduce to one segment.
     fn on_timeout(&mut self, window: u32, mss: u32) {
+        // If a retransmission expires again, cwnd is still one segment, and the threshold stays (RFC 5681 §3.1).
         if self.cwnd > mss {
             self.reduce_for_loss(window, mss);
         }
@@ -135,7 +135,7 @@ impl CongestionControl for Reno {
         }
     }
 
-    /// ABE is for congestion avoidance (RFC 8511 §3); slow start has overshot, so it is halved.
+    /// ABE is for congestion avoidance (RFC 8511 §3). Slow start has overshot, so its window is halved.
     fn on_ecn_echo(&mut self, window: u32, mss: u32) {
         let beta = if self.in_slow_start() { BETA } else { self.beta_ecn };
         self.reduce_for_marks(window, beta, mss);
@@ -148,7 +148,7 @@ impl CongestionControl for Reno {
     }
 }
 
-/// `window * factor` in whole bytes.
+/// Return `window * factor` in whole bytes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the factor is from 0 to 1")]
 pub(super) fn scaled(window: u32, factor: f64) -> u32 {
     (f64::from(window) * factor) as u32
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn congestion_avoidance_adds_one_segment_for_each_window_acknowledged() {
+    fn congestion_avoidance_adds_a_segment_for_each_acked_window() {
         // RFC 3465 §2.1
         let mut cc = reno(20, |_| {});
         cc.on_fast_retransmit(20 * MSS, MSS);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_in_a_window_that_a_mark_has_reduced_asks_for_no_more_and_gives_nothing_back() {
+    fn a_loss_after_a_mark_in_its_window_neither_reduces_nor_grows() {
         // RFC 3168 §6.1.2, RFC 8511 §3
         let mut cc = reno(20, |profile| profile.abe = true);
         cc.on_fast_retransmit(20 * MSS, MSS);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spurious_loss_or_timeout_is_taken_back_once() {
+    fn a_spurious_loss_or_timeout_is_undone_once() {
         let mut cc = reno(10, |_| {});
         cc.on_timeout(10 * MSS, MSS);
         cc.on_spurious();
@@ -251,11 +251,11 @@ mod tests {
         cc.on_fast_retransmit(10 * MSS, MSS);
         cc.on_ecn_echo(5 * MSS, MSS);
         cc.on_spurious();
-        assert_eq!(cc.cwnd(), 2500, "a mark is no loss that could be spurious");
+        assert_eq!(cc.cwnd(), 2500, "a mark cannot be spurious");
     }
 
     #[test]
-    fn abe_reduces_less_for_a_mark_in_congestion_avoidance_and_the_same_for_a_loss() {
+    fn abe_reduces_less_for_a_mark_but_not_for_a_loss() {
         // RFC 8511 §3
         for (abe, kept) in [(false, 5 * MSS), (true, 8 * MSS)] {
             let mut cc = reno(20, |profile| profile.abe = abe);

@@ -1,4 +1,4 @@
-//! Slow start by bytes counted, for the controls that have one.
+//! Slow start by bytes acknowledged, for the controls that use one.
 //!
 //! Sources: RFC 5681 §3.1, RFC 3465 §2.2-2.3 (appropriate byte counting), RFC 9406 (HyStart++).
 
@@ -9,10 +9,10 @@ use super::{Ack, MAX_WINDOW};
 const L: u32 = 2;
 const L_AFTER_TIMEOUT: u32 = 1;
 
-/// How the window grows below the threshold.
+/// Growth of the window below the threshold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlowStart {
-    /// Until the first congestion, if asked for.
+    /// HyStart++ until the first congestion, if the profile has it.
     hystart: Option<HyStart>,
     limit: u32,
 }
@@ -22,7 +22,7 @@ impl SlowStart {
         SlowStart { hystart: hystart.then(HyStart::default), limit: L }
     }
 
-    /// What `ack` adds to the window; `None` when delay says that slow start is over.
+    /// Return the bytes that `ack` adds to the window, or `None` when a rise of the delay ends slow start.
     pub(super) fn growth(&mut self, ack: &Ack) -> Option<u32> {
         let growth = match &mut self.hystart {
             Some(hystart) => hystart.growth(ack)?,
@@ -32,7 +32,7 @@ impl SlowStart {
         Some(if ack.window_limited { growth.min(MAX_WINDOW) } else { 0 })
     }
 
-    /// A loss or a mark was found. HyStart++ is for the first slow start alone (RFC 9406 §4.3).
+    /// Handle a loss or mark. HyStart++ is for the first slow start only (RFC 9406 §4.3).
     pub(super) fn on_congestion(&mut self) {
         *self = SlowStart { hystart: None, limit: L };
     }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_acknowledgement_counts_for_two_segments_and_for_one_after_a_timeout() {
+    fn an_ack_counts_for_two_segments_but_one_after_a_timeout() {
         let ack = Ack { bytes: 9000, mss: 1000, window_limited: true, ..Ack::default() };
         let mut slow_start = SlowStart::new(false);
         assert_eq!(slow_start.growth(&ack), Some(2000));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn hystart_is_for_the_first_slow_start_alone() {
+    fn hystart_is_for_the_first_slow_start_only() {
         let ack = Ack { bytes: 9000, mss: 1000, window_limited: true, ..Ack::default() };
         let mut slow_start = SlowStart::new(true);
         assert_eq!(slow_start.growth(&ack), Some(8000));

@@ -1,4 +1,4 @@
-//! What others see of a connection.
+//! Public state and counts of a connection.
 
 use std::ops::{Add, Sub};
 
@@ -19,16 +19,16 @@ pub enum State {
     TimeWait,
 }
 
-/// How often a connection had to recover: what a user's wait is explained with. Counts stop at 65,535.
+/// Recoveries of a connection, which explain response times. Counts stop at 65,535.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryCounts {
-    /// SYNs or SYN/ACKs sent again.
+    /// SYN and SYN/ACK retransmissions.
     pub syn_retransmits: u16,
     /// Expirations of the data retransmission timer.
     pub timeouts: u16,
     /// Fast retransmits.
     pub fast_retransmits: u16,
-    /// Window reductions in answer to ECN echoes.
+    /// Window reductions in response to ECN echoes.
     pub ecn_reductions: u16,
 }
 
@@ -46,7 +46,7 @@ impl Add for RecoveryCounts {
 
 impl Sub for RecoveryCounts {
     type Output = RecoveryCounts;
-    /// What was added since `earlier`.
+    /// Return the counts added since `earlier`.
     fn sub(self, earlier: RecoveryCounts) -> RecoveryCounts {
         RecoveryCounts {
             syn_retransmits: self.syn_retransmits - earlier.syn_retransmits,

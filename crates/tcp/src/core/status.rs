@@ -1,22 +1,23 @@
-//! Facts of a connection in a bit each, so that they find room beside its numbers.
+//! Flags of a connection, one bit each, so that they fit beside its numbers.
 
-/// What is due and what is so, one bit each.
+/// Pending actions and conditions, one bit each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Status(u16);
 
 impl Status {
     /// Send an acknowledgement now.
     pub(crate) const ACK_DUE: u16 = 1;
-    /// Something may have to be sent again: by a classic sender the oldest unacknowledged segment, by a modern one what its
-    /// scoreboard or its loss probe says.
+    /// A retransmission may be due: for a classic sender the oldest unacknowledged segment, for a modern one a
+    /// segment that its scoreboard or loss probe selects.
     pub(crate) const RETRANSMIT_DUE: u16 = 1 << 1;
-    /// Send a SYN or SYN/ACK; once the connection is open, what DCTCP's receiver acknowledges before a change of marks.
+    /// A SYN or SYN/ACK is due. On an open connection: the acknowledgement that DCTCP's receiver sends before a
+    /// change of marks.
     pub(crate) const SYN_DUE: u16 = 1 << 2;
-    /// Send a reset.
+    /// A reset is due.
     pub(crate) const RST_DUE: u16 = 1 << 3;
     /// The application has closed: a FIN follows the data.
     pub(crate) const CLOSED: u16 = 1 << 4;
-    /// There may be something to send.
+    /// Any of these means that there may be a segment to send.
     pub(crate) const TO_SEND: u16 =
         Self::ACK_DUE | Self::RETRANSMIT_DUE | Self::SYN_DUE | Self::RST_DUE | Self::CLOSED;
     pub(crate) const EVENT_OPENED: u16 = 1 << 5;
@@ -27,14 +28,14 @@ impl Status {
         Self::EVENT_OPENED | Self::EVENT_RECEIVED | Self::EVENT_PEER_CLOSED | Self::EVENT_ABORTED;
     /// Fast recovery is under way.
     pub(crate) const IN_RECOVERY: u16 = 1 << 9;
-    /// Both sides speak ECN: new data are ECN-capable.
+    /// Both ends use ECN: new data are ECN-capable.
     pub(crate) const ECT: u16 = 1 << 10;
-    /// Segments tell the peer of marks.
+    /// Segments carry ECN feedback.
     pub(crate) const ECHO: u16 = 1 << 11;
-    /// The window was reduced: say CWR with the next new data.
+    /// The window was reduced: the next new data carry CWR.
     pub(crate) const CWR: u16 = 1 << 12;
     /// The application waits for `rcv_low_water`.
-    pub(crate) const AWAITING: u16 = 1 << 13;
+    pub(crate) const READ_PENDING: u16 = 1 << 13;
     /// A segment is being timed.
     pub(crate) const TIMING: u16 = 1 << 14;
     /// Data arrived ahead of a gap.
@@ -48,8 +49,8 @@ impl Status {
     /// The lowest of `bits` that is set, or 0.
     #[inline]
     pub(crate) fn first(self, bits: u16) -> u16 {
-        let those = self.0 & bits;
-        those & those.wrapping_neg()
+        let masked = self.0 & bits;
+        masked & masked.wrapping_neg()
     }
 
     #[inline]
@@ -72,11 +73,11 @@ impl Status {
         self.0 ^= bits;
     }
 
-    /// Whether any of `bits` was set; they are clear afterwards.
+    /// Clear `bits`. Returns true if any was set.
     #[inline]
     pub(crate) fn take(&mut self, bits: u16) -> bool {
-        let was = self.any(bits);
+        let was_set = self.any(bits);
         self.clear(bits);
-        was
+        was_set
     }
 }

@@ -1,37 +1,37 @@
 //! Accurate ECN's option: byte counters at both ends (RFC 9768 §3.2.1 and §3.2.3).
 //!
-//! The receiver adds up the data that came in each of the three ECN codepoints and tells of them in an option; the sender
-//! learns from it how many bytes came marked, however many acknowledgements were lost in between.
+//! The receiver counts the data bytes of each of the three ECN codepoints and reports the counts in an option.
+//! The sender learns from it how many bytes were marked, even if acknowledgements are lost.
 
 use aqmlab_units::{Duration, Time};
 
 use crate::Flags;
 use crate::options::{AccEcn, AccEcnOrder};
 
-/// RFC 9768 §3.2.3: the option's fields hold the counters modulo 2^24.
+/// The option's fields hold the counters modulo 2^24 (RFC 9768 §3.2.3).
 const MODULUS: u32 = 1 << 24;
 
-/// §3.2.1: both ECT counters begin with 1, so that a field that a path has cleared shows; the other with 0.
+/// First value of both ECT counters (§3.2.1): not 0, so that a field cleared by the path is recognised.
 const FIRST_ECT: u32 = 1;
 
-/// §3.2.3.3: at least so many options a round trip.
+/// Options per round trip at least (§3.2.3.3).
 const BEACONS_PER_RTT: u64 = 3;
 
 /// Bytes of the option with its padding, and without its last field.
 pub(crate) const FULL_LEN: u16 = 12;
 const SHORT_LEN: u16 = 8;
 
-/// What one end counts of the other's data.
+/// Counts that one end keeps of the other's data.
 #[derive(Debug)]
 pub(crate) struct ByteCounters {
-    /// It sends the option: the peer has sent one.
+    /// The peer has sent the option, so this end sends it too.
     pub(crate) is_negotiated: bool,
     ect0: u32,
     ce: u32,
     ect1: u32,
-    /// The codepoint of the last data that came in one.
+    /// The codepoint of the last ECN-capable data.
     latest: Option<Flags>,
-    /// The counters that the last option told of, and when.
+    /// The counters in the last option, and the time of that option.
     reported: Option<([u32; 3], Time)>,
 }
 
@@ -47,10 +47,10 @@ impl ByteCounters {
         }
     }
 
-    /// `len` bytes of data have arrived in a packet with `flags`. Whether another counter moved than before, which is told
-    /// of at once (§3.2.3.3, change-triggered acknowledgements). Headers do not count.
+    /// Count `len` bytes of data in a packet with `flags`; headers do not count. Returns true if the codepoint
+    /// differs from the previous data's, which is reported at once (§3.2.3.3, change-triggered acknowledgements).
     pub(crate) fn count(&mut self, len: u16, flags: Flags) -> bool {
-        // Whoever marks an ECN-capable packet leaves its codepoint in the simulator's flags.
+        // A queue that marks an ECN-capable packet leaves its ECT flag set in the simulator, so CE comes first.
         let (codepoint, counter) = if len == 0 || !flags.intersects(Flags::CE | Flags::ECT | Flags::ECT1) {
             return false;
         } else if flags.contains(Flags::CE) {
@@ -68,19 +68,20 @@ impl ByteCounters {
         [self.ect0, self.ce, self.ect1]
     }
 
-    /// Is there something that no option has told of?
-    pub(crate) fn has_news(&self) -> bool {
+    /// True if no option has reported the current counters.
+    pub(crate) fn has_unreported(&self) -> bool {
         self.is_negotiated && self.reported.is_none_or(|(reported, _)| reported != self.counters())
     }
 
-    /// Is an acknowledgement at `now` to tell of nothing new, so that the counters arrive in spite of losses (§3.2.3.3)?
+    /// True if an acknowledgement at `now` must repeat the counters, so that they arrive in spite of losses
+    /// (§3.2.3.3).
     fn beacon_is_due(&self, now: Time, srtt: Option<Duration>) -> bool {
-        let since = self.reported.map(|(_, at)| now.saturating_since(at));
-        self.is_negotiated && since.zip(srtt).is_none_or(|(since, srtt)| since * BEACONS_PER_RTT >= srtt)
+        let age = self.reported.map(|(_, at)| now.saturating_since(at));
+        self.is_negotiated && age.zip(srtt).is_none_or(|(age, srtt)| age * BEACONS_PER_RTT >= srtt)
     }
 
-    /// What a segment has to say that leaves now and has `room` bytes for it. Data carry the option only if there is news:
-    /// an end that receives nothing has nothing to tell.
+    /// Return the option of a segment that leaves now and has `room` bytes for it, if it carries one. Data carry
+    /// it only to report changes: an end that receives no data has none.
     pub(crate) fn next_option(
         &mut self,
         has_data: bool,
@@ -88,12 +89,12 @@ impl ByteCounters {
         now: Time,
         srtt: Option<Duration>,
     ) -> Option<AccEcn> {
-        if !self.has_news() && (has_data || !self.beacon_is_due(now, srtt)) {
+        if !self.has_unreported() && (has_data || !self.beacon_is_due(now, srtt)) {
             return None;
         }
         let option = AccEcn { shortened: room < FULL_LEN, ..self.full() };
         let reported = self.reported.map_or([FIRST_ECT, 0, FIRST_ECT], |(reported, _)| reported);
-        // §3.2.3.3: what has moved must be there, and fields are left out from the end.
+        // A counter that has moved must be included, and fields are left out from the end (§3.2.3.3).
         let last_has_moved = match option.order {
             AccEcnOrder::Ect0First => reported[2] != self.ect1,
             AccEcnOrder::Ect1First => reported[0] != self.ect0,
@@ -105,7 +106,7 @@ impl ByteCounters {
         Some(option)
     }
 
-    /// All counters, that of the data's codepoint first: the other may have to be left out.
+    /// Return all counters, first that of the data's codepoint: the last may have to be left out.
     pub(crate) fn full(&self) -> AccEcn {
         let ect1_moves = self.ect1 != FIRST_ECT;
         let order = if ect1_moves { AccEcnOrder::Ect1First } else { AccEcnOrder::Ect0First };
@@ -113,36 +114,38 @@ impl ByteCounters {
     }
 }
 
-/// What one end has heard of the marks on its own data.
+/// Marks on the data of one end, as the peer reports them.
 #[derive(Debug, Default)]
 pub(crate) struct MarkedBytes {
-    /// `s.ceb`, modulo 2^24: marked bytes told of so far.
+    /// `s.ceb`, modulo 2^24: marked bytes reported so far.
     ceb: u32,
-    /// Of those, the ones that the congestion control does not know of.
+    /// Those of them that the congestion control has not been given yet.
     unreported: u32,
 }
 
 impl MarkedBytes {
-    /// An option says that `ce` bytes came marked in all. Whether that is more than was known. It is less where a packet told
-    /// of without an option was taken for a full one; then the count waits until it is caught up with.
+    /// Take an option that reports `ce` marked bytes in all. Returns true if that is more than before. It is less
+    /// if a packet reported without an option was counted as a full segment; the count then waits until `ce`
+    /// catches up.
     pub(crate) fn on_option(&mut self, ce: u32) -> bool {
-        let more = ce.wrapping_sub(self.ceb) % MODULUS;
-        let is_news = 0 < more && more < MODULUS / 2;
-        if is_news {
+        let increase = ce.wrapping_sub(self.ceb) % MODULUS;
+        let is_increase = 0 < increase && increase < MODULUS / 2;
+        if is_increase {
             self.ceb = ce;
-            self.unreported = self.unreported.saturating_add(more);
+            self.unreported = self.unreported.saturating_add(increase);
         }
-        is_news
+        is_increase
     }
 
-    /// Without an option, `bytes` seem to have come marked.
+    /// Count `bytes` as marked, for a report without an option.
     pub(crate) fn assume(&mut self, bytes: u32) {
         self.ceb = (self.ceb + bytes) % MODULUS;
         self.unreported = self.unreported.saturating_add(bytes);
     }
 
-    /// The marked bytes told of since last asked, at most those of the data delivered since. What exceeds them was taken
-    /// for a full segment and was none, or is of data whose delivery is still to be told of: the next option says it again.
+    /// Take the marked bytes not yet given to the congestion control, at most `delivered`, the data delivered
+    /// meanwhile. The excess was counted as full segments wrongly, or belongs to data whose delivery is not yet
+    /// reported. The next option reports it again.
     pub(crate) fn take(&mut self, delivered: u32) -> u32 {
         let unreported = std::mem::take(&mut self.unreported);
         let marked = unreported.min(delivered);
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn data_add_to_the_counter_of_their_codepoint_modulo_2_to_the_24() {
+    fn data_add_to_their_codepoints_counter_modulo_2_to_the_24() {
         // RFC 9768 §3.2.1 and §3.2.3
         let mut receiver = negotiated();
         for (len, flags) in [
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_codepoint_is_told_of_at_once() {
+    fn a_change_of_codepoint_is_reported_at_once() {
         // §3.2.3.3; what is not ECN-capable moves no counter.
         let mut receiver = negotiated();
         let mut changes = |flags| receiver.count(1000, flags);
@@ -197,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn an_option_tells_of_news_and_beacons_three_times_a_round_trip_but_not_with_data() {
+    fn options_report_changes_and_repeat_three_times_a_round_trip() {
         let mut receiver = negotiated();
-        assert!(receiver.next_option(true, 40, at(0), RTT).is_some(), "the first segment tells");
+        assert!(receiver.next_option(true, 40, at(0), RTT).is_some(), "the first segment reports");
         assert!(receiver.next_option(false, 40, at(29), RTT).is_none());
         assert!(receiver.next_option(true, 40, at(30), RTT).is_none());
         assert!(receiver.next_option(false, 40, at(30), RTT).is_some());
-        assert!(receiver.next_option(false, 40, at(31), None).is_some(), "no round trip to go by");
+        assert!(receiver.next_option(false, 40, at(31), None).is_some(), "no round-trip time yet");
         receiver.count(1, Flags::ECT);
         assert!(receiver.next_option(true, 40, at(31), RTT).is_some());
         let mut silent = ByteCounters::new();
@@ -212,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn where_room_is_short_the_last_counter_is_left_out_unless_it_has_moved() {
+    fn a_short_option_omits_the_last_counter_unless_it_has_moved() {
         // §3.2.3.3
         let mut receiver = negotiated();
         receiver.count(1000, Flags::ECT);
         assert_eq!(receiver.next_option(false, 7, at(0), RTT), None);
         assert!(receiver.next_option(false, 11, at(0), RTT).is_some_and(|option| option.shortened));
         receiver.count(1000, Flags::ECT1);
-        // Now that of ECT(1) comes first.
+        // The counter of ECT(1) comes first now.
         let short = receiver.next_option(false, 8, at(0), RTT).expect("room for two");
         assert_eq!((short.order, short.shortened, short.ect1), (AccEcnOrder::Ect1First, true, 1001));
         receiver.count(1000, Flags::ECT);
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_senders_sum_is_the_receivers_whatever_was_assumed_in_between() {
+    fn the_senders_sum_becomes_the_receivers_after_any_assumption() {
         let mut sender = MarkedBytes::default();
         assert!(sender.on_option(3000) && !sender.on_option(3000));
         // A mark on 100 bytes, taken for a full segment.
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exceeds_the_data_delivered_is_told_of_again() {
+    fn marks_beyond_the_data_delivered_are_reported_again() {
         let mut sender = MarkedBytes::default();
         // A mark on one byte, taken for a full segment.
         sender.assume(1000);

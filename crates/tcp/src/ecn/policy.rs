@@ -1,28 +1,30 @@
-//! Which form of ECN a stack offers, and which of its packets are ECN-capable.
+//! ECN policies of a stack: the form that it negotiates, and its ECN-capable packets.
 
 use std::fmt::{self, Display};
 
-/// What a stack offers and accepts. Two ends with different policies use the feedback that both understand.
+/// The form of ECN that a stack requests and accepts. Two ends with different policies use the feedback that both
+/// support.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnPolicy {
     /// No ECN.
     #[default]
     Off,
-    /// RFC 3168: data are ECN-capable and nothing else is; one echo a window.
+    /// RFC 3168: data are ECN-capable, other packets are not; one echo a window.
     Rfc3168,
-    /// ECN+ (Kuzmanovic 2005): the SYN/ACK is ECN-capable too; after a mark on it the server goes on at once with half
-    /// its window.
+    /// ECN+ (Kuzmanovic 2005): the SYN/ACK is ECN-capable too. After a mark on it the server continues at once
+    /// with half its window.
     Plus,
-    /// ECN+/Wait (as RFC 5562 discusses it): after that mark the server waits a round trip and sends one segment.
+    /// ECN+/Wait (as RFC 5562 discusses it): after that mark the server waits for a round trip and sends one
+    /// segment.
     PlusWait,
-    /// ECN+/TryOnce (RFC 5562 §3): after that mark the client says so and waits; the server sends a SYN/ACK that is
-    /// not ECN-capable at once and starts with one segment.
+    /// ECN+/TryOnce (RFC 5562 §3): after that mark the client reports it and waits. The server at once sends a
+    /// SYN/ACK that is not ECN-capable, and starts with one segment.
     TryOnce,
     /// ECN++ (draft-ietf-tcpm-generalized-ecn) with the feedback of RFC 3168: all but SYNs and pure acknowledgements
     /// are ECN-capable.
     PlusPlus,
-    /// The feedback of DCTCP (RFC 8257): each acknowledgement says whether what it acknowledges came marked. It is
-    /// negotiated as RFC 3168's, so both ends must have it.
+    /// The feedback of DCTCP (RFC 8257): each acknowledgement says whether the acknowledged data were marked. It
+    /// is negotiated as RFC 3168's, so both ends must use it.
     Dctcp,
     /// Accurate ECN (RFC 9768): each segment carries a count of the marked packets received; its TCP
     /// option is [`Profile::accecn_option`](crate::Profile::accecn_option).
@@ -31,7 +33,7 @@ pub enum EcnPolicy {
     AccuratePlusPlus,
 }
 
-/// Kinds of packet that RFC 3168 does not let be ECN-capable.
+/// Kinds of packet that are not ECN-capable in RFC 3168.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
     Syn,
@@ -39,11 +41,11 @@ pub(crate) enum PacketKind {
     /// An acknowledgement without data.
     PureAck,
     Reset,
-    /// A FIN without data, and whatever is sent again.
+    /// A FIN without data, or a retransmission.
     FinOrRetransmission,
 }
 
-/// What a server does about a marked SYN/ACK.
+/// A server's response to a mark on its SYN/ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterMarkedSynAck {
     Halve,
@@ -66,27 +68,28 @@ impl EcnPolicy {
         ("accurate++", EcnPolicy::AccuratePlusPlus),
     ];
 
-    /// The policy called `name`, or `None`.
-    pub fn named(name: &str) -> Option<EcnPolicy> {
+    /// Return the policy called `name`, or `None`.
+    pub fn from_name(name: &str) -> Option<EcnPolicy> {
         EcnPolicy::ALL.iter().find(|(known, _)| *known == name).map(|&(_, policy)| policy)
     }
 
-    /// Does its feedback count the marks, rather than say that there was one?
+    /// True if its feedback counts marks, rather than report that there was one.
     #[inline]
     pub const fn counts_marks(self) -> bool {
         matches!(self, EcnPolicy::Dctcp | EcnPolicy::Accurate | EcnPolicy::AccuratePlusPlus)
     }
 
-    /// Does it ask for Accurate ECN?
+    /// True if it requests Accurate ECN.
     #[inline]
     pub(crate) const fn is_accurate(self) -> bool {
         matches!(self, EcnPolicy::Accurate | EcnPolicy::AccuratePlusPlus)
     }
 
-    /// May packets of this kind be ECN-capable?
+    /// True if packets of this kind may be ECN-capable.
     ///
-    /// ECN+: RFC 5562 §3. DCTCP: RFC 8257 §3.6. ECN++: draft-ietf-tcpm-generalized-ecn, table 1; the SYN only where it asks
-    /// for accurate feedback. Pure acknowledgements must have it agreed on as well, which is the endpoint's to see.
+    /// ECN+: RFC 5562 §3. DCTCP: RFC 8257 §3.6. ECN++: draft-ietf-tcpm-generalized-ecn, table 1; the SYN only if
+    /// it requests accurate feedback. Pure acknowledgements also need negotiated accurate feedback, which the
+    /// endpoint checks.
     #[inline]
     pub(super) const fn permits_ect(self, kind: PacketKind) -> bool {
         match self {
@@ -98,14 +101,16 @@ impl EcnPolicy {
         }
     }
 
-    /// Is a SYN or SYN/ACK that was ECN-capable still so when it is sent again? RFC 5562 §3.1 and RFC 9768 §3.1.4.1
-    /// suspect the path; in DCTCP's data centre (RFC 8257 §3.6) a packet that is not would be dropped.
+    /// True if a SYN or SYN/ACK stays ECN-capable when it is retransmitted. RFC 5562 §3.1 and RFC 9768 §3.1.4.1
+    /// suspect the path; in DCTCP's data centre (RFC 8257 §3.6) packets that are not ECN-capable would be
+    /// dropped.
     #[inline]
-    pub(super) const fn permits_ect_again(self) -> bool {
+    pub(super) const fn permits_ect_on_retransmit(self) -> bool {
         matches!(self, EcnPolicy::Dctcp)
     }
 
-    /// What a server does about a marked SYN/ACK; `None`: nothing (RFC 8257 §3.6), or it sends none that can be.
+    /// Return a server's response to a marked SYN/ACK; `None` if it has none (RFC 8257 §3.6), or sends no capable
+    /// one.
     #[inline]
     pub(super) const fn after_marked_syn_ack(self) -> Option<AfterMarkedSynAck> {
         match self {
@@ -125,9 +130,9 @@ impl Display for EcnPolicy {
     }
 }
 
-/// In specs: `false` and `true` for what has no name of its own there, else the name.
+/// Form of policies in specs: `false` and `true` for two of them, else the name.
 #[cfg(feature = "serde")]
-mod form {
+mod serde_form {
     use std::fmt;
 
     use serde::de::{Error, Visitor};
@@ -181,7 +186,8 @@ mod form {
         }
 
         fn visit_str<E: Error>(self, name: &str) -> Result<EcnPolicy, E> {
-            EcnPolicy::named(name).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(name), &self))
+            EcnPolicy::from_name(name)
+                .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(name), &self))
         }
     }
 }
@@ -193,13 +199,13 @@ mod tests {
     #[test]
     fn a_name_reads_back_as_its_policy() {
         for (name, policy) in EcnPolicy::ALL {
-            assert_eq!((EcnPolicy::named(name), policy.to_string().as_str()), (Some(policy), name));
+            assert_eq!((EcnPolicy::from_name(name), policy.to_string().as_str()), (Some(policy), name));
         }
-        assert_eq!(EcnPolicy::named("maybe"), None);
+        assert_eq!(EcnPolicy::from_name("maybe"), None);
     }
 
     #[test]
-    fn only_what_can_be_marked_has_an_answer_to_the_mark() {
+    fn only_policies_with_capable_syn_acks_respond_to_their_marks() {
         for (name, policy) in EcnPolicy::ALL {
             let can_be_marked = policy.permits_ect(PacketKind::SynAck) && policy != EcnPolicy::Dctcp;
             assert_eq!(policy.after_marked_syn_ack().is_some(), can_be_marked, "{name}");

@@ -1,4 +1,4 @@
-//! What arrives: the order of checks of RFC 9293 §3.10.7, acknowledgements, data, FIN.
+//! Received segments: the checks of RFC 9293 §3.10.7 in their order, acknowledgements, data, FIN.
 
 use aqmlab_units::Time;
 
@@ -8,7 +8,7 @@ use crate::timer::Timer;
 use crate::{Flags, Profile, Segment, Sender, State};
 
 impl<S: Sender> Endpoint<S> {
-    /// A segment has arrived.
+    /// Handle a received segment.
     #[inline(always)]
     pub fn handle_segment(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         if segment.flags.intersects(Flags::SYN | Flags::RST) || self.core.is_unsynchronised() {
@@ -20,7 +20,7 @@ impl<S: Sender> Endpoint<S> {
         }
     }
 
-    /// Segments that open or break a connection.
+    /// Handle segments that open or reset a connection.
     fn handle_control(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let flags = segment.flags;
         if flags.contains(Flags::RST) {
@@ -51,7 +51,7 @@ impl<S: Sender> Endpoint<S> {
                 self.core.establish(segment.ack, now, profile);
                 self.handle_first_segment(segment, now, profile);
             }
-            // The peer's SYN again: our SYN/ACK was lost.
+            // The peer retransmits its SYN: our SYN/ACK was lost.
             State::SynReceived if flags.contains(Flags::SYN) => {
                 self.core.on_syn_retransmit(flags);
                 self.core.status.set(Status::SYN_DUE);
@@ -63,10 +63,10 @@ impl<S: Sender> Endpoint<S> {
                     self.handle_first_segment(segment, now, profile);
                 }
             }
-            // No connection here (a server that forgot a half-open one): refuse.
+            // No connection here (a server that has given up a half-open one): refuse.
             State::Closed | State::Listen => self.core.status.set(Status::RST_DUE),
             State::SynSent | State::SynReceived => {}
-            // A SYN/ACK again: our acknowledgement was lost.
+            // The peer retransmits its SYN/ACK: our acknowledgement was lost.
             _ => {
                 self.core.on_syn_ack_retransmit(flags);
                 self.core.status.set(Status::ACK_DUE);
@@ -74,32 +74,34 @@ impl<S: Sender> Endpoint<S> {
         }
     }
 
-    /// The segment that completes the handshake may carry the first data when the bare acknowledgement was lost.
+    /// Handle the segment that completes the handshake: it has data if the pure acknowledgement was lost.
     fn handle_first_segment(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         if segment.span() > 0 {
             self.handle_segment(segment, now, profile);
         }
     }
 
-    /// Data or a FIN.
+    /// Handle data or a FIN.
     #[inline(always)]
     fn handle_data(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
         let end = segment.seq + u32::from(segment.len);
-        let at_once = self.sender.on_data(&mut self.core, segment.seq, end);
-        self.acknowledge(at_once, now, profile);
-        if self.core.status.any(Status::AWAITING) && self.core.rcv_low_water <= self.core.rcv_nxt {
-            self.core.status.clear(Status::AWAITING);
+        let immediate = self.sender.on_data(&mut self.core, segment.seq, end);
+        self.acknowledge(immediate, now, profile);
+        if self.core.status.any(Status::READ_PENDING) && self.core.rcv_low_water <= self.core.rcv_nxt {
+            self.core.status.clear(Status::READ_PENDING);
             self.core.status.set(Status::EVENT_RECEIVED);
         }
+        // A FIN ahead of a gap is ignored; the peer retransmits it.
         if segment.flags.contains(Flags::FIN) && end == self.core.rcv_nxt {
             self.handle_fin();
         }
     }
 
-    /// RFC 9293 §3.8.6.3: unless `at_once`, then at least for every `ack_every`-th segment, else when the timer says so.
+    /// Acknowledge now if `immediate` or at every `ack_every`-th segment; otherwise start the delay (RFC 9293
+    /// §3.8.6.3).
     #[inline(always)]
-    fn acknowledge(&mut self, at_once: bool, now: Time, profile: &Profile) {
-        if at_once {
+    fn acknowledge(&mut self, immediate: bool, now: Time, profile: &Profile) {
+        if immediate {
             return self.core.status.set(Status::ACK_DUE);
         }
         self.core.unacked_segments += 1;
@@ -110,7 +112,7 @@ impl<S: Sender> Endpoint<S> {
         }
     }
 
-    /// The peer's FIN, in order. A FIN that came too early is dropped and will be sent again.
+    /// Handle the peer's FIN, which is in order.
     fn handle_fin(&mut self) {
         self.core.status.set(Status::ACK_DUE);
         let next = match self.core.state {

@@ -1,14 +1,14 @@
-//! What expires: the retransmission timer and the delayed acknowledgement.
+//! Timeouts: the retransmission timer and the delayed acknowledgement.
 
 use aqmlab_units::Time;
 
 use super::Endpoint;
-use crate::core::{Status, count};
+use crate::core::{Status, increment};
 use crate::timer::TimerKind;
 use crate::{Profile, Sender, State};
 
 impl<S: Sender> Endpoint<S> {
-    /// A timer may have expired. Calls that come early are harmless.
+    /// Handle the timers that have expired. Early calls are harmless.
     pub fn handle_timeout(&mut self, now: Time, profile: &Profile) {
         if self.core.state == State::Closed {
             return;
@@ -31,9 +31,9 @@ impl<S: Sender> Endpoint<S> {
         }
     }
 
-    /// `connect()` tries until `connect_timeout` has passed.
+    /// Retransmit the SYN, until `connect_timeout` has passed.
     fn retry_syn(&mut self, now: Time, profile: &Profile) {
-        if now >= self.core.since + profile.connect_timeout {
+        if now >= self.core.interval_start + profile.connect_timeout {
             return self.abort();
         }
         self.core.timeouts = self.core.timeouts.saturating_add(1);
@@ -41,13 +41,15 @@ impl<S: Sender> Endpoint<S> {
         self.core.arm_retransmit_timer(now, profile);
     }
 
-    /// After the last SYN/ACK a server forgets the connection and listens again.
+    /// Retransmit the SYN/ACK. After the last one the server gives the connection up and listens again.
     fn retry_syn_ack(&mut self, now: Time, profile: &Profile) {
         if self.core.timeouts == profile.syn_ack_retransmits {
-            let (low_water, awaits) = (self.core.rcv_low_water, self.core.status.any(Status::AWAITING));
+            // The application's `await_data` is for the connection that it will get, not for the one given up.
+            let (low_water, is_pending) =
+                (self.core.rcv_low_water, self.core.status.any(Status::READ_PENDING));
             self.relisten(profile, now);
             self.core.rcv_low_water = low_water;
-            self.core.status.set(if awaits { Status::AWAITING } else { 0 });
+            self.core.status.set(if is_pending { Status::READ_PENDING } else { 0 });
             return;
         }
         self.core.timeouts += 1;
@@ -55,7 +57,7 @@ impl<S: Sender> Endpoint<S> {
         self.core.arm_retransmit_timer(now, profile);
     }
 
-    /// RFC 6298 §5.4-5.6: back off and send again, until the connection is given up.
+    /// Back off and retransmit (RFC 6298 §5.4-5.6), until the connection is given up.
     fn retry_data(&mut self, now: Time, profile: &Profile) {
         if self.core.timeouts == profile.data_retransmits {
             self.abort();
@@ -63,7 +65,7 @@ impl<S: Sender> Endpoint<S> {
         }
         self.core.timeouts += 1;
         self.sender.on_timeout(TimerKind::Retransmission, &mut self.core, now, profile);
-        count(&mut self.core.recovery.timeouts);
+        increment(&mut self.core.recovery.timeouts);
         self.core.arm_retransmit_timer(now, profile);
     }
 }

@@ -1,21 +1,21 @@
-//! What leaves: SYNs, data as the windows allow, FIN, acknowledgements.
+//! Transmission: SYNs, data as the windows permit, FIN, acknowledgements.
 
 use aqmlab_units::Time;
 
 use super::Endpoint;
-use crate::core::{Status, count};
+use crate::core::{Status, increment};
 use crate::ecn::policy::PacketKind;
 use crate::{Flags, Profile, Segment, Sender, Seq, State};
 
 impl<S: Sender> Endpoint<S> {
-    /// The next segment to put on the network, if any. Its answer may change after every other call but
+    /// Return the next segment to send, if any. Poll again after every other call except
     /// [`Endpoint::poll_event`].
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
         if self.may_send() { self.transmit(now, profile) } else { None }
     }
 
-    /// May [`Endpoint::poll_transmit`] have an answer? If not, it would do nothing.
+    /// True if [`Endpoint::poll_transmit`] may return a segment. If false, that call would do nothing.
     #[inline(always)]
     pub fn may_send(&self) -> bool {
         self.core.snd_nxt != self.core.snd_end || self.core.status.any(Status::TO_SEND)
@@ -29,7 +29,7 @@ impl<S: Sender> Endpoint<S> {
         self.sender.next_segment(&mut self.core, now, profile)
     }
 
-    /// A reset, a SYN, or the first of DCTCP's two acknowledgements, which go before everything else.
+    /// Build a reset, a SYN, or the first of DCTCP's two acknowledgements. They come before all other segments.
     #[inline(never)]
     fn transmit_control(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
         if self.core.status.take(Status::RST_DUE) {
@@ -39,9 +39,9 @@ impl<S: Sender> Endpoint<S> {
         if self.core.is_unsynchronised() {
             return Some(self.transmit_syn(now, profile));
         }
-        self.core.return_to_before_change();
+        self.core.rewind_before_mark_change();
         let segment = self.sender.next_segment(&mut self.core, now, profile);
-        self.core.go_on_after_change();
+        self.core.restore_after_mark_change();
         segment
     }
 
@@ -52,20 +52,20 @@ impl<S: Sender> Endpoint<S> {
     }
 
     fn transmit_syn(&mut self, now: Time, profile: &Profile) -> Segment<S::Options> {
-        let kind = if self.core.answers() { Flags::SYN | Flags::ACK } else { Flags::SYN };
+        let kind = if self.core.is_responder() { Flags::SYN | Flags::ACK } else { Flags::SYN };
         let flags = kind | self.core.handshake_flags(self.sender.congestion(), profile);
         if self.core.snd_max == Seq::ZERO {
             self.core.snd_nxt = Seq::new(1);
             self.core.snd_max = self.core.snd_nxt;
-            self.core.since = now;
-            // The SYN cache of a classic server keeps no clock: its first sample comes from data.
+            self.core.interval_start = now;
+            // The SYN cache of a classic server measures no time: its first sample comes from data.
             if self.core.state == State::SynSent || !profile.is_classic() {
                 self.core.time_segment(Seq::ZERO, now);
             }
             self.core.arm_retransmit_timer(now, profile);
         } else {
             self.core.status.clear(Status::TIMING);
-            count(&mut self.core.recovery.syn_retransmits);
+            increment(&mut self.core.recovery.syn_retransmits);
         }
         let options = self.sender.offer(&self.core, now, profile);
         let window = profile.unscaled_window();

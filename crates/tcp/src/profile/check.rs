@@ -1,4 +1,4 @@
-//! Which values of a profile make no sense, alone or together.
+//! Checks of a profile's values, alone and together.
 
 use aqmlab_units::range::{Ranges, above, from, up_to};
 use aqmlab_units::{Duration, Range, ranges};
@@ -13,17 +13,17 @@ const MAX_UNSCALED_WINDOW: u32 = 65_535;
 /// The largest window that 16 bits and a shift of 14 hold (RFC 7323 §2.2).
 const MAX_SCALED_WINDOW: u32 = 65_535 << 14;
 
-/// Below this, 40 bytes of options would leave hardly any data in a segment.
+/// With a smaller segment size, 40 bytes of options would leave hardly any room for data.
 const MIN_MSS_WITH_OPTIONS: u16 = 64;
 
-/// A timer: one that expires all the time would be a load and one that hardly ever does a slip. Endpoints count timeouts
-/// in 32 bits of microseconds.
+/// A timer. A shorter one would expire constantly, and a longer one is a slip. Endpoints count timeouts in 32
+/// bits of microseconds.
 const TIMER: Range<Duration> = from(Duration::from_millis(1)).up_to(LONGEST_TIMER);
 
 /// A thousand seconds.
 const LONGEST_TIMER: Duration = Duration::from_secs(1_000);
 
-/// No connection is made that a week has not made.
+/// Longest time for a connection attempt: after a week it will not succeed.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 ranges! {
@@ -50,7 +50,7 @@ impl Profile {
     /// LEDBAT's target in all profiles: the largest that RFC 6817 allows (§2.5).
     pub const LEDBAT_TARGET: Duration = Duration::from_millis(100);
 
-    /// A description of the first value that makes no sense, as its field and what it must be.
+    /// Return the first field with an impossible value, with a message.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         self.check_ranges().map_err(|outside| (outside.field, outside.message))?;
         if (self.sack || self.timestamps || self.counts_bytes()) && self.mss < MIN_MSS_WITH_OPTIONS {
@@ -85,7 +85,7 @@ impl Profile {
         self.check_congestion()
     }
 
-    /// Options of congestion control that would do nothing are mistakes.
+    /// Check the options of congestion control; an option without effect is an error.
     fn check_congestion(&self) -> Result<(), (&'static str, String)> {
         let (name, control) = (self.congestion, Any::new(self));
         let (has_feedback, needed) = match control.marks() {
@@ -101,11 +101,11 @@ impl Profile {
             return Err(("abe", "must be false unless ecn is on, in any form, got ecn = off".into()));
         }
         if self.abe && !control.has_abe() {
-            let having = Algorithm::NAMES
+            let supporting = Algorithm::NAMES
                 .into_iter()
                 .filter(|&(_, congestion)| Any::new(&Profile { congestion, ..self.clone() }).has_abe());
-            let having = having.map(|(name, _)| name).collect::<Vec<_>>().join(" or ");
-            return Err(("abe", format!("must be false unless congestion is {having}, got {name}")));
+            let supporting = supporting.map(|(name, _)| name).collect::<Vec<_>>().join(" or ");
+            return Err(("abe", format!("must be false unless congestion is {supporting}, got {name}")));
         }
         Ok(())
     }

@@ -9,36 +9,42 @@ use crate::congestion::Algorithm;
 impl Profile {
     /// Linux 6.5 and later with its defaults (`Documentation/networking/ip-sysctl.rst`, `include/net/tcp.h`).
     ///
-    /// SACK with RACK-TLP, timestamps, window scaling, F-RTO (`tcp_frto`); initial window of ten segments (RFC 6928).
-    /// Timeouts: 1 s at first, then at least 200 ms above the smoothed round trip (`TCP_RTO_MIN`), at most 120 s. SYNs:
-    /// four repetitions a second apart (`tcp_syn_linear_timeouts`, since 6.5), then doubling, ten in all, given up at
-    /// 131 s; before 6.5 they doubled from the first. Five SYN/ACKs more (`tcp_synack_retries`), 15 timeouts of data
-    /// (`tcp_retries2`). Acknowledgements: the first 16 segments at once (`TCP_MAX_QUICKACKS`), then each second, or
-    /// after 40 ms (`TCP_DELACK_MIN`).
+    /// SACK with RACK-TLP, timestamps, window scaling, F-RTO (`tcp_frto`); initial window of ten segments (RFC
+    /// 6928). Timeouts: 1 s initially, then at least 200 ms above the smoothed round-trip time (`TCP_RTO_MIN`),
+    /// at most 120 s. SYNs: four retransmissions a second apart (`tcp_syn_linear_timeouts`, since 6.5), then
+    /// doubling, ten in all, given up at 131 s; before 6.5 they doubled from the first. Five SYN/ACK
+    /// retransmissions (`tcp_synack_retries`), 15 timeouts of data (`tcp_retries2`). Acknowledgements: the first
+    /// 16 segments at once (`TCP_MAX_QUICKACKS`), then every second one, or after 40 ms (`TCP_DELACK_MIN`).
     ///
-    /// Marks: a segment that came marked while none is echoed, and the next, are acknowledged at once (`tcp_enter_quickack_mode`
-    /// in `__tcp_ecn_check_ce`), and so is one that says CWR (`tcp_ecn_accept_cwr`), for the sender's window may be small.
-    /// Every control leaves two segments (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`, `dctcp_ssthresh`, and
-    /// `prague_ssthresh` of the L4S team's tree).
+    /// Marks: a marked segment while no mark is echoed, and the next segment, are acknowledged at once
+    /// (`tcp_enter_quickack_mode` in `__tcp_ecn_check_ce`). So is one with CWR (`tcp_ecn_accept_cwr`), because
+    /// the sender's window may be small. Every control leaves two segments (`tcp_reno_ssthresh`,
+    /// `cubictcp_recalc_ssthresh`, `dctcp_ssthresh`, and `prague_ssthresh` of the L4S team's tree).
     ///
-    /// With DCTCP's feedback what was held back is acknowledged before a change of marks is (`dctcp_ece_ack_update`).
+    /// With DCTCP's feedback, pending segments are acknowledged before a change of marks
+    /// (`dctcp_ece_ack_update`).
     ///
-    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in Linux. Its
-    /// Reno-friendly window has one factor, 0.53 (`tcp_friendliness`), where RFC 9438 goes on to 1. SYNs
-    /// sent again ask for no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
-    /// `net/ipv4/tcp_ipv4.c`). With Accurate ECN, which Linux has since 6.18, its option goes along (`tcp_ecn_option`,
+    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in
+    /// Linux. Its Reno-friendly window has one factor, 0.53 (`tcp_friendliness`), which RFC 9438 raises to 1.
+    /// Retransmitted SYNs request no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
+    /// `net/ipv4/tcp_ipv4.c`). Accurate ECN, which Linux has since 6.18, includes its option (`tcp_ecn_option`,
     /// 2).
     ///
-    /// A control that paces lets go two segments together (`tcp_min_tso_segs`), which one acknowledgement then covers.
+    /// A control that paces releases two segments together (`tcp_min_tso_segs`), which one acknowledgement then
+    /// covers.
     ///
-    /// The receive window begins at 65,535 bytes, which `tcp_rmem` of 131,072 makes, and grows with what arrives
-    /// (`tcp_moderate_rcvbuf`) to the greatest `tcp_rmem`, 32 MiB since 6.16 and 6 MiB before.
+    /// The receive window starts at 65,535 bytes (`tcp_rmem` of 131,072) and grows with the data that arrive
+    /// (`tcp_moderate_rcvbuf`) to the maximum of `tcp_rmem`, 32 MiB since 6.16 and 6 MiB before.
     ///
-    /// Simpler than Linux: at high rates more leave together there (`tcp_tso_autosize`); after a mark the window falls at
-    /// once, not over a round trip (`tcp_cwnd_reduction`), and DCTCP's and Prague's grow meanwhile by what came unmarked; all of
-    /// a receive buffer is window, of which Linux leaves a part for what packets take beside their data; it does not return to
-    /// quick acknowledgements after a pause; the window after idling is the initial one, not halved for each timeout that has
-    /// passed. Nagle is off, as for [`Profile::freebsd_4_5`].
+    /// Simpler than Linux:
+    /// * Bursts do not grow with the rate (`tcp_tso_autosize`).
+    /// * A mark reduces the window at once, not over a round trip (`tcp_cwnd_reduction`). Meanwhile DCTCP's and
+    ///   Prague's windows grow by the unmarked bytes.
+    /// * The whole receive buffer is window; Linux reserves a part for the packets' overhead.
+    /// * Quick acknowledgements do not return after a pause.
+    /// * The window after an idle period is the initial one, not halved for each timeout that has passed.
+    ///
+    /// Nagle is off, as for [`Profile::freebsd_4_5`].
     pub fn linux_6() -> Profile {
         Profile {
             mss: 1460,

@@ -9,12 +9,14 @@ impl Profile {
     ///
     /// From `ns-default.tcl` and the dates of its changes: a window of 20 segments, initial window 1 (2 since May
     /// 2001), first timeout 6 s (3 s since January 2006), a clock of 100 ms (10 ms since March 2002), each segment
-    /// acknowledged (`Agent/TCPSink`), timeouts doubling up to 64 s. Segments of 1,000 bytes included their headers
-    /// (`useHeaders_` false until November 2001), so 960 bytes are data. The least timeout of two ticks is our reading.
+    /// acknowledged (`Agent/TCPSink`), timeouts doubling up to 64 s. Segments of 1,000 bytes included their
+    /// headers (`useHeaders_` false until November 2001), so 960 bytes are data. The minimum timeout of two ticks
+    /// is our reading.
     ///
-    /// Unlike ns-2's one-way TCP a connection has a handshake here, with the timeouts of ns-2's `FullTcp`: they double like
-    /// those of data (`TcpAgent::rtt_backoff`), up to `maxrto_`, and no end is put to trying, for which an hour stands here.
-    /// From a first timeout of 3 s they are 3, 6, 12, 24, 48 and 60 s, as in ns-2.35, whose `maxrto_` is 60 s.
+    /// Unlike ns-2's one-way TCP, a connection has a handshake here, with the timeouts of ns-2's `FullTcp`. They
+    /// double like those of data (`TcpAgent::rtt_backoff`), up to `maxrto_`, and never end; here an hour ends
+    /// them. From a first timeout of 3 s they are 3, 6, 12, 24, 48 and 60 s, as in ns-2.35, whose `maxrto_` is 60
+    /// s.
     pub fn ns2_newreno() -> Profile {
         Profile {
             mss: 960,

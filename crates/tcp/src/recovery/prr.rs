@@ -1,7 +1,8 @@
-//! Proportional rate reduction (RFC 9937, before that RFC 6937): how much may be sent during fast recovery.
+//! Proportional rate reduction (RFC 9937, before that RFC 6937): the data that may be sent during fast recovery.
 //!
-//! Over the recovery the window shrinks in proportion to what is delivered, so that what is in flight ends at the
-//! slow-start threshold. In bytes, and a segment leaves when a whole one is due; the RFC leaves rounding open.
+//! Over the recovery the window shrinks in proportion to the data delivered, so that the data in flight end at
+//! the slow-start threshold. It counts bytes, and a segment leaves when a whole one is due; the RFC leaves
+//! rounding open.
 
 /// The state of one recovery (§6).
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,21 +11,21 @@ pub(crate) struct Prr {
     delivered: u32,
     /// `prr_out`: bytes sent since it began.
     out: u32,
-    /// `RecoverFS`: what was in flight when it began.
+    /// `RecoverFS`: bytes in flight when it began.
     recover_fs: u32,
     window: u32,
 }
 
-/// What one acknowledgement says during recovery.
+/// Content of one acknowledgement during recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Bytes newly delivered, by SACK or in order.
     pub(crate) delivered: u32,
-    /// Bytes in flight after it.
+    /// Bytes in flight after the acknowledgement.
     pub(crate) pipe: u32,
     pub(crate) ssthresh: u32,
     pub(crate) mss: u32,
-    /// It acknowledges new data in order and no further loss came to light (`SafeACK`).
+    /// It acknowledges new data in order and reveals no further loss (`SafeACK`).
     pub(crate) safe: bool,
 }
 
@@ -33,8 +34,9 @@ impl Prr {
         Prr { recover_fs: recover_fs.max(1), ..Prr::default() }
     }
 
-    /// §6.2. While more is in flight than the threshold: `ssthresh` out of `RecoverFS` of what is delivered. Below it:
-    /// as much as is delivered, a segment more after a safe acknowledgement, up to the threshold.
+    /// Set the window (§6.2). While more than the threshold is in flight, send `ssthresh` out of `RecoverFS` of
+    /// the bytes delivered. Below it, send the bytes delivered, and a segment more after a safe acknowledgement,
+    /// up to the threshold.
     pub(crate) fn on_ack(&mut self, ack: Progress) {
         let Progress { delivered, pipe, ssthresh, mss, safe } = ack;
         self.delivered += delivered;
@@ -45,7 +47,7 @@ impl Prr {
             let conserved = self.delivered.saturating_sub(self.out).max(delivered);
             (conserved + if safe { mss } else { 0 }).min(ssthresh - pipe)
         };
-        // The first retransmission leaves whatever the count says.
+        // The first retransmission leaves even if none is due (§6.2, "force a fast retransmit").
         if self.out == 0 {
             send_count = send_count.max(mss);
         }
@@ -56,7 +58,7 @@ impl Prr {
         self.out += bytes;
     }
 
-    /// How much may be in flight.
+    /// The bytes that may be in flight.
     pub(crate) fn window(&self) -> u32 {
         self.window
     }
@@ -68,7 +70,8 @@ mod tests {
 
     const MSS: u32 = 1000;
 
-    /// What leaves after each acknowledgement, in segments, when each delivers one and nothing else leaves the network.
+    /// Return the segments that leave after each acknowledgement, when each delivers one and no other leaves the
+    /// network.
     fn sent(recovery: &mut Prr, pipe: &mut u32, ssthresh: u32, acks: usize, safe: bool) -> Vec<u32> {
         let mut sent = vec![];
         for _ in 0..acks {
@@ -87,8 +90,8 @@ mod tests {
         // RFC 6937 §3.1's first example: 20 in flight, the first lost, half of it the threshold.
         let (mut recovery, mut pipe) = (Prr::new(20 * MSS), 20 * MSS);
         let sent = sent(&mut recovery, &mut pipe, 10 * MSS, 20, false);
-        // The first retransmission is one ahead of 1 : 2, so that the next is due with the fourth. After the 18th as much
-        // is in flight as the threshold, and what is due waits until there is room.
+        // The first retransmission is ahead of 1 : 2, so that the next is due with the fourth. After the 18th the
+        // data in flight equal the threshold, and segments that are due wait until there is room.
         assert_eq!(sent, [1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
         assert_eq!(pipe, 10 * MSS, "in flight ends at the threshold");
     }
@@ -103,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn below_the_threshold_packets_are_conserved_and_a_safe_acknowledgement_adds_one() {
+    fn below_the_threshold_a_safe_acknowledgement_adds_a_segment() {
         // RFC 6937 §3.1's second example: 15 of 20 lost, so that 4 are in flight and 10 would be allowed.
         let progress =
             |pipe: u32, safe: bool| Progress { delivered: MSS, pipe, ssthresh: 10 * MSS, mss: MSS, safe };
@@ -114,7 +117,7 @@ mod tests {
         recovery.on_ack(progress(4 * MSS, true));
         assert_eq!(recovery.window(), 6 * MSS, "one more than arrived");
         recovery.on_sent(2 * MSS);
-        // Never beyond the threshold, whatever is due.
+        // At most up to the threshold, even if more is due.
         recovery.on_ack(Progress { delivered: 9 * MSS, ..progress(7 * MSS, true) });
         assert_eq!(recovery.window(), 10 * MSS);
     }

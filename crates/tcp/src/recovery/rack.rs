@@ -1,4 +1,4 @@
-//! Loss detection by time (RFC 8985 §6): a segment is lost when one sent a reordering window later has arrived.
+//! Loss detection by time (RFC 8985 §6): a segment is lost if one sent a reordering window later has arrived.
 
 use aqmlab_units::{Duration, Time};
 
@@ -6,24 +6,24 @@ use super::{DUP_THRESH, Record, Scoreboard};
 use crate::Seq;
 use crate::options::{is_earlier, timestamp};
 
-/// How many recoveries a widened reordering window lasts (RFC 8985 §6.2 step 4).
+/// Recoveries for which a widened reordering window lasts (RFC 8985 §6.2 step 4).
 const REO_WND_PERSIST: u8 = 16;
 
-/// RFC 8985 §5.3's variables under their names.
+/// RFC 8985 §5.3's variables, with its names.
 #[derive(Debug)]
 pub(crate) struct Rack {
-    /// When the segment was sent that was sent last among those that have arrived, and its end.
+    /// Departure and end of the segment that was sent last among those that have arrived.
     newest: Option<(Time, Seq)>,
-    /// The round trip of that segment.
+    /// The round-trip time of that segment.
     rtt: Duration,
-    /// The least round trip of the connection. The RFC would forget it after a while; a path's delay is constant here.
+    /// The minimum round-trip time of the connection. The RFC expires it; here a path's delay is constant.
     min_rtt: Option<Duration>,
-    /// The highest number that has arrived.
+    /// The highest sequence number that has arrived.
     fack: Seq,
     reordering_seen: bool,
     reo_wnd_mult: u8,
     reo_wnd_persist: u8,
-    /// The end of the round trip in which the window was widened.
+    /// End of the round trip in which the window was widened.
     dsack_round: Option<Seq>,
 }
 
@@ -50,10 +50,7 @@ impl Rack {
         self.min_rtt.unwrap_or(Duration::ZERO)
     }
 
-    /// §6.2 steps 2 and 3: `record` has arrived; `echo` is the timestamp that came back.
-    ///
-    /// What was sent twice may have arrived the first time: it does not count if the echo is older than its second
-    /// copy, or if it would have been quicker than any round trip so far.
+    /// §6.2 steps 2 and 3: `record` has arrived; `echo` is the timestamp that the acknowledgement echoes.
     #[inline(always)]
     pub(crate) fn on_delivered(&mut self, record: &Record, now: Time, echo: Option<u32>) {
         if self.fack < record.end {
@@ -62,9 +59,11 @@ impl Rack {
             self.reordering_seen = true;
         }
         let rtt = now.saturating_since(record.sent_at);
+        // The original may have arrived instead of the retransmission. Then the sample is ambiguous and must not
+        // count.
         if record.retransmitted {
-            let from_before = echo.is_some_and(|echo| is_earlier(echo, timestamp(record.sent_at)));
-            if from_before || rtt < self.min_rtt() {
+            let echoes_original = echo.is_some_and(|echo| is_earlier(echo, timestamp(record.sent_at)));
+            if echoes_original || rtt < self.min_rtt() {
                 return;
             }
         }
@@ -75,20 +74,20 @@ impl Rack {
     }
 
     /// §6.2 step 4: a duplicate that the peer reports widens the window, once a round trip.
-    pub(crate) fn on_acknowledged(&mut self, una: Seq, next: Seq, duplicate: bool) {
-        // What lies behind follows, or 2^31 bytes later it would seem to lie ahead.
+    pub(crate) fn on_acknowledged(&mut self, una: Seq, next: Seq, has_dsack: bool) {
+        // Numbers compare modulo 2^32: left behind by 2^31 bytes, it would seem to be ahead.
         self.fack = self.fack.max(una);
         if self.dsack_round.is_some_and(|round| round <= una) {
             self.dsack_round = None;
         }
-        if duplicate && self.dsack_round.is_none() {
+        if has_dsack && self.dsack_round.is_none() {
             self.dsack_round = Some(next);
             self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
             self.reo_wnd_persist = REO_WND_PERSIST;
         }
     }
 
-    /// §6.2 step 4: a recovery is over.
+    /// §6.2 step 4: a recovery has ended.
     pub(crate) fn on_recovered(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -96,15 +95,16 @@ impl Rack {
         }
     }
 
-    /// §6.2 step 4: none at all while no reordering was seen and there is enough else to go by.
+    /// The reordering window (§6.2 step 4).
     fn reo_wnd(&self, board: &Scoreboard, in_recovery: bool, srtt: Duration) -> Duration {
+        // Without reordering so far, a window would only delay repair once other evidence of a loss is strong.
         if !self.reordering_seen && (in_recovery || board.sacked_segments() >= DUP_THRESH) {
             return Duration::ZERO;
         }
         Duration::from_nanos(self.min_rtt().as_nanos() / 4 * u64::from(self.reo_wnd_mult)).min(srtt)
     }
 
-    /// §6.2 step 5. Whether any segment was found to be lost, and when to look again.
+    /// §6.2 step 5. Returns true if segments were found lost, and the time at which to check again.
     #[inline]
     pub(crate) fn detect(
         &self,
@@ -114,15 +114,15 @@ impl Rack {
         now: Time,
     ) -> (bool, Option<Time>) {
         let Some(newest) = self.newest else { return (false, None) };
-        let overtaken = |record: &Record| is_after(newest, (record.sent_at, record.end));
-        if board.is_in_order(overtaken) {
+        let is_overtaken = |record: &Record| is_after(newest, (record.sent_at, record.end));
+        if board.is_in_order(is_overtaken) {
             return (false, None);
         }
         let wait = self.rtt + self.reo_wnd(board, in_recovery, srtt);
-        board.lose_overtaken(overtaken, wait, now)
+        board.lose_overtaken(is_overtaken, wait, now)
     }
 
-    /// §6.3: at a timeout the first segment is lost, and so is all that was sent a round trip and a window ago.
+    /// §6.3: at a timeout the first segment is lost, and so are all sent a round-trip time and a window ago.
     pub(crate) fn on_timeout(&self, board: &mut Scoreboard, srtt: Duration, now: Time) {
         let wait = self.rtt + self.reo_wnd(board, false, srtt);
         board.lose_where(1, |_| true);
@@ -141,7 +141,7 @@ mod tests {
 
     const MIN_RTT: Duration = Duration::from_millis(100);
 
-    /// After `duplicates` reports, each in a round trip of its own.
+    /// Return the state after `duplicates` reports, in one round trip each.
     fn widened(duplicates: u32) -> Rack {
         let mut rack = Rack::new();
         rack.on_round_trip(MIN_RTT);
@@ -151,7 +151,7 @@ mod tests {
         rack
     }
 
-    /// The reordering window, in quarters of the least round trip.
+    /// The reordering window, in quarters of the minimum round-trip time.
     fn quarters(rack: &Rack, srtt: Duration) -> f64 {
         4.0 * (rack.reo_wnd(&Scoreboard::default(), false, srtt) / MIN_RTT)
     }

@@ -1,11 +1,12 @@
-//! Round trips by what is delivered, and how fast data are delivered, measured per segment.
+//! Round trips by data delivered, and delivery rates, measured per segment.
 //!
 //! Source: draft-ietf-ccwg-bbr, the section on delivery-rate samples (before: draft-cheng-iccrg-delivery-rate-
-//! estimation). Each segment remembers what had been delivered when it was sent; when it is acknowledged, what has been
-//! delivered since then over the longer of the time to send and the time to acknowledge that much is a sample.
+//! estimation). Each segment stores the bytes delivered when it was sent. Its acknowledgement gives a sample: the
+//! bytes delivered since then, over the longer of the time to send and the time to acknowledge them.
 //!
-//! Round trips are for every control, and take a number in each [`Record`]. What only rates need stands apart and is kept
-//! for a control that goes by them: for the others it was half of each record, and 40 instructions a packet.
+//! Every control needs round trips, which take one number in each [`Record`]. State that only rates need is
+//! separate, and kept only for a control that uses them: it was half of each record, and 40 instructions a
+//! packet.
 
 use std::collections::VecDeque;
 
@@ -15,62 +16,63 @@ use super::Record;
 use crate::Seq;
 use crate::congestion::RateSample;
 
-/// What is delivered, and where round trips end.
+/// Bytes delivered, and ends of round trips.
 #[derive(Debug)]
 pub(crate) struct RateEstimator {
     /// Bytes delivered so far.
     delivered: u64,
-    /// A round trip ends when a segment is acknowledged that was sent with this much delivered.
+    /// A round trip ends when a segment is acknowledged that was sent with this many bytes delivered.
     round_end: u64,
-    /// `None` where the congestion control does without.
+    /// `None` if the congestion control uses no rates.
     rates: Option<Box<Rates>>,
 }
 
-/// The connection's side of a rate (the draft's `C`), and the segments'.
+/// Rate state of the connection (the draft's `C`) and of its segments.
 #[derive(Debug)]
 struct Rates {
     delivered_at: Time,
     first_sent_at: Time,
-    /// The application left the window unused when this much was still to be delivered.
+    /// Samples are application-limited until this many bytes are delivered.
     app_limited_until: Option<u64>,
-    /// Of the segments in flight, in their order.
+    /// Snapshots of the segments in flight, in their order.
     snapshots: VecDeque<Snapshot>,
 }
 
-/// What is remembered of the moment when a segment was sent (the draft's `P`), beside what its record says.
+/// State when a segment was sent (the draft's `P`), in addition to its record.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
-    /// The end of the segment.
+    /// End of the segment.
     end: Seq,
     delivered_at: Time,
-    /// When the first segment of this sample's flight was sent.
+    /// Departure of the first segment of this sample's flight.
     first_sent_at: Time,
     lost: u64,
-    /// Bytes in flight with this segment.
+    /// Bytes in flight, including this segment.
     in_flight: u32,
     app_limited: bool,
 }
 
-/// The most recently sent of the segments that one acknowledgement delivers.
+/// The most recently sent segment among those that one acknowledgement delivers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Newest(Option<Delivered>);
+pub(crate) struct NewestSegment(Option<SegmentFields>);
 
-/// What its record says of it.
+/// The fields of its record.
 #[derive(Clone, Copy, Debug)]
-struct Delivered {
-    /// Bytes that had been delivered when it was sent.
-    before: u64,
+struct SegmentFields {
+    /// Bytes delivered when it was sent.
+    prior_delivered: u64,
     sent_at: Time,
     end: Seq,
 }
 
-impl Newest {
-    /// The acknowledgement delivers this segment, among others.
+impl NewestSegment {
+    /// Add a segment that the acknowledgement delivers.
     #[inline]
     pub(crate) fn add(&mut self, record: &Record) {
-        let &Record { delivered: before, sent_at, end, .. } = record;
-        if self.0.is_none_or(|newest| (newest.before, newest.sent_at) <= (before, sent_at)) {
-            self.0 = Some(Delivered { before, sent_at, end });
+        let &Record { delivered: prior_delivered, sent_at, end, .. } = record;
+        if self.0.is_none_or(|newest| (newest.prior_delivered, newest.sent_at) <= (prior_delivered, sent_at))
+        {
+            self.0 = Some(SegmentFields { prior_delivered, sent_at, end });
         }
     }
 }
@@ -86,8 +88,8 @@ impl RateEstimator {
         RateEstimator { delivered: 0, round_end: 0, rates: measures_rates.then(|| Box::new(rates())) }
     }
 
-    /// A segment of `len` bytes up to `end` leaves while `pipe` bytes are in flight, `lost` having been lost so far. What has
-    /// been delivered by now.
+    /// Record that a segment of `len` bytes up to `end` leaves, with `pipe` bytes in flight and `lost` bytes lost
+    /// so far. Return the bytes delivered so far.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, (end, len): (Seq, u32), pipe: u32, lost: u64) -> u64 {
         if let Some(rates) = &mut self.rates {
@@ -96,26 +98,26 @@ impl RateEstimator {
         self.delivered
     }
 
-    /// The window has room that the application does not fill while `pipe` bytes are in flight.
+    /// The application does not fill the window while `pipe` bytes are in flight.
     pub(crate) fn on_app_limited(&mut self, pipe: u32) {
         if let Some(rates) = &mut self.rates {
             rates.app_limited_until = Some(self.delivered + u64::from(pipe));
         }
     }
 
-    /// An acknowledgement of all below `una` delivers `bytes` in all, `newest` being the newest of them. Its sample, and whether
-    /// it is the first of a round trip.
+    /// Handle an acknowledgement of all below `una` that delivers `bytes`, of which `newest` was sent last.
+    /// Return its rate sample, and true if it is the first of a round trip.
     #[inline]
     pub(crate) fn sample(
         &mut self,
         now: Time,
-        (bytes, newest): (u32, Newest),
+        (bytes, newest): (u32, NewestSegment),
         una: Seq,
         lost: u64,
         min_rtt: Duration,
     ) -> (Option<RateSample>, bool) {
         self.delivered += u64::from(bytes);
-        let new_round = newest.0.is_some_and(|newest| self.round_end <= newest.before);
+        let new_round = newest.0.is_some_and(|newest| self.round_end <= newest.prior_delivered);
         if new_round {
             self.round_end = self.delivered;
         }
@@ -125,7 +127,7 @@ impl RateEstimator {
                 rates.delivered_at = now;
             }
             let sample = newest.0.and_then(|newest| rates.sample(now, newest, delivered, lost, min_rtt));
-            rates.forget(una);
+            rates.discard(una);
             sample
         });
         (rate, new_round)
@@ -134,6 +136,7 @@ impl RateEstimator {
 
 impl Rates {
     fn note_sent(&mut self, now: Time, end: Seq, pipe: u32, (lost, in_flight): (u64, u32), delivered: u64) {
+        // A flight starts: the idle time before it must not count.
         if pipe == 0 {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
@@ -145,36 +148,37 @@ impl Rates {
             in_flight,
             app_limited: self.app_limited_until.is_some_and(|until| delivered <= until),
         };
-        let place = self.place(end);
-        match self.snapshots.get_mut(place) {
-            // It is sent again.
-            Some(before) => *before = snapshot,
+        let index = self.index_of(end);
+        match self.snapshots.get_mut(index) {
+            // A retransmission replaces the snapshot.
+            Some(stored) => *stored = snapshot,
             None => self.snapshots.push_back(snapshot),
         }
     }
 
-    /// Where the segment up to `end` stands, or will.
-    fn place(&self, end: Seq) -> usize {
+    /// Return the index of the segment that ends at `end`, or at which to insert it.
+    fn index_of(&self, end: Seq) -> usize {
         self.snapshots.partition_point(|snapshot| snapshot.end < end)
     }
 
-    /// A sample over less than the least round trip would come from segments acknowledged faster than was possible: none.
+    /// Return a sample, unless its interval is below the minimum round-trip time: then a retransmission was sent,
+    /// and its original acknowledged (the draft's `GenerateRateSample`).
     fn sample(
         &mut self,
         now: Time,
-        newest: Delivered,
+        newest: SegmentFields,
         delivered: u64,
         lost: u64,
         min_rtt: Duration,
     ) -> Option<RateSample> {
-        let snapshot = self.snapshots[self.place(newest.end)];
+        let snapshot = self.snapshots[self.index_of(newest.end)];
         self.first_sent_at = newest.sent_at;
         let to_send = newest.sent_at.saturating_since(snapshot.first_sent_at);
         let to_acknowledge = now.saturating_since(snapshot.delivered_at);
         let interval = to_send.max(to_acknowledge);
         let since = |then: u64, total: u64| u32::try_from(total - then).unwrap_or(u32::MAX);
         let sample = RateSample {
-            delivered: since(newest.before, delivered),
+            delivered: since(newest.prior_delivered, delivered),
             interval,
             lost: since(snapshot.lost, lost),
             in_flight_at_send: snapshot.in_flight,
@@ -183,8 +187,8 @@ impl Rates {
         (min_rtt <= interval && Duration::ZERO < interval).then_some(sample)
     }
 
-    /// What lies below `una` is in flight no more.
-    fn forget(&mut self, una: Seq) {
+    /// Remove the segments below `una`, which are no longer in flight.
+    fn discard(&mut self, una: Seq) {
         while self.snapshots.pop_front_if(|snapshot| snapshot.end <= una).is_some() {}
     }
 }

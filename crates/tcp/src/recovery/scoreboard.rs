@@ -1,6 +1,6 @@
-//! What was sent and is not acknowledged, segment by segment (RFC 6675 §3's scoreboard).
+//! The scoreboard of RFC 6675 §3: the unacknowledged data, segment by segment.
 //!
-//! It knows what was said about each segment and counts what is in flight. Who is lost is decided by
+//! It stores what acknowledgements say about each segment, and counts the bytes in flight. Losses are decided by
 //! [`Scoreboard::lose_by_threshold`] (RFC 6675) or by [`Rack`](super::Rack) (RFC 8985).
 
 mod record;
@@ -13,24 +13,24 @@ pub(crate) use self::record::Record;
 use self::record::Totals;
 use crate::Seq;
 
-/// Three segments above a hole mean that it is lost (RFC 5681 §3.2, RFC 6675 §2).
+/// Segments delivered above a hole that indicate its loss (RFC 5681 §3.2, RFC 6675 §2).
 pub(crate) const DUP_THRESH: usize = 3;
 
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     records: VecDeque<Record>,
     totals: Totals,
-    /// How many segments duplicates without SACK say have left the network. Nobody knows which: taken to be those right
-    /// behind the first, which is missing.
+    /// Segments that have left the network according to duplicates without SACK. Which ones is unknown: they are
+    /// presumed to be those right behind the first, which is missing.
     presumed: usize,
-    /// What they hold.
+    /// Bytes of those segments.
     presumed_bytes: u32,
     /// Bytes ever presumed lost.
     lost_total: u64,
 }
 
 impl Scoreboard {
-    /// Nothing was sent: for another connection, in the room that this one's records had.
+    /// Clear it for another connection, keeping the memory.
     pub(crate) fn clear(&mut self) {
         self.records.clear();
         *self = Scoreboard { records: std::mem::take(&mut self.records), ..Scoreboard::default() };
@@ -44,7 +44,7 @@ impl Scoreboard {
             delivered,
             retransmitted: false,
             lost: false,
-            repeated: false,
+            repair_in_flight: false,
             run: 0,
         };
         self.totals.in_flight += record.span();
@@ -56,8 +56,8 @@ impl Scoreboard {
         self.totals.in_flight.saturating_sub(self.presumed_bytes)
     }
 
-    pub(crate) fn sacked(&self) -> u32 {
-        self.totals.sacked
+    pub(crate) fn sacked_bytes(&self) -> u32 {
+        self.totals.sacked_bytes
     }
 
     pub(crate) fn lost_total(&self) -> u64 {
@@ -68,12 +68,12 @@ impl Scoreboard {
         self.totals.to_repair > 0
     }
 
-    /// How many segments are unacknowledged, SACK or not.
+    /// Number of unacknowledged segments, including selectively acknowledged ones.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// How many segments are selectively acknowledged.
+    /// Number of selectively acknowledged segments.
     pub(crate) fn sacked_segments(&self) -> usize {
         self.totals.sacked_segments as usize
     }
@@ -82,60 +82,62 @@ impl Scoreboard {
         self.records.is_empty()
     }
 
-    /// Segment `index`, counted from the first that is unacknowledged.
+    /// Segment `index`, counted from the first unacknowledged one.
     pub(crate) fn record(&self, index: usize) -> &Record {
         &self.records[index]
     }
 
-    /// Bytes that have arrived beyond the acknowledgement, as far as is known.
+    /// Bytes known to have arrived beyond the acknowledgement.
     pub(crate) fn known_delivered(&self) -> u32 {
-        self.totals.sacked + self.presumed_bytes
+        self.totals.sacked_bytes + self.presumed_bytes
     }
 
-    /// All below `una` has arrived. `delivered` is told of each segment not known to have before, in order. The bytes
-    /// newly delivered.
+    /// Handle an acknowledgement of all below `una`. Calls `delivered` for each segment that was not known to
+    /// have arrived, in order. Returns the bytes newly delivered.
     pub(crate) fn acknowledge(&mut self, una: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
-        let presumed = if self.presumed > 0 { self.take_back_presumed(una) } else { 0 };
+        let presumed = if self.presumed > 0 { self.withdraw_presumed(una) } else { 0 };
         let mut bytes = 0;
         while let Some(record) = self.records.front()
             && record.seq < una
         {
-            if !record.sacked() {
+            if !record.is_sacked() {
                 bytes += una.min(record.end) - record.seq;
                 delivered(record);
             }
             if una < record.end {
-                // It keeps what was not acknowledged.
+                // The unacknowledged part stays.
                 self.change(0, |record| record.seq = una);
                 break;
             }
-            self.totals.take_out(record);
+            self.totals.subtract(record);
             self.records.pop_front();
         }
         bytes - presumed.min(bytes)
     }
 
-    /// Of what is acknowledged up to `una` the first was missing, so duplicates have told of the rest (RFC 9937 §6): how many
-    /// bytes. What is left of them lies behind the next that is missing (Linux's `tcp_remove_reno_sacks`).
+    /// Withdraw presumptions about the segments up to `una`. Returns their bytes among those acknowledged: the
+    /// first segment was missing, and duplicates have reported the rest (RFC 9937 §6). Presumptions that remain
+    /// lie behind the next missing segment (Linux's `tcp_remove_reno_sacks`).
     #[inline(never)]
-    fn take_back_presumed(&mut self, una: Seq) -> u32 {
+    fn withdraw_presumed(&mut self, una: Seq) -> u32 {
         let count = self.records.partition_point(|record| record.end <= una);
         let first = self.records[0].end;
-        let told = if first < una { (una - first).min(self.presumed_bytes) } else { 0 };
-        let left = self.presumed.saturating_sub(count.saturating_sub(1));
-        self.presumed = left.min((self.len() - count).saturating_sub(1));
+        let reported = if first < una { (una - first).min(self.presumed_bytes) } else { 0 };
+        let remaining = self.presumed.saturating_sub(count.saturating_sub(1));
+        self.presumed = remaining.min((self.len() - count).saturating_sub(1));
         self.presumed_bytes = match self.presumed {
             0 => 0,
-            left => self.records[count + left].end - self.records[count].end,
+            presumed => self.records[count + presumed].end - self.records[count].end,
         };
-        told
+        reported
     }
 
-    /// The peer has `from..to`. `delivered` is told of each segment of it not known before. The bytes newly delivered.
-    pub(crate) fn select(&mut self, from: Seq, to: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
+    /// Handle a SACK block `from..to`. Calls `delivered` for each segment of it that was not known. Returns the
+    /// bytes newly delivered.
+    pub(crate) fn take_sack_block(&mut self, from: Seq, to: Seq, mut delivered: impl FnMut(&Record)) -> u32 {
         let mut bytes = 0;
         let mut next = self.records.partition_point(|record| record.seq < from);
-        while let Some((index, record)) = self.missing_from(next)
+        while let Some((index, record)) = self.next_missing(next)
             && record.end <= to
         {
             bytes += record.span();
@@ -146,17 +148,17 @@ impl Scoreboard {
         bytes
     }
 
-    /// The first segment from `index` on that the peer is not known to have. Those before it, of which there may be hundreds,
-    /// are passed over at once the next time.
+    /// Return the first segment from `index` on that the peer is not known to have. The run of segments before
+    /// it, of which there may be hundreds, is stored and skipped in one step the next time.
     #[inline]
-    fn missing_from(&mut self, index: usize) -> Option<(usize, &Record)> {
+    fn next_missing(&mut self, index: usize) -> Option<(usize, &Record)> {
         let known = self.records.get(index)?.run;
         if known == 0 {
             return Some((index, &self.records[index]));
         }
         let mut run = known;
         while let Some(record) = self.records.get(index + run as usize)
-            && record.sacked()
+            && record.is_sacked()
         {
             run += record.run;
         }
@@ -167,8 +169,8 @@ impl Scoreboard {
         self.records.get(missing).map(|record| (missing, record))
     }
 
-    /// A duplicate acknowledgement without SACK: one of the segments behind the first has arrived (Linux's
-    /// `tcp_add_reno_sack`). The bytes delivered.
+    /// Handle a duplicate acknowledgement without SACK: a segment behind the first has arrived (Linux's
+    /// `tcp_add_reno_sack`). Returns the bytes delivered.
     pub(crate) fn presume(&mut self) -> u32 {
         let Some(record) = self.records.get(self.presumed + 1) else { return 0 };
         self.presumed += 1;
@@ -176,29 +178,30 @@ impl Scoreboard {
         record.span()
     }
 
-    /// RFC 6675 §4, `IsLost`: three segments above it have arrived. The RFC counts ranges, or bytes of full segments;
-    /// counting segments covers both and short segments too. Whether any was found.
+    /// RFC 6675 §4, `IsLost`: a segment is lost if three above it have arrived. The RFC counts ranges, or bytes
+    /// of full segments; a count of segments covers both, and short segments too. Returns true if any was found
+    /// lost.
     pub(crate) fn lose_by_threshold(&mut self) -> bool {
         let mut above = 0;
         let third = self.records.iter().rposition(|record| {
-            above += usize::from(record.sacked());
+            above += usize::from(record.is_sacked());
             above == DUP_THRESH
         });
         third.is_some_and(|below| self.lose_where(below, |record| !record.lost))
     }
 
-    /// The first segment is lost. Whether that was news.
+    /// Mark the first segment as lost. Returns true if it was not lost before.
     pub(crate) fn lose_first(&mut self) -> bool {
         self.lose_where(1, |record| !record.lost)
     }
 
-    /// Of the first `below` segments, each that has not arrived and that `is_lost` says so of has been lost with all its
-    /// copies. Whether there was any.
+    /// Mark as lost, with all its copies, each of the first `below` segments that has not arrived and for which
+    /// `is_lost` is true. Returns true if there was any.
     pub(crate) fn lose_where(&mut self, below: usize, mut is_lost: impl FnMut(&Record) -> bool) -> bool {
         let mut found = false;
         for index in 0..below.min(self.len()) {
             let record = &self.records[index];
-            if !record.sacked() && !record.is_lost_unrepaired() && is_lost(record) {
+            if !record.is_sacked() && !record.is_lost_unrepaired() && is_lost(record) {
                 self.lose(index);
                 found = true;
             }
@@ -210,27 +213,30 @@ impl Scoreboard {
         self.totals.lose(&mut self.records[index], &mut self.lost_total);
     }
 
-    /// As nearly always: all in flight was sent once, and after what has arrived, so that none of it is `overtaken`.
+    /// True in the common case: all data in flight were sent once, and none is overtaken by later ones that
+    /// have arrived.
     #[inline]
-    pub(crate) fn is_in_order(&self, overtaken: impl Fn(&Record) -> bool) -> bool {
-        self.records.front().is_none_or(|first| !first.sacked() && !first.retransmitted && !overtaken(first))
+    pub(crate) fn is_in_order(&self, is_overtaken: impl Fn(&Record) -> bool) -> bool {
+        self.records
+            .front()
+            .is_none_or(|first| !first.is_sacked() && !first.retransmitted && !is_overtaken(first))
     }
 
-    /// RFC 8985 §6.2 step 5: of the segments that have not arrived and of which `overtaken` is true, each has been lost with
-    /// all its copies that was sent `wait` ago. Whether there was any, and when that is so of the last of the others.
+    /// RFC 8985 §6.2 step 5: mark as lost, with all its copies, each overtaken segment that has not arrived and
+    /// was sent `wait` ago. Returns true if there was any, and the time at which the last of the others is lost.
     #[inline(never)]
     pub(crate) fn lose_overtaken(
         &mut self,
-        overtaken: impl Fn(&Record) -> bool,
+        is_overtaken: impl Fn(&Record) -> bool,
         wait: Duration,
         now: Time,
     ) -> (bool, Option<Time>) {
-        let (mut found, mut again) = (false, None);
+        let (mut found, mut next_check) = (false, None);
         let mut next = 0;
-        while let Some((index, record)) = self.missing_from(next) {
+        while let Some((index, record)) = self.next_missing(next) {
             next = index + 1;
-            if !overtaken(record) {
-                // Segments sent once stand in the order of their times; those behind that were sent again are later still.
+            if !is_overtaken(record) {
+                // Segments sent once are in the order of their times; retransmissions among them left later.
                 if record.retransmitted {
                     continue;
                 }
@@ -241,28 +247,28 @@ impl Scoreboard {
             }
             let due = record.sent_at + wait;
             if now < due {
-                again = again.max(Some(due));
+                next_check = next_check.max(Some(due));
             } else {
                 self.lose(index);
                 found = true;
             }
         }
-        (found, again)
+        (found, next_check)
     }
 
-    /// What duplicates without SACK said is void: of later losses they tell nothing.
-    pub(crate) fn forget_presumed(&mut self) {
+    /// Clear presumptions from duplicates without SACK, which do not apply to later losses.
+    pub(crate) fn clear_presumed(&mut self) {
         (self.presumed, self.presumed_bytes) = (0, 0);
     }
 
-    /// Nothing was lost after all: what was sent first is in flight again, and no repair is due.
+    /// Undo all losses: the originals are in flight again, and no repair is due.
     pub(crate) fn restore_all(&mut self) {
         for index in 0..self.records.len() {
-            self.change(index, |record| (record.lost, record.repeated) = (false, false));
+            self.change(index, |record| (record.lost, record.repair_in_flight) = (false, false));
         }
     }
 
-    /// RFC 6675 §4, `NextSeg` (1): the first segment that is lost and was not sent again.
+    /// RFC 6675 §4, `NextSeg` (1): the first segment that is lost and not retransmitted.
     pub(crate) fn next_lost(&self) -> Option<usize> {
         if self.totals.to_repair == 0 {
             return None;
@@ -270,23 +276,25 @@ impl Scoreboard {
         self.records.iter().position(Record::is_lost_unrepaired)
     }
 
-    /// `NextSeg` (3): the first hole below what the peer has that is neither known to be lost nor sent again.
+    /// `NextSeg` (3): the first hole below the peer's data that is neither known to be lost nor retransmitted.
     pub(crate) fn next_hole(&self) -> Option<usize> {
-        let highest = self.records.iter().rposition(Record::sacked)?;
-        self.records.range(..highest).position(|record| !record.sacked() && !record.lost && !record.repeated)
+        let highest = self.records.iter().rposition(Record::is_sacked)?;
+        self.records
+            .range(..highest)
+            .position(|record| !record.is_sacked() && !record.lost && !record.repair_in_flight)
     }
 
     /// The last segment the peer is not known to have: `NextSeg` (4) and the loss probe.
     pub(crate) fn last_outstanding(&self) -> Option<usize> {
-        self.records.iter().rposition(|record| !record.sacked())
+        self.records.iter().rposition(|record| !record.is_sacked())
     }
 
-    /// Segment `index` is sent again.
+    /// Record a retransmission of segment `index`.
     pub(crate) fn resend(&mut self, index: usize, now: Time, delivered: u64) -> Record {
         self.change(index, |record| {
             (record.sent_at, record.delivered) = (now, delivered);
             record.retransmitted = true;
-            record.repeated = true;
+            record.repair_in_flight = true;
         });
         self.records[index]
     }

@@ -1,4 +1,4 @@
-//! TCP options: timestamps, selective acknowledgements, Accurate ECN's counters, and what a SYN offers.
+//! TCP options: timestamps, selective acknowledgements, Accurate ECN's counters, and the options of SYNs.
 
 mod accecn;
 mod timestamps;
@@ -15,12 +15,12 @@ pub use timestamps::Timestamps;
 pub(crate) use timestamps::{is_earlier, timestamp};
 pub use window_scale::WindowScale;
 
-/// What a stack's segments may carry beyond the fixed header.
+/// Options that a stack's segments may carry.
 pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
     /// Bytes that the options add to the header, padded to a multiple of four.
     fn len(&self) -> u16;
 
-    /// Does the header carry none?
+    /// True if the header has no options.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -28,29 +28,30 @@ pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
 
 /// The options of a modern segment.
 ///
-/// A segment is copied half a dozen times on its way. So its options are plain words, of which flags say which count:
-/// 48 bytes that are copied whole, where an [`Option`] for each would take 72 and a move for every field.
+/// A segment is copied half a dozen times on its path. So its options are plain words, with flags that say which
+/// are present: 48 bytes that are copied whole. With an [`Option`] for each they would take 72 bytes and a move
+/// per field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// [`OPTIONS`] and the bits of what is held.
-    held: NonZeroU8,
-    /// How many SACK blocks there are.
+    /// [`NON_ZERO`] and the flags of the options present.
+    present: NonZeroU8,
+    /// Number of SACK blocks.
     blocks: u8,
-    /// Bytes of header that they take.
+    /// Bytes of the header that they take.
     len: u16,
     timestamps: Timestamps,
-    /// What a SYN offers, or else SACK blocks, from the front; Accurate ECN's counters at the end. A header that holds
-    /// both has room for three blocks.
+    /// A SYN's options or SACK blocks, from the front; Accurate ECN's counters at the end. A header with both has
+    /// room for three blocks.
     words: [u32; 9],
 }
 
-/// Where in the words Accurate ECN's counters begin.
+/// Index of Accurate ECN's counters in the words.
 const COUNTERS: usize = 6;
 
-/// Always set in [`Options::held`], for the reason why a [`WindowScale`] is never 0.
-const OPTIONS: NonZeroU8 = NonZeroU8::new(1 << 7).unwrap();
+/// Always set in [`Options::present`], so that it is never 0, as a [`WindowScale`] never is.
+const NON_ZERO: NonZeroU8 = NonZeroU8::new(1 << 7).unwrap();
 
-/// The other bits of [`Options::held`].
+/// The other bits of [`Options::present`].
 const TIMESTAMPS: u8 = 1;
 const SYN: u8 = 1 << 1;
 const SACK_PERMITTED: u8 = 1 << 2;
@@ -62,131 +63,129 @@ const SHORTENED: u8 = 1 << 6;
 impl Default for Options {
     #[inline]
     fn default() -> Options {
-        Options { held: OPTIONS, blocks: 0, len: 0, timestamps: Timestamps::default(), words: [0; 9] }
+        Options { present: NON_ZERO, blocks: 0, len: 0, timestamps: Timestamps::default(), words: [0; 9] }
     }
 }
 
 impl Options {
     #[inline]
-    fn holds(&self, what: u8) -> bool {
-        self.held.get() & what != 0
+    fn has(&self, option: u8) -> bool {
+        self.present.get() & option != 0
     }
 
-    /// With what a SYN or SYN/ACK offers.
+    /// Add the options of a SYN or SYN/ACK.
     #[must_use]
     pub fn with_syn(mut self, syn: SynOptions) -> Options {
-        debug_assert!(!self.has_sack(), "a SYN finds nothing to acknowledge selectively");
-        self.held |= SYN;
-        self.held |= if syn.sack_permitted { SACK_PERMITTED } else { 0 };
-        self.held |= if syn.window_scale.is_some() { WINDOW_SCALE } else { 0 };
+        debug_assert!(!self.has_sack(), "a SYN has no SACK blocks");
+        self.present |= SYN;
+        self.present |= if syn.sack_permitted { SACK_PERMITTED } else { 0 };
+        self.present |= if syn.window_scale.is_some() { WINDOW_SCALE } else { 0 };
         self.words[..2].copy_from_slice(&[syn.mss.into(), syn.window_scale.unwrap_or_default().into()]);
-        self.measured()
+        self.with_length()
     }
 
-    /// What a classic stack's SYN or SYN/ACK carries, not counted as with [`WindowScale`].
+    /// Options of a classic stack's SYN or SYN/ACK; like [`WindowScale`], they count no bytes.
     pub(crate) fn classic(mss: u16, window_scale: Option<u8>) -> Options {
         let syn = SynOptions { mss, sack_permitted: false, window_scale };
         Options { len: 0, ..Options::default().with_syn(syn) }
     }
 
-    /// With timestamps (RFC 7323 §3.2).
+    /// Add timestamps (RFC 7323 §3.2).
     #[must_use]
     #[inline]
     pub fn with_timestamps(mut self, timestamps: Timestamps) -> Options {
-        self.held |= TIMESTAMPS;
+        self.present |= TIMESTAMPS;
         self.timestamps = timestamps;
-        self.measured()
+        self.with_length()
     }
 
-    /// With one more selective acknowledgement, of `from..to` (RFC 2018 §3); a duplicate comes first (RFC 2883). A fifth
-    /// finds no room, nor does a fourth beside Accurate ECN's counters, nor one on a SYN.
+    /// Add a selective acknowledgement of `from..to` (RFC 2018 §3); a duplicate comes first (RFC 2883). There is
+    /// no room for a fifth, for a fourth with Accurate ECN's counters, or for any on a SYN; those are left out.
     #[must_use]
     pub fn with_sack_block(mut self, from: Seq, to: Seq) -> Options {
-        let place = 2 * usize::from(self.blocks);
-        let end = if self.holds(ACCECN) { COUNTERS } else { 2 * MAX_SACK_BLOCKS };
-        if place == end || self.holds(SYN) {
+        let start = 2 * usize::from(self.blocks);
+        let end = if self.has(ACCECN) { COUNTERS } else { 2 * MAX_SACK_BLOCKS };
+        if start == end || self.has(SYN) {
             return self;
         }
-        self.words[place..place + 2].copy_from_slice(&[from.get(), to.get()]);
-        // The first has the option's own bytes before it, and two of padding.
+        self.words[start..start + 2].copy_from_slice(&[from.get(), to.get()]);
+        // Before the first are the option's kind and length, and two bytes of padding.
         self.len += if self.blocks == 0 { 12 } else { 8 };
         self.blocks += 1;
         self
     }
 
-    /// With Accurate ECN's counters (RFC 9768 §3.2.3), which find no room beside four SACK blocks.
+    /// Add Accurate ECN's counters (RFC 9768 §3.2.3). There is no room for them with four SACK blocks.
     #[must_use]
     pub fn with_accecn(mut self, accecn: AccEcn) -> Options {
         if usize::from(self.blocks) == MAX_SACK_BLOCKS {
             return self;
         }
-        self.held |= ACCECN;
-        self.held |= if accecn.order == AccEcnOrder::Ect1First { ECT1_FIRST } else { 0 };
-        self.held |= if accecn.shortened { SHORTENED } else { 0 };
+        self.present |= ACCECN;
+        self.present |= if accecn.order == AccEcnOrder::Ect1First { ECT1_FIRST } else { 0 };
+        self.present |= if accecn.shortened { SHORTENED } else { 0 };
         self.words[COUNTERS..].copy_from_slice(&[accecn.ect0, accecn.ce, accecn.ect1]);
-        self.measured()
+        self.with_length()
     }
 
-    /// What a SYN or SYN/ACK offers.
+    /// The options of a SYN or SYN/ACK.
     pub fn syn(&self) -> Option<SynOptions> {
         let [mss, shift, ..] = self.words;
-        self.holds(SYN).then(|| SynOptions {
+        self.has(SYN).then(|| SynOptions {
             mss: u16::try_from(mss).expect("it was put in as one"),
-            sack_permitted: self.holds(SACK_PERMITTED),
-            window_scale: self
-                .holds(WINDOW_SCALE)
-                .then(|| u8::try_from(shift).expect("it was put in as one")),
+            sack_permitted: self.has(SACK_PERMITTED),
+            window_scale: self.has(WINDOW_SCALE).then(|| u8::try_from(shift).expect("it was put in as one")),
         })
     }
 
     /// The timestamps.
     #[inline]
     pub fn timestamps(&self) -> Option<Timestamps> {
-        self.holds(TIMESTAMPS).then_some(self.timestamps)
+        self.has(TIMESTAMPS).then_some(self.timestamps)
     }
 
-    /// Are there SACK blocks?
+    /// True if there are SACK blocks.
     #[inline]
     pub fn has_sack(&self) -> bool {
         self.blocks > 0
     }
 
-    /// The ranges that the receiver says it holds, the most recent first.
+    /// The ranges that the receiver reports, the most recent first.
     #[inline]
     pub fn sack(&self) -> impl FusedIterator<Item = (Seq, Seq)> + '_ {
         let words = self.words[..2 * usize::from(self.blocks)].chunks_exact(2);
         words.map(|range| (Seq::new(range[0]), Seq::new(range[1])))
     }
 
-    /// The duplicate that the first block reports, if it does (RFC 2883 §4): it lies below the acknowledgement, or within
-    /// the second block.
+    /// Return the duplicate that the first block reports, if it does (RFC 2883 §4): it lies below the
+    /// acknowledgement, or within the second block.
     pub fn duplicate(&self, ack: Seq) -> Option<(Seq, Seq)> {
         let mut blocks = self.sack();
         let (from, to) = blocks.next()?;
-        let inside = blocks.next().is_some_and(|(start, end)| start <= from && to <= end);
-        (to <= ack || inside).then_some((from, to))
+        let is_within = blocks.next().is_some_and(|(start, end)| start <= from && to <= end);
+        (to <= ack || is_within).then_some((from, to))
     }
 
     /// Accurate ECN's counters.
     #[inline]
     pub fn accecn(&self) -> Option<AccEcn> {
         let [.., ect0, ce, ect1] = self.words;
-        let order = if self.holds(ECT1_FIRST) { AccEcnOrder::Ect1First } else { AccEcnOrder::Ect0First };
-        self.holds(ACCECN).then_some(AccEcn { order, ect0, ce, ect1, shortened: self.holds(SHORTENED) })
+        let order = if self.has(ECT1_FIRST) { AccEcnOrder::Ect1First } else { AccEcnOrder::Ect0First };
+        self.has(ACCECN).then_some(AccEcn { order, ect0, ce, ect1, shortened: self.has(SHORTENED) })
     }
 
-    /// With its length. On a SYN the options are packed one after another; elsewhere each is aligned by two bytes before
-    /// it.
+    /// Update the length. On a SYN the options are packed one after another; on other segments two bytes of
+    /// padding align each.
     #[inline]
-    fn measured(mut self) -> Options {
-        let is_syn = self.holds(SYN);
-        let timestamps = match (self.holds(TIMESTAMPS), is_syn) {
+    fn with_length(mut self) -> Options {
+        let is_syn = self.has(SYN);
+        let timestamps = match (self.has(TIMESTAMPS), is_syn) {
             (true, false) => TIMESTAMPS_LEN,
             (true, true) => 10,
             (false, _) => 0,
         };
         let sack = if self.has_sack() { 4 + 8 * u16::from(self.blocks) } else { 0 };
-        let offers = 2 * u16::from(self.holds(SACK_PERMITTED)) + 3 * u16::from(self.holds(WINDOW_SCALE));
+        let offers = 2 * u16::from(self.has(SACK_PERMITTED)) + 3 * u16::from(self.has(WINDOW_SCALE));
         let syn = if is_syn { 4 + offers } else { 0 };
         let accecn = self.accecn().map_or(0, |accecn| accecn.length());
         self.len = (timestamps + sack + syn + accecn).next_multiple_of(4);
@@ -213,18 +212,18 @@ impl Debug for Options {
     }
 }
 
-/// Options that only a SYN or SYN/ACK carries, beside a maximum segment size.
+/// Options of a SYN or SYN/ACK only, with the maximum segment size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynOptions {
-    /// The largest segment this end wants to receive, in bytes of data without options (RFC 6691).
+    /// The largest segment that this end accepts, in bytes of data without options (RFC 6691).
     pub mss: u16,
     /// SACK may be sent (RFC 2018 §2).
     pub sack_permitted: bool,
-    /// How far to shift this end's window field (RFC 7323 §2.2).
+    /// Shift of this end's window field (RFC 7323 §2.2).
     pub window_scale: Option<u8>,
 }
 
-/// The most blocks that fit into 40 bytes of options; three beside timestamps.
+/// Maximum number of blocks in 40 bytes of options; three with timestamps.
 pub const MAX_SACK_BLOCKS: usize = 4;
 
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_comes_out_and_nothing_else() {
+    fn options_read_back_as_written_and_no_others_appear() {
         let bare = Options::default();
         assert_eq!(
             (bare.timestamps(), bare.sack().count(), bare.accecn(), bare.syn()),
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_left_out() {
+    fn options_without_room_are_left_out() {
         assert_eq!(blocks(5), blocks(4));
         assert_eq!(blocks(4).with_accecn(COUNTS), blocks(4));
         let counting = Options::default().with_accecn(COUNTS);
@@ -303,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_block_below_the_acknowledgement_or_within_the_second_is_a_duplicate() {
+    fn a_block_below_the_ack_or_within_the_second_is_a_duplicate() {
         let first = Options::default().with_sack_block(Seq::new(10), Seq::new(20));
         assert_eq!(first.duplicate(Seq::new(20)), Some((Seq::new(10), Seq::new(20))));
         assert_eq!(first.duplicate(Seq::new(5)), None);

@@ -9,7 +9,7 @@ use std::ops::{Add, AddAssign, Sub};
 pub struct Seq(u32);
 
 impl Seq {
-    /// The number that the first byte of a connection is counted from.
+    /// The origin of a connection's sequence numbers.
     pub const ZERO: Seq = Seq(0);
 
     /// The sequence number `n`.
@@ -17,7 +17,7 @@ impl Seq {
         Seq(n)
     }
 
-    /// The number as it stands in a header.
+    /// The number in a header.
     pub const fn get(self) -> u32 {
         self.0
     }

@@ -1,17 +1,18 @@
-//! A sender as 4.4BSD had it: it goes back to the oldest byte, times one segment, and keeps no record of what it has sent.
+//! A sender like 4.4BSD's: it goes back to the oldest byte, times one segment, and keeps no record of segments
+//! sent.
 
 use aqmlab_units::Time;
 
 use super::{Scaling, Sender};
 use crate::congestion::{Ack, CongestionControl};
-use crate::core::{Core, Departure, Limits, Status, count};
+use crate::core::{Core, Departure, Limits, Status, increment};
 use crate::ecn::carries_ecn;
 use crate::ecn::policy::PacketKind;
 use crate::options::WindowScale;
 use crate::timer::TimerKind;
 use crate::{Flags, LimitedBy, Profile, Segment, Seq};
 
-/// The two windows that a sender keeps to. What else it knows is in the [`Core`].
+/// The two windows of a sender. Its other state is in the [`Core`].
 #[derive(Debug)]
 pub struct Classic<C, W> {
     pub(super) congestion: C,
@@ -38,14 +39,14 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
 
     #[inline(always)]
     fn offer(&self, core: &Core, _now: Time, profile: &Profile) -> WindowScale {
-        WindowScale::offering(self.scaling.offer(core.answers(), profile))
+        WindowScale::from_offer(self.scaling.offer(core.is_responder(), profile))
     }
 
     #[inline]
     fn negotiate(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) -> (&mut C, Limits) {
         if segment.flags.contains(Flags::SYN) {
-            self.scaling = W::negotiated(segment.options.shift(), profile);
-            core.snd_wnd = self.scaling.field_of_syn(segment.window);
+            self.scaling = W::negotiate(segment.options.shift(), profile);
+            core.snd_wnd = self.scaling.field_from_syn(segment.window);
         }
         let limits = self.limits(core, profile);
         (&mut self.congestion, limits)
@@ -76,7 +77,7 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
         let next = self.next(core, now, profile);
         let (window, options) =
             (self.scaling.own_window(profile.receive_window, profile), WindowScale::default());
-        // Two ways out, not one for both: data cost four instructions less.
+        // Two exits, not one for both cases: data cost four instructions less.
         match next {
             Some(data) => Some(core.segment(data, window, options)),
             None => core.due_ack(&self.congestion, profile).map(|ack| core.segment(ack, window, options)),
@@ -84,7 +85,7 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
     }
 
     fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {
-        // Not all is acknowledged that was in flight when a loss was found.
+        // Some data in flight at the last loss are still unacknowledged.
         if core.status.any(Status::IN_RECOVERY) || core.snd_una < core.recover {
             return LimitedBy::Recovery;
         }
@@ -109,7 +110,7 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
     }
 }
 
-/// What does not depend on the options of segments, so that a modern sender does the same for a profile that is classic.
+/// The part that does not depend on options of segments, which a modern sender with a classic profile shares.
 impl<C: CongestionControl, W: Scaling> Classic<C, W> {
     #[inline]
     fn send_window(&self, core: &Core) -> u32 {
@@ -120,30 +121,30 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         Limits { window: self.send_window(core), mss: profile.mss.into() }
     }
 
-    // Apart, so that it is in no other segment's way.
+    // Not inlined, to keep it off the path of other segments.
     #[inline(never)]
     fn on_ecn_segment(&mut self, core: &mut Core, segment: &Segment, profile: &Profile) {
         let feedback = core.on_ecn_segment(segment, profile);
-        core.ecn.note_marks(feedback.more.unwrap_or(0));
-        self.answer_undelivered_marks(core, segment, profile);
+        core.ecn.note_marks(feedback.new_marks.unwrap_or(0));
+        self.respond_to_undelivered_marks(core, segment, profile);
     }
 
-    /// Marks that a segment tells of which acknowledges nothing new.
-    pub(super) fn answer_undelivered_marks<O>(
+    /// Respond to marks that a segment reports which acknowledges no new data.
+    pub(super) fn respond_to_undelivered_marks<O>(
         &mut self,
         core: &mut Core,
         segment: &Segment<O>,
         profile: &Profile,
     ) {
         if segment.ack <= core.snd_una && core.reports_marks(segment.flags) {
-            self.answer_marks(core, segment.ack, profile);
+            self.respond_to_marks(core, segment.ack, profile);
         }
     }
 
-    fn answer_marks(&mut self, core: &mut Core, ack: Seq, profile: &Profile) {
+    fn respond_to_marks(&mut self, core: &mut Core, ack: Seq, profile: &Profile) {
         if !core.status.any(Status::IN_RECOVERY) {
             let limits = self.limits(core, profile);
-            core.answer_marks(&mut self.congestion, ack, limits);
+            core.respond_to_marks(&mut self.congestion, ack, limits);
         }
     }
 
@@ -155,7 +156,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         now: Time,
         profile: &Profile,
     ) {
-        core.snd_wnd = self.scaling.later_field(core.snd_wnd, segment.window);
+        core.snd_wnd = self.scaling.updated_field(core.snd_wnd, segment.window);
         let ack = segment.ack;
         if core.snd_una < ack {
             if core.snd_max < ack {
@@ -164,6 +165,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
             }
             self.handle_new_ack(core, segment, now, profile);
         } else if ack == core.snd_una {
+            // RFC 5681 §2: a duplicate has no data, and data are outstanding.
             if segment.span() == 0 && core.snd_una < core.snd_max {
                 self.handle_duplicate_ack(core, now, profile);
             } else {
@@ -179,18 +181,18 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         core.snd_una = segment.ack;
         core.snd_nxt = core.snd_nxt.max(segment.ack);
         let mss = u32::from(profile.mss);
-        let marks = carries_ecn(segment.flags, profile) && core.reports_marks(segment.flags);
-        let marked = if marks { core.take_marked_bytes(bytes, mss) } else { 0 };
+        let has_marks = carries_ecn(segment.flags, profile) && core.reports_marks(segment.flags);
+        let marked = if has_marks { core.take_marked_bytes(bytes, mss) } else { 0 };
         let ack = Ack { now, bytes, mss, marked, ..Ack::default() };
         self.congestion.on_delivery(&ack);
-        if marks {
-            self.answer_marks(core, segment.ack, profile);
+        if has_marks {
+            self.respond_to_marks(core, segment.ack, profile);
         }
         if core.status.any(Status::IN_RECOVERY) {
-            self.recover_further(core, ack, profile);
+            self.continue_recovery(core, ack, profile);
         } else {
             core.dup_acks = 0;
-            if !marks || core.may_grow_after_mark(&self.congestion, &ack) {
+            if !has_marks || core.may_grow_after_mark(&self.congestion, &ack) {
                 self.congestion.on_ack(&ack);
             }
         }
@@ -201,9 +203,9 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         }
     }
 
-    /// RFC 6582 §3.2: a full acknowledgement ends fast recovery, a partial one names the next loss. For Reno (RFC 2581
-    /// §3.2) any new acknowledgement ends it.
-    fn recover_further(&mut self, core: &mut Core, ack: Ack, profile: &Profile) {
+    /// Continue or end fast recovery (RFC 6582 §3.2): a partial acknowledgement indicates the next loss, a full
+    /// one ends it. For Reno (RFC 2581 §3.2) any new acknowledgement ends it.
+    fn continue_recovery(&mut self, core: &mut Core, ack: Ack, profile: &Profile) {
         if core.snd_una < core.recover && profile.newreno {
             self.congestion.on_partial_ack(&ack);
             core.status.set(Status::RETRANSMIT_DUE);
@@ -214,9 +216,9 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         }
     }
 
-    /// RFC 5681 §3.2 with RFC 6582's `recover`: the third duplicate starts fast retransmit, unless it stems from
-    /// segments sent before the last recovery or timeout. An acknowledgement of exactly those counts, as in FreeBSD 4;
-    /// RFC 6582 asks for one of more.
+    /// Count a duplicate; the third one starts fast retransmit (RFC 5681 §3.2), unless it stems from segments
+    /// sent before the last recovery or timeout (RFC 6582's `recover`). An acknowledgement of exactly those
+    /// counts, as in FreeBSD 4; RFC 6582 requires one of more.
     fn handle_duplicate_ack(&mut self, core: &mut Core, now: Time, profile: &Profile) {
         let mss = u32::from(profile.mss);
         core.dup_acks = core.dup_acks.saturating_add(1);
@@ -229,7 +231,7 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
             core.recover = core.snd_max;
             core.status.clear(Status::TIMING);
             core.status.set(Status::IN_RECOVERY | Status::RETRANSMIT_DUE);
-            count(&mut core.recovery.fast_retransmits);
+            increment(&mut core.recovery.fast_retransmits);
             core.arm_retransmit_timer(now, profile);
         }
     }
@@ -239,21 +241,22 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         self.congestion.on_timeout(self.send_window(core), u32::from(profile.mss));
         core.note_reduction();
         core.snd_nxt = core.snd_una;
-        // RFC 6582 §3.2 (4): duplicates caused by what is now sent again must not start fast retransmit.
+        // RFC 6582 §3.2 (4): duplicates caused by the coming retransmissions must not start fast retransmit.
         core.recover = core.snd_max;
         core.status.clear(Status::IN_RECOVERY | Status::RETRANSMIT_DUE);
         core.dup_acks = 0;
         core.status.clear(Status::TIMING);
     }
 
-    /// The oldest unacknowledged segment once more, if that is due, or new data, data sent again after a timeout, or the FIN.
+    /// Return the next segment: the oldest one if its retransmission is due, or new data, data after a timeout,
+    /// or the FIN.
     #[inline(always)]
     pub(super) fn next(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
         if core.status.any(Status::RETRANSMIT_DUE) {
             return Some(self.retransmit_oldest(core, profile));
         }
-        let fin_due = core.status.any(Status::CLOSED) && core.snd_nxt <= core.snd_end;
-        if !(core.snd_nxt < core.snd_end || fin_due) || core.is_unsynchronised() {
+        let is_fin_due = core.status.any(Status::CLOSED) && core.snd_nxt <= core.snd_end;
+        if !(core.snd_nxt < core.snd_end || is_fin_due) || core.is_unsynchronised() {
             return None;
         }
         if core.snd_una == core.snd_max {
@@ -298,8 +301,9 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
         Departure { seq, len, flags }
     }
 
-    /// Both windows have room for `len` bytes, and silly small segments are avoided: a partial segment goes only
-    /// when it is the last of the data (RFC 9293 §3.8.6.2.1), with Nagle only when nothing is unacknowledged.
+    /// True if both windows have room for `len` bytes and the segment is no silly small one. A partial segment
+    /// may leave only as the last of the data (RFC 9293 §3.8.6.2.1), and with Nagle only when no data are
+    /// unacknowledged.
     #[inline(always)]
     fn has_room(&self, core: &Core, len: u16, profile: &Profile) -> bool {
         let in_flight = core.snd_nxt - core.snd_una;
@@ -311,7 +315,8 @@ impl<C: CongestionControl, W: Scaling> Classic<C, W> {
     }
 }
 
-/// What a segment beginning at `seq` carries: up to one MSS of written data, and the FIN if it comes next.
+/// Return the extent of a segment that starts at `seq`: up to one MSS of written data, and the FIN if it comes
+/// next.
 #[inline(always)]
 fn extent(core: &Core, seq: Seq, profile: &Profile) -> (u16, Flags) {
     let unsent = if seq < core.snd_end { core.snd_end - seq } else { 0 };

@@ -1,12 +1,18 @@
-//! A modern sender: it records each segment sent and reads selective acknowledgements and timestamps.
+//! A modern sender: it records each segment sent and uses selective acknowledgements and timestamps.
 //!
-//! Where hosts of both kinds meet, all have the sender of the modern ones. One whose profile asks for nothing modern does as
-//! [`Classic`] does, segment by segment: who its neighbours are changes nothing.
+//! If hosts of both kinds meet, all have the sender of the modern ones. One with a classic profile does as
+//! [`Classic`] does, segment by segment: its neighbours have no effect.
 //!
-//! `negotiate`: options, at the handshake and later. `acknowledge`: what an acknowledgement says. `phase`: what is done about losses.
-//! `recovery`: which of them begin and end what. `marks`: of congestion. `frto`: whether a timeout was right. `probe`: tail loss probes. `transmit`: what leaves next, and
-//! how fast. `receiver`: the rest of the feedback beside acknowledgements. `window`: the size of the
-//! receive window. Losses are distinguished from delays as well: a reduction for a delay is undone.
+//! * `negotiate`: options, in the handshake and later.
+//! * `acknowledge`: the content of an acknowledgement.
+//! * `recovery`: detection of losses, start and end of recoveries, and undo of spurious ones.
+//! * `phase`: the state of loss recovery.
+//! * `ecn`: marks.
+//! * `frto`: detection of spurious timeouts.
+//! * `probe`: tail loss probes.
+//! * `transmit`: choice and pacing of the next segment.
+//! * `receiver`: feedback other than acknowledgements.
+//! * `window`: the size of the receive window.
 
 mod acknowledge;
 mod ecn;
@@ -35,10 +41,10 @@ use crate::recovery::{Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
 use crate::{LimitedBy, Profile, Segment, Seq};
 
-/// What a modern sender keeps of a connection.
+/// State of a modern sender.
 #[derive(Debug)]
 pub struct Modern<C> {
-    /// Its windows, and all there is to it where the profile asks for nothing modern.
+    /// Its windows; with a classic profile, all its state.
     classic: Classic<C, Scale>,
     is_classic: bool,
     negotiated: Negotiated,
@@ -47,23 +53,23 @@ pub struct Modern<C> {
     phase: Phase,
     first_retransmission: FirstRetransmission,
     rack: Rack,
-    /// When to look again for segments that are lost but for the reordering window (RFC 8985 §6.2 step 5).
+    /// Expires when segments are lost that the reordering window still protects (RFC 8985 §6.2 step 5).
     reorder_timer: Timer,
     probe: Probe,
     rate: RateEstimator,
-    /// When the next segment may leave, if the congestion control paces.
+    /// Time at which the next segment may leave, if the congestion control paces.
     release: Time,
-    /// How many segments may leave before that, of those let go together.
+    /// Segments of the current burst that may leave before that time.
     burst: u8,
     /// Runs while a segment waits for `release`.
     pacing_timer: Timer,
-    /// Bytes that the congestion control knows to have been lost.
+    /// Lost bytes that the congestion control knows of.
     lost_reported: u64,
-    /// The window has kept data back since the last acknowledgement.
+    /// A window has held back data since the last acknowledgement.
     window_limited: bool,
-    /// Pacing alone has kept back what would have filled the window since the last acknowledgement.
+    /// Only pacing has held back data that would have filled the window, since the last acknowledgement.
     pacing_limited: bool,
-    /// What the peer says of the bytes that came marked.
+    /// Marked bytes that the peer reports.
     marked_bytes: byte_counts::MarkedBytes,
 }
 
@@ -79,7 +85,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             rate: RateEstimator::new(now, congestion.needs_rate_samples()),
             classic: Classic { congestion, scaling: Scale::default() },
             is_classic: profile.is_classic(),
-            negotiated: Negotiated::nothing(profile),
+            negotiated: Negotiated::none(profile),
             receiver: Receiver::new(profile, now),
             board: Scoreboard::default(),
             phase: Phase::Open,
@@ -109,9 +115,9 @@ impl<C: CongestionControl> Sender for Modern<C> {
 
     fn offer(&self, core: &Core, now: Time, profile: &Profile) -> Options {
         if self.is_classic {
-            return Options::classic(profile.mss, self.classic.scaling.offer(core.answers(), profile));
+            return Options::classic(profile.mss, self.classic.scaling.offer(core.is_responder(), profile));
         }
-        self.offered(core, now, profile)
+        self.handshake_options(core, now, profile)
     }
 
     fn negotiate(
@@ -132,7 +138,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
         self.receiver.note_timestamp(segment);
         if segment.len > 0 && self.receiver.window.may_grow(profile) {
             let echo =
-                segment.options.timestamps().filter(|_| self.negotiated.timestamps).map(|both| both.echo);
+                segment.options.timestamps().filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo);
             self.receiver.window.on_data(core.rcv_nxt, echo, now, profile);
         }
         core.snd_wnd = segment.window;
@@ -142,7 +148,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             core.status.set(Status::ACK_DUE);
         }
         if self.is_classic {
-            return self.handle_classically(core, segment, now, profile);
+            return self.handle_segment_classic(core, segment, now, profile);
         }
         self.handle_acknowledgement(core, segment, now, profile);
     }
@@ -151,7 +157,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
         if core.take_in_order(from, to) {
             return self.receiver.take_quick_ack();
         }
-        self.note_disorder(core, from, to);
+        self.on_out_of_order(core, from, to);
         true
     }
 
@@ -162,7 +168,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Segment<Options>> {
         let next = if self.is_classic {
-            self.next_classically(core, now, profile)
+            self.next_classic(core, now, profile)
         } else {
             self.next_by_scoreboard(core, now, profile)
         };
@@ -172,7 +178,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
         };
         let window = self.classic.scaling.own_window(self.receiver.window.bytes(), profile);
         let mut segment = core.segment(departure, window, Options::default());
-        // In their place: options that were handed on were copied four times.
+        // Filled in place: options passed by value were copied four times.
         self.fill_in_options(core, &mut segment, now);
         Some(segment)
     }
@@ -205,9 +211,9 @@ impl<C: CongestionControl> Sender for Modern<C> {
 }
 
 impl<C: CongestionControl> Modern<C> {
-    // Apart, so that they are in no modern endpoint's way.
+    // Not inlined, to keep them off the path of modern endpoints.
     #[inline(never)]
-    fn handle_classically(
+    fn handle_segment_classic(
         &mut self,
         core: &mut Core,
         segment: &Segment<Options>,
@@ -218,11 +224,11 @@ impl<C: CongestionControl> Modern<C> {
     }
 
     #[inline(never)]
-    fn next_classically(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
+    fn next_classic(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Departure> {
         self.classic.next(core, now, profile)
     }
 
-    /// The largest number of data bytes in a segment.
+    /// The maximum number of data bytes in a segment.
     #[inline]
     fn segment_size(&self) -> u32 {
         u32::from(self.negotiated.mss - if self.negotiated.timestamps { TIMESTAMPS_LEN } else { 0 })
@@ -233,7 +239,7 @@ impl<C: CongestionControl> Modern<C> {
         self.classic.scaling.peer_window(core.snd_wnd)
     }
 
-    /// How much may be unacknowledged.
+    /// The bytes that may be unacknowledged.
     fn send_window(&self, core: &Core) -> u32 {
         self.classic.congestion.cwnd().min(self.peer_window(core))
     }
@@ -242,7 +248,7 @@ impl<C: CongestionControl> Modern<C> {
         Limits { window: self.send_window(core), mss: self.segment_size() }
     }
 
-    /// How much may be in flight: during fast recovery what rate reduction says, else the congestion window.
+    /// The bytes that may be in flight: by rate reduction during fast recovery, else the congestion window.
     fn congestion_window(&self) -> u32 {
         match &self.phase {
             Phase::Recovery { prr, .. } => prr.window(),
@@ -255,11 +261,12 @@ impl<C: CongestionControl> Modern<C> {
         self.board.pipe()
     }
 
-    /// A segment has left that takes `time` at the rate of pacing. A burst takes the time of all its segments.
+    /// Record that a segment has left that takes `time` at the pacing rate. A burst takes the time of all its
+    /// segments.
     fn note_paced(&mut self, time: Duration, now: Time, profile: &Profile) {
-        let begins = self.burst == 0;
-        let since = if begins { now } else { self.release.max(now) };
-        self.release = since + time;
-        self.burst = if begins { profile.pacing_burst - 1 } else { self.burst - 1 };
+        let starts_burst = self.burst == 0;
+        let start = if starts_burst { now } else { self.release.max(now) };
+        self.release = start + time;
+        self.burst = if starts_burst { profile.pacing_burst - 1 } else { self.burst - 1 };
     }
 }

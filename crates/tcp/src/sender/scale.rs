@@ -1,40 +1,41 @@
-//! Windows beyond 65,535 bytes (RFC 7323 §2): a field of 16 bits, shifted where both ends offer to.
+//! Window scaling (RFC 7323 §2): windows beyond 65,535 bytes, in a field of 16 bits that is shifted if both ends
+//! offer it.
 
 use std::fmt::Debug;
 
 use crate::Profile;
 
-/// What an endpoint makes of window scaling.
+/// Window scaling of an endpoint.
 pub trait Scaling: Copy + Debug + Default + Send + 'static {
-    /// What is agreed on when the peer's SYN or SYN/ACK comes with `offer`.
-    fn negotiated(offer: Option<u8>, profile: &Profile) -> Self;
+    /// Return the scaling negotiated by `offer` in the peer's SYN or SYN/ACK.
+    fn negotiate(offer: Option<u8>, profile: &Profile) -> Self;
 
-    /// §2.2: a SYN offers what the profile has, a SYN/ACK only if the SYN did.
-    fn offer(self, answers: bool, profile: &Profile) -> Option<u8>;
+    /// Return the shift to offer (§2.2): a SYN offers the profile's, a SYN/ACK only if the SYN did.
+    fn offer(self, is_responder: bool, profile: &Profile) -> Option<u8>;
 
-    /// The peer's window, of which its segments say `field`.
+    /// Return the peer's window in bytes for the window field of its segments.
     fn peer_window(self, field: u16) -> u32;
 
-    /// What a later segment would say of the window of a SYN, which is never scaled (§2.2): at most as much.
-    fn field_of_syn(self, window: u16) -> u16;
+    /// Convert the unscaled window of a SYN (§2.2) to the field of a later segment, rounding down.
+    fn field_from_syn(self, window: u16) -> u16;
 
-    /// The field of a segment without SYN, if the one before it said `known`.
-    fn later_field(self, known: u16, field: u16) -> u16;
+    /// Return the field to keep after a segment without SYN; `previous` is that of the segment before.
+    fn updated_field(self, previous: u16, field: u16) -> u16;
 
-    /// What segments say of the own `window`.
+    /// Return the field of segments that advertise the own `window`.
     fn own_window(self, window: u32, profile: &Profile) -> u16;
 }
 
-/// No scaling: the peer's window stays as its SYN says.
+/// No scaling: the window of the peer's SYN stays.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unscaled;
 
 impl Scaling for Unscaled {
-    fn negotiated(_offer: Option<u8>, _profile: &Profile) -> Unscaled {
+    fn negotiate(_offer: Option<u8>, _profile: &Profile) -> Unscaled {
         Unscaled
     }
 
-    fn offer(self, _answers: bool, _profile: &Profile) -> Option<u8> {
+    fn offer(self, _is_responder: bool, _profile: &Profile) -> Option<u8> {
         None
     }
 
@@ -43,13 +44,13 @@ impl Scaling for Unscaled {
         u32::from(field)
     }
 
-    fn field_of_syn(self, window: u16) -> u16 {
+    fn field_from_syn(self, window: u16) -> u16 {
         window
     }
 
     #[inline(always)]
-    fn later_field(self, known: u16, _field: u16) -> u16 {
-        known
+    fn updated_field(self, previous: u16, _field: u16) -> u16 {
+        previous
     }
 
     #[inline(always)]
@@ -58,21 +59,20 @@ impl Scaling for Unscaled {
     }
 }
 
-/// How far the peer shifts the window field of its segments without SYN (`Snd.Wind.Shift`), once both ends have offered
-/// to.
+/// Shift of the window field of the peer's segments without SYN (`Snd.Wind.Shift`), if both ends have offered it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scale(Option<u8>);
 
-/// A larger shift is taken for this one (§2.3).
+/// The largest shift; larger offers are reduced to it (§2.3).
 const MAX_SHIFT: u8 = 14;
 
 impl Scaling for Scale {
-    fn negotiated(offer: Option<u8>, profile: &Profile) -> Scale {
+    fn negotiate(offer: Option<u8>, profile: &Profile) -> Scale {
         Scale(offer.filter(|_| profile.window_scaling).map(|shift| shift.min(MAX_SHIFT)))
     }
 
-    fn offer(self, answers: bool, profile: &Profile) -> Option<u8> {
-        let offers = if answers { self.0.is_some() } else { profile.window_scaling };
+    fn offer(self, is_responder: bool, profile: &Profile) -> Option<u8> {
+        let offers = if is_responder { self.0.is_some() } else { profile.window_scaling };
         offers.then(|| profile.window_shift())
     }
 
@@ -82,12 +82,12 @@ impl Scaling for Scale {
         u32::from(field) << self.0.unwrap_or(0)
     }
 
-    fn field_of_syn(self, window: u16) -> u16 {
+    fn field_from_syn(self, window: u16) -> u16 {
         window >> self.0.unwrap_or(0)
     }
 
     #[inline(always)]
-    fn later_field(self, _known: u16, field: u16) -> u16 {
+    fn updated_field(self, _previous: u16, field: u16) -> u16 {
         field
     }
 

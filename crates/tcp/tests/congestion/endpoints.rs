@@ -5,7 +5,7 @@
 //! `response`) and against what timeouts cost beyond that.
 
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Algorithm, Full, Needs, Profile};
+use aqmlab_tcp::{Algorithm, Full, Profile, RequiredStack};
 use aqmlab_units::{Duration, Prob, Stream};
 
 use crate::clocked::{Signal, Spacing, mean_window};
@@ -82,7 +82,7 @@ fn every_recovery_keeps_the_window_of(congestion: Algorithm) {
                 continue;
             }
             // A classic window grows by acknowledgements, one for b segments, and not by bytes: it is 1 / sqrt(b) of that.
-            let b = if profile.needs() < Needs::Full { f64::from(ack_every) } else { 1.0 };
+            let b = if profile.required_stack() < RequiredStack::Full { f64::from(ack_every) } else { 1.0 };
             let ratio = window_under_losses(&profile, p) / with_timeouts(window / b.sqrt(), b, p);
             println!("{name}: {ratio:.3} of what theory gives");
             assert!((0.85..1.15).contains(&ratio), "{name}: {ratio} of what theory gives");

@@ -1,7 +1,7 @@
 //! Behaviour of the shipped profiles, and values that are refused.
 
 use aqmlab_tcp::options::{SynOptions, Timestamps};
-use aqmlab_tcp::{Algorithm, Basic, EcnPolicy, Full, Needs, Options, Profile, Segment, State};
+use aqmlab_tcp::{Algorithm, Basic, EcnPolicy, Full, Options, Profile, RequiredStack, Segment, State};
 use aqmlab_units::Duration;
 
 use crate::script::*;
@@ -13,17 +13,17 @@ fn with(segment: Segment, options: Options) -> Segment<Options> {
 #[test]
 fn every_profile_is_sensible_and_known_by_its_name() {
     for name in Profile::names() {
-        assert_eq!(Profile::named(name).expect("listed").check(), Ok(()), "{name}");
+        assert_eq!(Profile::from_name(name).expect("listed").check(), Ok(()), "{name}");
     }
-    assert_eq!(Profile::named("linux-7"), None);
+    assert_eq!(Profile::from_name("linux-7"), None);
 }
 
 #[test]
 fn only_linux_keeps_a_record_of_sent_segments() {
     for old in [Profile::freebsd_4_5(), Profile::unc_testbed(), Profile::ns2_newreno(), Profile::ns2_reno()] {
-        assert_eq!(old.needs(), Needs::Basic, "{old:?}");
+        assert_eq!(old.required_stack(), RequiredStack::Basic, "{old:?}");
     }
-    assert_eq!(Profile::linux_6().needs(), Needs::Full);
+    assert_eq!(Profile::linux_6().required_stack(), RequiredStack::Full);
 }
 
 #[test]
@@ -31,28 +31,28 @@ fn a_single_wish_decides_what_stack_it_takes() {
     let old = Profile::ns2_newreno;
     let accurate = EcnPolicy::Accurate;
     for (wish, profile, needs) in [
-        ("window scaling", Profile { window_scaling: true, ..old() }, Needs::Scaled),
-        ("ECN", Profile { ecn: EcnPolicy::Rfc3168, ..old() }, Needs::Basic),
-        ("accurate ECN", Profile { ecn: accurate, accecn_option: false, ..old() }, Needs::Basic),
-        ("its option without it", Profile { accecn_option: true, ..old() }, Needs::Basic),
-        ("its option", Profile { ecn: accurate, accecn_option: true, ..old() }, Needs::Full),
-        ("SACK", Profile { sack: true, ..old() }, Needs::Full),
-        ("timestamps", Profile { timestamps: true, ..old() }, Needs::Full),
-        ("F-RTO", Profile { frto: true, ..old() }, Needs::Full),
-        ("quick acknowledgements", Profile { quick_acks: 1, ..old() }, Needs::Full),
-        ("the same after marks", Profile { quick_acks_after_mark: 1, ..old() }, Needs::Full),
-        ("a window above one segment", Profile { min_window: 2, ..old() }, Needs::Full),
+        ("window scaling", Profile { window_scaling: true, ..old() }, RequiredStack::Scaled),
+        ("ECN", Profile { ecn: EcnPolicy::Rfc3168, ..old() }, RequiredStack::Basic),
+        ("accurate ECN", Profile { ecn: accurate, accecn_option: false, ..old() }, RequiredStack::Basic),
+        ("its option without it", Profile { accecn_option: true, ..old() }, RequiredStack::Basic),
+        ("its option", Profile { ecn: accurate, accecn_option: true, ..old() }, RequiredStack::Full),
+        ("SACK", Profile { sack: true, ..old() }, RequiredStack::Full),
+        ("timestamps", Profile { timestamps: true, ..old() }, RequiredStack::Full),
+        ("F-RTO", Profile { frto: true, ..old() }, RequiredStack::Full),
+        ("quick acknowledgements", Profile { quick_acks: 1, ..old() }, RequiredStack::Full),
+        ("the same after marks", Profile { quick_acks_after_mark: 1, ..old() }, RequiredStack::Full),
+        ("a window above one segment", Profile { min_window: 2, ..old() }, RequiredStack::Full),
         (
             "a tuned window",
             Profile { receive_window_tuning: true, window_scaling: true, ..old() },
-            Needs::Full,
+            RequiredStack::Full,
         ),
-        ("CUBIC", Profile { congestion: Algorithm::Cubic, ..old() }, Needs::Full),
-        ("ABE", Profile { abe: true, ecn: EcnPolicy::Rfc3168, ..old() }, Needs::Full),
-        ("HyStart++", Profile { hystart: true, ..old() }, Needs::Full),
+        ("CUBIC", Profile { congestion: Algorithm::Cubic, ..old() }, RequiredStack::Full),
+        ("ABE", Profile { abe: true, ecn: EcnPolicy::Rfc3168, ..old() }, RequiredStack::Full),
+        ("HyStart++", Profile { hystart: true, ..old() }, RequiredStack::Full),
     ] {
         assert_eq!(profile.check(), Ok(()), "{wish}");
-        assert_eq!(profile.needs(), needs, "{wish}");
+        assert_eq!(profile.required_stack(), needs, "{wish}");
     }
 }
 

@@ -1,14 +1,15 @@
-//! What comes of the model: the pacing rate and the congestion window.
+//! Control of the pacing rate and the congestion window by the model.
 
 use super::loss::Recovery;
 use super::{Bbr, BbrState};
 use crate::congestion::MAX_WINDOW;
 
-/// The least window: two segments each way for a peer that acknowledges every other one (`MinPipeCwnd`).
+/// The smallest window: two segments in each direction for a peer that acknowledges every other one
+/// (`MinPipeCwnd`).
 pub(super) const MIN_PIPE_SEGMENTS: f64 = 4.0;
 /// 1 % below the bandwidth, so that queues drain (`PacingMarginPercent`).
 const PACING_MARGIN: f64 = 0.99;
-/// The round trip that is assumed before the first sample, in seconds.
+/// The round-trip time that is assumed before the first sample, in seconds.
 const NOMINAL_RTT: f64 = 0.001;
 
 /// Window and rate.
@@ -48,13 +49,14 @@ impl Bbr {
     /// `SetPacingRateWithGain()`
     fn set_pacing_rate_with_gain(&mut self, pacing_gain: f64) {
         let rate = pacing_gain * self.model.bw * PACING_MARGIN;
-        // Without a bandwidth yet there is nothing to follow.
+        // Before the pipe is full, samples are too low: the rate may only rise. Without a sample it stays as it
+        // is.
         if rate > 0.0 && (self.full_pipe.full_bw_reached || rate > self.control.pacing_rate) {
             self.control.pacing_rate = rate;
         }
     }
 
-    /// `HandleRestartFromIdle()`: at exactly the bandwidth.
+    /// `HandleRestartFromIdle()`: pace at the bandwidth, without gain.
     pub(super) fn handle_restart_from_idle(&mut self) {
         self.delay.idle_restart = true;
         if self.state.is_probe_bw() {
@@ -62,7 +64,7 @@ impl Bbr {
         }
     }
 
-    /// The bandwidth-delay product at `bw`.
+    /// The bandwidth-delay product at `bw`, in bytes.
     pub(super) fn bandwidth_delay(&self, bw: f64) -> f64 {
         self.delay.min_rtt.map_or(self.initial_cwnd, |min_rtt| bw * min_rtt.as_secs_f64())
     }
@@ -96,6 +98,7 @@ impl Bbr {
         if self.full_pipe.full_bw_reached {
             self.control.cwnd = grown.min(max_inflight);
         } else if self.control.cwnd < max_inflight || (self.delivered as f64) < self.initial_cwnd {
+            // Before the pipe is full, the estimate is too low to shrink the window to it.
             self.control.cwnd = grown;
         }
         self.control.cwnd = self.control.cwnd.clamp(MIN_PIPE_SEGMENTS * self.mss, f64::from(MAX_WINDOW));
@@ -121,6 +124,7 @@ impl Bbr {
             BbrState::ProbeBwDown | BbrState::ProbeBwRefill | BbrState::ProbeBwUp => {
                 self.model.inflight_longterm
             }
+            // Headroom leaves buffer to flows that start (draft, § ProbeBW_CRUISE).
             BbrState::ProbeRtt | BbrState::ProbeBwCruise => self.inflight_with_headroom(),
             BbrState::Startup | BbrState::Drain => f64::INFINITY,
         };
@@ -128,7 +132,7 @@ impl Bbr {
         self.control.cwnd = self.control.cwnd.min(cap);
     }
 
-    /// `SaveCwnd()`: the latest window that neither recovery nor ProbeRTT holds down.
+    /// `SaveCwnd()`: remember the latest window that neither recovery nor ProbeRTT limits.
     pub(super) fn save_cwnd(&mut self) {
         let held_down = self.losses.recovery != Recovery::None || self.state == BbrState::ProbeRtt;
         let prior = if held_down { self.control.prior_cwnd } else { 0.0 };

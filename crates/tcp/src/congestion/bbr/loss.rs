@@ -1,10 +1,10 @@
-//! What losses and marks do to the model, and how it is restored when they were none.
+//! Losses and marks: their effect on the model, and its restoration if they were spurious.
 
 use super::{Bbr, BbrState};
 
-/// The share of losses in a round trip that is tolerated while probing.
+/// The share of lost bytes in a round trip that is tolerated while probing.
 const LOSS_THRESH: f64 = 0.02;
-/// No bound falls by more in a round, and CUBIC's does by as much.
+/// Factor by which a bound falls in a round at most, as CUBIC's window does.
 pub(super) const BETA: f64 = 0.7;
 
 /// Losses of this round, and the state before them.
@@ -17,7 +17,7 @@ pub(super) struct Losses {
     pub(super) undo: Undo,
 }
 
-/// Which loss recovery the endpoint is in.
+/// The endpoint's loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recovery {
     None,
@@ -25,10 +25,10 @@ pub(super) enum Recovery {
     Timeout,
 }
 
-/// What a spurious loss restores.
+/// State that a spurious loss restores.
 #[derive(Debug)]
 pub(super) struct Undo {
-    /// The state that losses ended, if they did.
+    /// The state that losses ended, if any.
     pub(super) state: Option<BbrState>,
     bw_shortterm: f64,
     inflight_shortterm: f64,
@@ -47,16 +47,17 @@ impl Losses {
 }
 
 impl Bbr {
-    /// `HandleLostPacket()`, for all that one acknowledgement found lost.
+    /// `HandleLostPacket()`, for all losses that one acknowledgement found.
     pub(super) fn handle_losses(&mut self) {
         self.note_loss();
         self.losses.loss_events_in_round += 1;
+        // Segments sent before the probe do not test its volume.
         if self.probing.is_bw_probe_sample && self.is_inflight_too_high() {
             self.handle_inflight_too_high();
         }
     }
 
-    /// An echo of a mark: as a loss where only one a window can be seen, which is too much whenever BBR probes.
+    /// Handle an echoed mark like a loss where only one a window can be seen: too much whenever BBR probes.
     pub(super) fn handle_echo(&mut self) {
         self.note_loss();
         self.exit_startup_for_congestion();
@@ -67,6 +68,7 @@ impl Bbr {
 
     /// `NoteLoss()`
     fn note_loss(&mut self) {
+        // A spurious loss must restore the state from before the first loss of the round.
         if !self.losses.is_loss_in_round {
             self.model.loss_round_delivered = self.delivered;
             self.save_state_upon_loss();
@@ -83,6 +85,7 @@ impl Bbr {
     fn handle_inflight_too_high(&mut self) {
         self.probing.prev_probe_too_high = true;
         self.probing.is_bw_probe_sample = false;
+        // An application-limited flow did not use the volume that it would lower.
         if !self.rs.is_app_limited {
             self.model.inflight_longterm = self.rs.tx_in_flight.max(self.target_inflight() * BETA);
         }
@@ -103,13 +106,13 @@ impl Bbr {
         };
     }
 
-    /// `OnEnterFastRecovery()`. What the losses that began it have changed stays to be undone.
+    /// `OnEnterFastRecovery()`. The state saved at the first loss of the round stays, to be restored.
     pub(super) fn enter_fast_recovery(&mut self) {
         self.save_cwnd();
         self.losses.recovery = Recovery::Fast { since_round: self.rounds.round_count };
     }
 
-    /// `OnEnterRTO()`: room for one segment.
+    /// `OnEnterRTO()`: allow one segment.
     pub(super) fn enter_rto(&mut self, mss: u32) {
         self.save_state_upon_loss();
         self.losses.recovery = Recovery::Timeout;
@@ -127,6 +130,7 @@ impl Bbr {
     pub(super) fn handle_spurious_loss_detection(&mut self) {
         self.restore_cwnd();
         self.losses.is_loss_in_round = false;
+        // Losses may have hidden growth: look for a full pipe again.
         self.full_pipe.reset(0.0);
         let (model, undo) = (&mut self.model, &mut self.losses.undo);
         model.bw_shortterm = model.bw_shortterm.max(undo.bw_shortterm);
@@ -134,6 +138,7 @@ impl Bbr {
         model.inflight_longterm = model.inflight_longterm.max(undo.inflight_longterm);
         match undo.state.take() {
             Some(BbrState::Startup) if self.state != BbrState::Startup => {
+                // A full pipe was inferred from losses that were none.
                 self.full_pipe.full_bw_reached = false;
                 if self.state != BbrState::ProbeRtt {
                     self.enter_startup();

@@ -1,16 +1,16 @@
-//! A maximum over a window of virtual time.
+//! Maximum filter over a window of virtual time.
 
 use std::collections::VecDeque;
 
-/// The largest value of the last few units of a time that never runs backwards.
+/// The largest value of the last few units of a time that never decreases.
 #[derive(Debug, Default)]
 pub(super) struct MaxFilter {
-    /// Times rise, values fall: each could be the maximum once those before it are too old.
+    /// Times rise and values fall: each is the maximum once those before it are too old.
     candidates: VecDeque<(u64, f64)>,
 }
 
 impl MaxFilter {
-    /// Take in `value` at `time`, forget what is `window_length` old, and say the maximum.
+    /// Add `value` at `time`, remove values older than `window_length`, and return the maximum.
     pub(super) fn update(&mut self, value: f64, time: u64, window_length: u64) -> f64 {
         while self.candidates.back().is_some_and(|&(_, smaller)| smaller <= value) {
             self.candidates.pop_back();

@@ -1,4 +1,4 @@
-//! The model of the path: its bandwidth, what the last round delivered, and how much is acknowledged at once.
+//! The model of the path: its bandwidth, the data that the last round delivered, and the aggregation of ACKs.
 
 use aqmlab_units::Time;
 
@@ -6,12 +6,12 @@ use super::Bbr;
 use super::loss::BETA;
 use super::max_filter::MaxFilter;
 
-/// Cycles of ProbeBW that `max_bw` remembers: this one and the one before.
+/// Cycles of ProbeBW that `max_bw` covers: this one and the previous one.
 const MAX_BW_FILTER_LEN: u64 = 2;
-/// Rounds that `extra_acked` remembers, once the pipe was full.
+/// Rounds that `extra_acked` covers once the pipe was full.
 const EXTRA_ACKED_FILTER_LEN: u64 = 10;
 
-/// What is known of the path. An infinite bound is none.
+/// The model of the path. A bound that is infinite does not bound.
 #[derive(Debug)]
 pub(super) struct Model {
     pub(super) max_bw: f64,
@@ -105,6 +105,7 @@ impl Bbr {
     fn update_max_bw(&mut self) {
         self.update_round();
         let (model, rs) = (&mut self.model, &self.rs);
+        // An application-limited sample is too low, and counts only if it raises the maximum.
         if rs.delivery_rate > 0.0 && (rs.delivery_rate >= model.max_bw || !rs.is_app_limited) {
             model.max_bw = model.max_bw_filter.update(rs.delivery_rate, model.cycle_count, MAX_BW_FILTER_LEN);
         }
@@ -112,15 +113,16 @@ impl Bbr {
 
     /// `AdaptLowerBoundsFromCongestion()`, with `InitLowerBounds()` and `LossLowerBounds()`
     fn adapt_lower_bounds_from_congestion(&mut self) {
+        // While accelerating, losses are expected; inflight_longterm bounds them instead.
         if self.state.is_accelerating() || !self.losses.is_loss_in_round {
             return;
         }
         let model = &mut self.model;
-        // In place of no bound: max_bw, and cwnd.
+        // A bound that does not exist yet starts from max_bw or cwnd.
         let bw = model.bw_shortterm.min(model.max_bw);
         let inflight =
             if model.inflight_shortterm.is_infinite() { self.control.cwnd } else { model.inflight_shortterm };
-        // bw_shortterm = max(bw_latest, Beta * bw_shortterm), and so for the volume
+        // bw_shortterm = max(bw_latest, Beta * bw_shortterm); the same for inflight_shortterm
         model.bw_shortterm = model.bw_latest.max(BETA * bw);
         model.inflight_shortterm = model.inflight_latest.max(BETA * inflight);
     }
@@ -135,6 +137,7 @@ impl Bbr {
         let model = &mut self.model;
         let interval = self.now.saturating_since(model.extra_acked_interval_start);
         let mut expected_delivered = model.bw * interval.as_secs_f64();
+        // Delivery is no longer ahead of the estimated bandwidth: the burst of ACKs is over.
         if model.extra_acked_delivered <= expected_delivered {
             model.extra_acked_delivered = 0.0;
             model.extra_acked_interval_start = self.now;

@@ -1,21 +1,21 @@
-//! ProbeBW, where a flow spends its life: slow down, cruise, refill the pipe, probe for more.
+//! ProbeBW, the steady state: slow down, cruise, refill the pipe, probe for more.
 
 use aqmlab_units::{Duration, Stream, Time};
 
 use super::control::MIN_PIPE_SEGMENTS;
 use super::{Bbr, BbrState};
 
-/// The part of `inflight_longterm` that is left to others while cruising.
+/// The share of `inflight_longterm` that is left to others while cruising.
 const HEADROOM: f64 = 0.15;
-/// The longest wait for the next probe in rounds, so that Reno's flows keep their share.
+/// The longest time to the next probe in rounds, so that Reno's flows keep their share.
 const RENO_ROUNDS: f64 = 63.0;
-/// The wait in time: this, and a random part of the next.
+/// The time to the next probe in seconds: this, plus a random share of the next.
 const PROBE_WAIT: f64 = 2.0;
 const PROBE_WAIT_SPREAD: f64 = 1.0;
-/// `inflight_longterm` grows by twice as much each round, so many times at most.
+/// `inflight_longterm` doubles its growth each round, at most this many times.
 const MAX_PROBE_UP_ROUNDS: u32 = 30;
 
-/// What acknowledgements mean for the probing of bandwidth.
+/// Meaning of acknowledgements for the probing of bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     Init,
@@ -25,7 +25,7 @@ pub(super) enum AckPhase {
     ProbeStopping,
 }
 
-/// Where ProbeBW is in its cycle.
+/// State of ProbeBW's cycle.
 #[derive(Debug)]
 pub(super) struct Probing {
     pub(super) ack_phase: AckPhase,
@@ -117,7 +117,7 @@ impl Bbr {
         self.raise_inflight_longterm_slope();
     }
 
-    /// `PickProbeWait()`: from 2 s to 3 s, and a round or none.
+    /// `PickProbeWait()`: 2 s to 3 s, and zero or one round.
     fn pick_probe_wait(&mut self) {
         let mut random = Stream::numbered(self.now.as_nanos(), self.delivered);
         self.rounds.rounds_since_probe_up = random.below(2);
@@ -138,13 +138,15 @@ impl Bbr {
         self.in_flight <= self.inflight_with_headroom() && self.in_flight <= bdp
     }
 
-    /// `IsTimeToGoDown()`, which in the draft, too, updates the state of the probe.
+    /// `IsTimeToGoDown()`. As in the draft, it updates the state of the probe.
     fn is_time_to_go_down(&mut self) -> bool {
         let limit = self.model.inflight_longterm;
+        // The last probe went too high: stop at the bound (precautionary), and probe beyond it if it holds.
         if self.probing.prev_probe_too_high && self.in_flight >= limit {
             self.probing.prev_probe_precautionary = true;
             return true;
         }
+        // inflight_longterm limits the bandwidth here, so a rate that does not grow does not mean a full pipe.
         if self.rounds.is_cwnd_limited() && self.control.cwnd >= limit {
             self.full_pipe.reset(self.rs.delivery_rate);
             return false;
@@ -170,6 +172,7 @@ impl Bbr {
 
     /// `ProbeInflightLongtermUpward()`
     fn probe_inflight_longterm_upward(&mut self) {
+        // A flow that does not use the bound in full has not shown that there is room above it.
         if !self.rounds.is_cwnd_limited() || self.control.cwnd < self.model.inflight_longterm {
             return;
         }
@@ -184,7 +187,7 @@ impl Bbr {
         }
     }
 
-    /// `AdaptLongTermModel()`: true when it decided on a transition.
+    /// `AdaptLongTermModel()`: returns true if it decided on a transition.
     fn adapt_long_term_model(&mut self) -> bool {
         if self.probing.ack_phase == AckPhase::ProbeStarting && self.rounds.round_start {
             self.probing.ack_phase = AckPhase::ProbeFeedback;
@@ -193,10 +196,11 @@ impl Bbr {
             self.probing.is_bw_probe_sample = false;
             self.probing.ack_phase = AckPhase::Init;
             if self.state.is_probe_bw() {
+                // A cycle without a valid sample must not make the filter forget an older maximum.
                 if !self.rs.is_app_limited {
                     self.model.advance_max_bw_filter();
                 }
-                // Precautionary probing: the limit held, so probe beyond it at once.
+                // Precautionary probing: the bound held, so probe beyond it at once.
                 if self.probing.prev_probe_precautionary && !self.probing.prev_probe_too_high {
                     self.start_probe_bw_refill();
                     return true;

@@ -1,17 +1,17 @@
-//! The path's round-trip time without a queue, and ProbeRTT, which drains the queue to see it.
+//! The round-trip time of the path without a queue, and ProbeRTT, which drains the queue to measure it.
 
 use aqmlab_units::{Duration, Time};
 
 use super::probe_bw::AckPhase;
 use super::{Bbr, BbrState};
 
-/// How long `min_rtt` is believed.
+/// Validity of `min_rtt`.
 const MIN_RTT_FILTER_LEN: Duration = Duration::from_secs(10);
-/// ProbeRTT comes when so long no sample was as low as the lowest, and lasts at least so long.
+/// ProbeRTT starts after this time without a sample as low as the lowest, and lasts at least the next.
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 
-/// `min_rtt`, and when to probe for it.
+/// `min_rtt`, and the state of its probes.
 #[derive(Debug, Default)]
 pub(super) struct PathDelay {
     /// `None` before the first sample.
@@ -20,7 +20,7 @@ pub(super) struct PathDelay {
     probe_rtt_min_delay: Option<Duration>,
     probe_rtt_min_stamp: Time,
     probe_rtt_expired: bool,
-    /// When ProbeRTT may end; `None` until the queue has drained.
+    /// Time when ProbeRTT may end; `None` until the queue has drained.
     probe_rtt_done_stamp: Option<Time>,
     probe_rtt_round_done: bool,
     pub(super) idle_restart: bool,
@@ -29,7 +29,7 @@ pub(super) struct PathDelay {
 }
 
 impl PathDelay {
-    /// Was a segment that left when `C.delivered` was `prior_delivered` held back by ProbeRTT?
+    /// True if ProbeRTT held back a segment that left when `C.delivered` was `prior_delivered`.
     pub(super) fn limited_segments_sent_at(&self, prior_delivered: u64) -> bool {
         self.limited.is_some_and(|(from, to)| from <= prior_delivered && prior_delivered <= to)
     }
@@ -57,6 +57,7 @@ impl Bbr {
 
     /// `CheckProbeRTT()`
     pub(super) fn check_probe_rtt(&mut self) {
+        // An idle period has drained the queue, so the next samples are low without ProbeRTT.
         if self.state != BbrState::ProbeRtt && self.delay.probe_rtt_expired && !self.delay.idle_restart {
             self.state = BbrState::ProbeRtt;
             self.save_cwnd();
@@ -103,7 +104,8 @@ impl Bbr {
         }
     }
 
-    /// What is sent from now on until what is in flight has been delivered says nothing about the bandwidth.
+    /// `MarkConnectionAppLimited()`: segments sent until the data in flight are delivered do not measure the
+    /// bandwidth.
     fn mark_connection_app_limited(&mut self) {
         let until = self.delivered.saturating_add(in_whole_bytes(self.in_flight));
         let from = match self.delay.limited {

@@ -1,4 +1,4 @@
-//! What an acknowledgement tells the model, and the packet-timed round trips that it belongs to.
+//! Rate samples of acknowledgements, and packet-timed round trips.
 
 use aqmlab_units::Duration;
 
@@ -29,7 +29,7 @@ pub(super) struct RoundCounter {
     /// The last acknowledgement began a round.
     pub(super) round_start: bool,
     pub(super) rounds_since_probe_up: u64,
-    /// The whole window was used, in this round and in the one before.
+    /// The whole window was used, in this round and in the previous one.
     cwnd_limited: [bool; 2],
 }
 
@@ -41,7 +41,7 @@ impl RoundCounter {
 }
 
 impl Bbr {
-    /// What the acknowledgement says, in the draft's terms.
+    /// Convert `ack` to the draft's rate sample.
     pub(super) fn take_sample(&mut self, ack: &Ack) {
         self.now = ack.now;
         self.delivered += u64::from(ack.bytes);

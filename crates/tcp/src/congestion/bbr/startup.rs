@@ -3,20 +3,20 @@
 use super::loss::Recovery;
 use super::{Bbr, BbrState};
 
-/// A round whose delivery rate grows by less is one without growth, and so many of these mean a full pipe.
+/// Three rounds whose delivery rate grows by less than a quarter mean a full pipe.
 const FULL_BW_GROWTH: f64 = 1.25;
 const FULL_BW_COUNT: u32 = 3;
-/// Losses end Startup when they were found at least so often in a round (`BBRStartupFullLossCnt`).
+/// Acknowledgements with losses in a round that end Startup (`BBRStartupFullLossCnt`).
 const STARTUP_FULL_LOSS_COUNT: u32 = 6;
 /// Rounds after which Drain ends at the latest.
 const DRAIN_ROUNDS: u64 = 3;
 
-/// Whether more rate still brings more bandwidth.
+/// Detection of a full pipe: more rate brings no more bandwidth.
 #[derive(Debug, Default)]
 pub(super) struct FullPipe {
-    /// Once in the life of the connection.
+    /// Detected at least once on this connection.
     pub(super) full_bw_reached: bool,
-    /// Since the estimator was last reset.
+    /// Detected since the estimator was last reset.
     pub(super) full_bw_now: bool,
     full_bw: f64,
     full_bw_count: u32,
@@ -36,6 +36,7 @@ impl Bbr {
     /// `CheckFullBWReached()`
     pub(super) fn check_full_bw_reached(&mut self) {
         let (pipe, rs) = (&mut self.full_pipe, &self.rs);
+        // An application-limited round could not have shown growth.
         if pipe.full_bw_now || !self.rounds.round_start || rs.is_app_limited {
             return;
         }
@@ -55,8 +56,10 @@ impl Bbr {
         }
     }
 
-    /// `CheckStartupHighLoss()`: a full round in fast recovery, too many losses in it, and found often enough.
+    /// `CheckStartupHighLoss()`: a full round in fast recovery, with too many losses, found in enough
+    /// acknowledgements.
     fn check_startup_high_loss(&mut self) {
+        // Losses are judged once a round, over all of it.
         if !self.model.loss_round_start {
             return;
         }
@@ -70,7 +73,7 @@ impl Bbr {
         }
     }
 
-    /// What losses say is a safe volume bounds it from now on.
+    /// End Startup, and bound the volume by what the path delivered.
     pub(super) fn exit_startup_for_congestion(&mut self) {
         if self.state == BbrState::Startup {
             self.losses.undo.state = Some(BbrState::Startup);

@@ -11,7 +11,7 @@ const RATE: u32 = 1_000_000;
 const RTT_MS: u64 = 100;
 const BDP: u32 = 100 * MSS;
 
-/// A round trip as the control hears of it, in one acknowledgement.
+/// A round trip as the control sees it, in one acknowledgement.
 #[derive(Clone, Copy)]
 struct Round {
     rate: u32,
@@ -70,7 +70,7 @@ impl Path {
         });
     }
 
-    /// Rounds like this one until the state is `state`; how many it took.
+    /// Run rounds like this one until the state is `state`. Returns their number.
     fn until(&mut self, state: BbrState, round: Round) -> u32 {
         let mut rounds = 0;
         while self.cc.state != state {
@@ -81,14 +81,14 @@ impl Path {
         rounds
     }
 
-    /// At cruise, past Startup and Drain.
+    /// A path that cruises, past Startup and Drain.
     fn cruising() -> Path {
         let mut path = Path::new();
         path.until(BbrState::ProbeBwCruise, Round { in_flight: BDP - MSS, ..STEADY });
         path
     }
 
-    /// Probing, with losses that bounded inflight to the product.
+    /// A path that probes, with losses that bounded inflight to the bandwidth-delay product.
     fn bounded() -> Path {
         let mut path = Path::cruising();
         path.until(BbrState::ProbeBwUp, STEADY);
@@ -98,7 +98,7 @@ impl Path {
 }
 
 #[test]
-fn startup_ends_after_three_rounds_that_grow_by_less_than_a_quarter() {
+fn startup_ends_after_three_rounds_with_growth_below_a_quarter() {
     let mut path = Path::new();
     for rate in [100_000, 200_000, 400_000, 500_000] {
         path.round(Round { rate, ..STEADY });
@@ -120,7 +120,7 @@ fn rounds_that_the_application_limits_do_not_end_startup() {
 }
 
 #[test]
-fn startup_ends_for_losses_when_they_are_many_often_and_in_recovery() {
+fn losses_end_startup_if_many_and_frequent_in_recovery() {
     let lossy = Round { lost: 5 * MSS, app_limited: true, ..STEADY };
     for (recovering, events, lost, ends) in [
         (true, 6, 5 * MSS, true),
@@ -142,7 +142,7 @@ fn startup_ends_for_losses_when_they_are_many_often_and_in_recovery() {
 }
 
 #[test]
-fn drain_ends_when_inflight_is_down_to_the_product_or_after_three_rounds() {
+fn drain_ends_at_the_bdp_or_after_three_rounds() {
     for (in_flight, rounds) in [(BDP - MSS, 1), (BDP + MSS, 4)] {
         let mut path = Path::new();
         path.until(BbrState::Drain, Round { in_flight: 3 * BDP, ..STEADY });
@@ -202,7 +202,7 @@ fn the_bound_grows_twice_as_fast_each_round_for_30_rounds() {
 }
 
 #[test]
-fn too_many_losses_while_probing_bound_inflight_and_end_the_probe() {
+fn too_many_losses_bound_inflight_and_end_the_probe() {
     let path = Path::bounded();
     assert_eq!(path.cc.state, BbrState::ProbeBwDown);
     assert!((path.cc.model.inflight_longterm - f64::from(BDP)).abs() < 1.0);
@@ -234,7 +234,7 @@ fn cruising_leaves_headroom_below_the_bound() {
 }
 
 #[test]
-fn the_probe_after_one_that_went_too_high_stops_at_the_bound_and_then_goes_on() {
+fn a_precautionary_probe_stops_at_the_bound_then_continues() {
     let mut path = Path::bounded();
     path.until(BbrState::ProbeBwUp, Round { in_flight: 80 * MSS, ..STEADY });
     path.round(Round { in_flight: BDP, ..STEADY });
@@ -250,7 +250,7 @@ fn the_probe_after_one_that_went_too_high_stops_at_the_bound_and_then_goes_on() 
 }
 
 #[test]
-fn losses_while_cruising_lower_the_short_term_bounds_to_what_was_delivered_but_by_three_tenths_at_most() {
+fn cruising_losses_lower_the_short_term_bounds_by_at_most_30_pct() {
     for (delivered, expected) in [(RATE * 9 / 10, 0.9), (RATE / 2, 0.7)] {
         let mut path = Path::cruising();
         // Judged when a round with losses has ended; the first knows what was delivered before them.
@@ -263,7 +263,7 @@ fn losses_while_cruising_lower_the_short_term_bounds_to_what_was_delivered_but_b
 }
 
 #[test]
-fn a_bandwidth_is_forgotten_after_two_cycles() {
+fn a_bandwidth_expires_after_two_cycles() {
     let mut path = Path::cruising();
     let slower = Round { rate: RATE / 2, in_flight: BDP / 2 - MSS, ..STEADY };
     let mut cycles = 0;
@@ -277,7 +277,7 @@ fn a_bandwidth_is_forgotten_after_two_cycles() {
 }
 
 #[test]
-fn probe_rtt_comes_after_five_seconds_without_a_low_round_trip_and_lasts_200_ms_and_a_round() {
+fn probe_rtt_starts_after_5_s_and_lasts_200_ms_and_a_round() {
     let mut path = Path::cruising();
     let queued = Round { rtt_ms: 120, in_flight: BDP, ..STEADY };
     let rounds = path.until(BbrState::ProbeRtt, queued);
@@ -292,7 +292,7 @@ fn probe_rtt_comes_after_five_seconds_without_a_low_round_trip_and_lasts_200_ms_
 }
 
 #[test]
-fn samples_of_probe_rtt_do_not_lower_the_bandwidth_or_end_startup() {
+fn samples_of_probe_rtt_neither_lower_max_bw_nor_end_startup() {
     let mut path = Path::cruising();
     path.until(BbrState::ProbeRtt, Round { rtt_ms: 120, ..STEADY });
     path.round(Round { in_flight: BDP / 2 - MSS, ..STEADY });
@@ -301,7 +301,7 @@ fn samples_of_probe_rtt_do_not_lower_the_bandwidth_or_end_startup() {
 }
 
 #[test]
-fn idleness_is_as_good_as_probe_rtt() {
+fn an_idle_restart_replaces_probe_rtt() {
     let mut path = Path::cruising();
     path.now += Duration::from_secs(6);
     path.cc.on_idle(10 * MSS);
@@ -311,7 +311,7 @@ fn idleness_is_as_good_as_probe_rtt() {
 }
 
 #[test]
-fn a_spurious_loss_gives_back_bounds_window_and_state() {
+fn a_spurious_loss_restores_bounds_window_and_state() {
     let mut path = Path::cruising();
     path.until(BbrState::ProbeBwUp, STEADY);
     let cwnd = path.cc.cwnd();
@@ -324,7 +324,7 @@ fn a_spurious_loss_gives_back_bounds_window_and_state() {
 }
 
 #[test]
-fn a_timeout_leaves_one_segment_and_recovery_gives_the_window_back() {
+fn a_timeout_leaves_a_segment_and_recovery_restores_the_window() {
     let mut path = Path::cruising();
     let cwnd = path.cc.cwnd();
     path.cc.on_timeout(cwnd, MSS);
@@ -334,7 +334,7 @@ fn a_timeout_leaves_one_segment_and_recovery_gives_the_window_back() {
 }
 
 #[test]
-fn an_echoed_mark_ends_startup_and_a_probe_and_lowers_the_bounds_while_cruising() {
+fn an_echoed_mark_acts_like_a_loss() {
     let mut path = Path::new();
     path.round(STEADY);
     path.cc.on_ecn_echo(BDP, MSS);
@@ -351,7 +351,7 @@ fn an_echoed_mark_ends_startup_and_a_probe_and_lowers_the_bounds_while_cruising(
 }
 
 #[test]
-fn the_next_probe_is_from_two_to_three_seconds_away_at_random_and_the_same_at_the_same_instant() {
+fn the_time_to_the_next_probe_is_random_and_reproducible() {
     let wait = |shift| {
         let mut path = Path::new();
         path.now += Duration::from_nanos(shift);
@@ -367,7 +367,7 @@ fn the_next_probe_is_from_two_to_three_seconds_away_at_random_and_the_same_at_th
 }
 
 #[test]
-fn the_first_window_is_paced_over_the_first_round_trip_at_startups_gain() {
+fn the_first_window_is_paced_over_a_round_trip_at_startups_gain() {
     let mut path = Path::new();
     // 2.77 * 10 segments in a nominal 1 ms, then in 100 ms.
     assert_eq!(path.cc.pacing_rate().map(BitRate::bits_per_sec), Some(221_600_000));

@@ -130,7 +130,7 @@ fn a_fall_of_the_saturation_point_lowers_w_max_further() {
 }
 
 #[test]
-fn a_loss_in_a_window_that_a_mark_has_reduced_gives_nothing_back() {
+fn a_loss_after_a_mark_in_its_window_does_not_grow_it() {
     // RFC 3168 §6.1.2
     let mut cc = cubic(100, |_| {});
     cc.on_ecn_echo(100 * MSS, MSS);
@@ -185,7 +185,7 @@ fn time_without_use_of_the_window_does_not_count() {
 }
 
 #[test]
-fn a_spurious_loss_restores_the_window_unless_it_has_outgrown_it() {
+fn a_spurious_loss_restores_a_window_that_is_still_smaller() {
     // RFC 9438 §4.9.2
     let mut cc = after_loss_at(20);
     cc.on_spurious();
@@ -199,7 +199,7 @@ fn a_spurious_loss_restores_the_window_unless_it_has_outgrown_it() {
 }
 
 #[test]
-fn a_mark_leaves_seven_tenths_or_with_abe_17_twentieths_down_to_one_segment() {
+fn a_mark_leaves_70_percent_or_85_with_abe() {
     // RFC 9438 §4.6, RFC 8511 §3
     for (abe, kept) in [(false, 49_000), (true, 59_500)] {
         let mut cc = cubic(100, |profile| profile.abe = abe);

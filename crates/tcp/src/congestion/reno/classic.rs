@@ -1,9 +1,9 @@
-//! Reno and `NewReno` of a classic sender, whose fast recovery is an inflation of the window.
+//! Reno and `NewReno` of a classic sender, whose fast recovery inflates the window.
 //!
-//! Sources: RFC 5681 §3.1-3.2, RFC 6582 §3.2, RFC 3168 §6.1.2; the window counts in bytes and grows per
+//! Sources: RFC 5681 §3.1-3.2, RFC 6582 §3.2, RFC 3168 §6.1.2. The window counts in bytes and grows per
 //! acknowledgement. Differs from RFC 5681 (4): the threshold after a loss is half of min(cwnd, peer's window), as
-//! in 4.4BSD, not half of the flight size. Differs from RFC 3168: an echo at a window of one segment leaves that one,
-//! where the RFC would have the sender wait for its timer.
+//! in 4.4BSD, not half of the flight size. Differs from RFC 3168: an echo at a window of one segment leaves one
+//! segment; the RFC lets the sender wait for its timer.
 
 use crate::Profile;
 use crate::congestion::{Ack, CongestionControl, MAX_WINDOW};
@@ -33,6 +33,7 @@ impl CongestionControl for ClassicReno {
     /// Slow start: cwnd += min(acknowledged, MSS). Congestion avoidance: cwnd += MSS * MSS / cwnd.
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
+        // 4.4BSD: cwnd = ssthresh still grows as in slow start.
         let growth = if self.cwnd <= self.ssthresh {
             ack.bytes.min(ack.mss)
         } else {
@@ -41,7 +42,8 @@ impl CongestionControl for ClassicReno {
         self.cwnd = (self.cwnd + growth).min(MAX_WINDOW);
     }
 
-    /// ssthresh = max(window / 2, 2 MSS); cwnd = ssthresh + 3 MSS for the three segments that have left.
+    /// ssthresh = max(window / 2, 2 MSS); cwnd = ssthresh + 3 MSS, for the three segments that have left the
+    /// network.
     fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
         self.ssthresh = half(window, mss).max(2 * mss);
         self.cwnd = self.ssthresh + 3 * mss;
@@ -51,10 +53,10 @@ impl CongestionControl for ClassicReno {
         self.cwnd += mss;
     }
 
-    /// RFC 6582 §3.2 (5): take off what was acknowledged, add back one segment.
+    /// RFC 6582 §3.2 (5): deflate by the bytes acknowledged, and add back one segment.
     fn on_partial_ack(&mut self, ack: &Ack) {
-        let back = if ack.bytes >= ack.mss { ack.mss } else { 0 };
-        self.cwnd = self.cwnd.saturating_sub(ack.bytes).max(ack.mss) + back;
+        let added_back = if ack.bytes >= ack.mss { ack.mss } else { 0 };
+        self.cwnd = self.cwnd.saturating_sub(ack.bytes).max(ack.mss) + added_back;
     }
 
     /// RFC 6582 §3.2 (3), first choice: cwnd = min(ssthresh, flight + MSS), so no burst follows.
@@ -67,7 +69,7 @@ impl CongestionControl for ClassicReno {
         self.cwnd = mss;
     }
 
-    /// The window is halved as for a loss, but down to one segment: nothing is missing.
+    /// Halve the window as for a loss, but down to one segment, since no data are missing.
     fn on_ecn_echo(&mut self, window: u32, mss: u32) {
         self.cwnd = half(window, mss).max(mss);
         self.ssthresh = self.cwnd.max(2 * mss);
@@ -79,7 +81,7 @@ impl CongestionControl for ClassicReno {
     }
 }
 
-/// Half a window in whole segments, as 4.4BSD rounds it.
+/// Return half a window in whole segments, as 4.4BSD rounds it.
 fn half(window: u32, mss: u32) -> u32 {
     window / 2 / mss * mss
 }
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_and_a_timeout_starts_over() {
+    fn a_loss_halves_and_a_timeout_leaves_one_segment() {
         let mut cc = with_window(11);
         cc.on_fast_retransmit(11 * MSS, MSS);
         assert_eq!((cc.ssthresh(), cc.cwnd()), (5 * MSS, 8 * MSS));

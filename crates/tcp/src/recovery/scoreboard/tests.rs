@@ -4,7 +4,7 @@ use super::*;
 
 const MSS: u32 = 1000;
 
-/// `count` segments of [`MSS`] bytes from number 0, sent a millisecond after each other.
+/// Return a board of `count` segments of [`MSS`] bytes from number 0, sent a millisecond after each other.
 fn sent(count: u64) -> Scoreboard {
     let mut board = Scoreboard::default();
     for k in 0..count {
@@ -28,51 +28,50 @@ fn ignore(_: &Record) {}
 #[test]
 fn three_segments_above_a_hole_mean_that_it_is_lost() {
     let mut board = sent(10);
-    board.select(at(2), at(4), ignore);
+    board.take_sack_block(at(2), at(4), ignore);
     assert!(!board.lose_by_threshold());
-    board.select(at(6), at(7), ignore);
+    board.take_sack_block(at(6), at(7), ignore);
     assert!(board.lose_by_threshold());
     assert_eq!(lost(&board), [0, 1]);
     // Of ten segments three have arrived and two are lost.
     assert_eq!(board.pipe(), 5 * MSS);
     // A fourth above changes nothing for those, and 4 and 5 have one above each.
-    board.select(at(1), at(2), ignore);
+    board.take_sack_block(at(1), at(2), ignore);
     assert!(!board.lose_by_threshold());
 }
 
 #[test]
-fn what_is_sent_again_is_in_flight_again_until_it_arrives() {
+fn a_retransmission_is_in_flight_until_it_arrives() {
     let mut board = sent(5);
-    board.select(at(1), at(5), ignore);
+    board.take_sack_block(at(1), at(5), ignore);
     board.lose_by_threshold();
     assert_eq!((board.pipe(), board.next_lost()), (0, Some(0)));
     board.resend(0, Time::ZERO, 0);
     assert_eq!((board.pipe(), board.next_lost()), (MSS, None));
-    assert_eq!(board.acknowledge(at(5), ignore), MSS, "the others were counted when they were selected");
-    assert_eq!((board.pipe(), board.len(), board.sacked()), (0, 0, 0));
+    assert_eq!(board.acknowledge(at(5), ignore), MSS, "the others were counted when they were SACKed");
+    assert_eq!((board.pipe(), board.len(), board.sacked_bytes()), (0, 0, 0));
 }
 
 #[test]
-fn duplicates_without_sack_take_segments_out_of_the_pipe_and_later_acknowledgements_do_not_count_them_again()
-{
+fn presumed_segments_leave_the_pipe_and_are_not_counted_twice() {
     let mut board = sent(10);
     assert_eq!((board.presume(), board.presume(), board.presume()), (MSS, MSS, MSS));
     assert_eq!(board.pipe(), 7 * MSS);
     // Segments 0 to 5: the first was missing and three of the others are known.
     assert_eq!(board.acknowledge(at(6), ignore), 3 * MSS);
     assert_eq!(board.pipe(), 4 * MSS);
-    // No more can have arrived than lies behind the first.
+    // Only segments behind the first can have arrived.
     assert_eq!((0..9).map(|_| board.presume()).sum::<u32>(), 3 * MSS);
 }
 
 #[test]
-fn no_more_are_presumed_to_have_left_than_lie_behind_the_first() {
+fn only_segments_behind_the_first_are_presumed_delivered() {
     let mut board = sent(10);
     for _ in 0..12 {
         board.presume();
     }
     assert_eq!(board.pipe(), MSS);
-    // The next is missing too: one of the duplicates told of nothing.
+    // The next is missing too: one of the duplicates did not report a segment.
     board.acknowledge(at(1), ignore);
     assert_eq!(board.pipe(), MSS);
 }
@@ -94,7 +93,7 @@ fn holes_are_repaired_before_those_not_known_to_be_lost() {
     // RFC 6675 §4, NextSeg: (1) is 0 and 1; (3) is 4, below the highest that arrived; (4) is 9.
     let mut board = sent(10);
     for k in [2, 3, 5, 6] {
-        board.select(at(k), at(k + 1), ignore);
+        board.take_sack_block(at(k), at(k + 1), ignore);
     }
     board.lose_by_threshold();
     assert_eq!((lost(&board), board.next_hole()), (vec![0, 1], Some(4)));
@@ -105,12 +104,12 @@ fn holes_are_repaired_before_those_not_known_to_be_lost() {
     assert_eq!(board.next_lost(), None);
     board.resend(4, Time::ZERO, 0);
     assert_eq!((board.next_hole(), board.last_outstanding()), (None, Some(9)));
-    // Segment 4 counts twice: nobody has said that its first copy is lost.
+    // Segment 4 counts twice: its original is not known to be lost.
     assert_eq!(board.pipe(), (10 - 4 - 2 + 3) * MSS);
 }
 
 #[test]
-fn what_was_not_lost_after_all_is_in_flight_again() {
+fn segments_of_a_spurious_loss_are_in_flight_again() {
     let mut board = sent(5);
     board.lose_where(5, |_| true);
     board.resend(0, Time::ZERO, 0);
@@ -118,12 +117,12 @@ fn what_was_not_lost_after_all_is_in_flight_again() {
     assert_eq!((board.pipe(), board.next_lost()), (5 * MSS, None));
 }
 
-/// What a peer or a timer may say.
+/// Input from the peer, a timer or the sender.
 #[derive(Clone, Debug)]
 enum Step {
     Send,
     Acknowledge(u64),
-    Select(u64, u64),
+    Sack(u64, u64),
     Threshold,
     LoseFirst,
     LoseAll,
@@ -135,7 +134,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => Just(Step::Send),
         2 => (0u64..40).prop_map(Step::Acknowledge),
-        4 => (0u64..60, 1u64..5).prop_map(|(from, len)| Step::Select(from, from + len)),
+        4 => (0u64..60, 1u64..5).prop_map(|(from, len)| Step::Sack(from, from + len)),
         2 => Just(Step::Threshold),
         1 => Just(Step::LoseFirst),
         1 => Just(Step::LoseAll),
@@ -146,9 +145,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// The counts are what counting gives, and what is delivered is delivered once.
+    /// The totals equal sums over the records, and no byte is delivered twice.
     #[test]
-    fn whatever_is_said_the_pipe_is_what_counting_gives(steps in steps()) {
+    fn totals_equal_the_sums_over_the_records(steps in steps()) {
         let mut board = Scoreboard::default();
         let (mut next, mut una, mut delivered) = (0, 0, 0);
         for step in steps {
@@ -161,8 +160,8 @@ proptest! {
                     una = (una + more).min(next);
                     delivered += board.acknowledge(at(una), ignore);
                 }
-                Step::Select(from, to) => {
-                    delivered += board.select(at(una + from), at((una + to).min(next.max(una + from))), ignore);
+                Step::Sack(from, to) => {
+                    delivered += board.take_sack_block(at(una + from), at((una + to).min(next.max(una + from))), ignore);
                 }
                 Step::Threshold => drop(board.lose_by_threshold()),
                 Step::LoseFirst => drop(board.lose_first()),
@@ -178,32 +177,32 @@ proptest! {
             let count = |wanted: fn(&Record) -> bool| {
                 records.iter().filter(|record| wanted(record)).map(Record::span).sum::<u32>()
             };
-            let first_copies = count(|record| !record.sacked() && !record.lost);
-            let second_copies = count(|record| !record.sacked() && record.repeated);
-            prop_assert_eq!(board.pipe(), first_copies + second_copies);
-            prop_assert_eq!(board.sacked(), count(Record::sacked));
-            prop_assert_eq!(board.sacked_segments(), records.iter().filter(|record| record.sacked()).count());
+            let originals = count(|record| !record.is_sacked() && !record.lost);
+            let retransmissions = count(|record| !record.is_sacked() && record.repair_in_flight);
+            prop_assert_eq!(board.pipe(), originals + retransmissions);
+            prop_assert_eq!(board.sacked_bytes(), count(Record::is_sacked));
+            prop_assert_eq!(board.sacked_segments(), records.iter().filter(|record| record.is_sacked()).count());
             prop_assert_eq!(board.has_lost(), board.next_lost().is_some() || records.iter().any(Record::is_lost_unrepaired));
-            let one_by_one = |from: usize| records.range(from..).position(|record| !record.sacked()).map(|n| from + n);
+            let one_by_one = |from: usize| records.range(from..).position(|record| !record.is_sacked()).map(|n| from + n);
             let missing: Vec<_> = (0..records.len()).map(one_by_one).collect();
-            prop_assert_eq!(u64::from(delivered) + u64::from(count(|record| !record.sacked())), next * u64::from(MSS));
+            prop_assert_eq!(u64::from(delivered) + u64::from(count(|record| !record.is_sacked())), next * u64::from(MSS));
             for (from, missing) in missing.into_iter().enumerate() {
-                prop_assert_eq!(board.missing_from(from).map(|(index, _)| index), missing);
+                prop_assert_eq!(board.next_missing(from).map(|(index, _)| index), missing);
             }
         }
     }
 
-    /// A segment is known to have arrived if and only if it was told of, whatever else was.
+    /// A segment is known to have arrived if and only if a SACK block covered it.
     #[test]
-    fn what_was_selected_is_known_and_nothing_else(told in prop::collection::vec((0u64..60, 1u64..20), 0..40)) {
+    fn exactly_the_sacked_segments_are_known(blocks in prop::collection::vec((0u64..60, 1u64..20), 0..40)) {
         let mut board = sent(60);
         let mut known = std::collections::BTreeSet::new();
-        for (from, len) in told {
+        for (from, len) in blocks {
             let to = (from + len).min(60);
-            let news: Vec<u64> = (from..to).filter(|segment| known.insert(*segment)).collect();
+            let expected: Vec<u64> = (from..to).filter(|segment| known.insert(*segment)).collect();
             let mut delivered = Vec::new();
-            board.select(at(from), at(to), |record| delivered.push(u64::from(record.seq.get() / MSS)));
-            prop_assert_eq!(delivered, news);
+            board.take_sack_block(at(from), at(to), |record| delivered.push(u64::from(record.seq.get() / MSS)));
+            prop_assert_eq!(delivered, expected);
         }
     }
 }

@@ -1,21 +1,21 @@
 //! Accurate ECN's option (RFC 9768 §3.2.3).
 
-/// How many bytes of the peer's data came in each ECN codepoint, modulo 2^24.
+/// Bytes of the peer's data that arrived in each ECN codepoint, modulo 2^24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccEcn {
-    /// Which counter comes first.
+    /// Order of the counters.
     pub order: AccEcnOrder,
-    /// `EE0B`: data in ECT(0), and 1.
+    /// `EE0B`: bytes in ECT(0), plus 1.
     pub ect0: u32,
-    /// `ECEB`: data marked.
+    /// `ECEB`: bytes marked CE.
     pub ce: u32,
-    /// `EE1B`: data in ECT(1), and 1.
+    /// `EE1B`: bytes in ECT(1), plus 1.
     pub ect1: u32,
     /// The last of the three counters is left out.
     pub shortened: bool,
 }
 
-/// The two forms of [`AccEcn`], which have kinds of their own. Marks come second in both.
+/// The two forms of [`AccEcn`], which have different kinds. CE is second in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccEcnOrder {
     /// `AccECN0`, kind 172.

@@ -7,7 +7,7 @@ use aqmlab_units::Time;
 pub struct Timestamps {
     /// `TSval`: the sender's clock.
     pub value: u32,
-    /// `TSecr`: the peer's clock as it was last heard; 0 in a SYN.
+    /// `TSecr`: the latest value of the peer's clock; 0 in a SYN.
     pub echo: u32,
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }
 
-/// Is timestamp `a` from before `b`?
+/// True if timestamp `a` is earlier than `b`.
 pub(crate) fn is_earlier(a: u32, b: u32) -> bool {
     a.wrapping_sub(b).cast_signed() < 0
 }

@@ -1,20 +1,20 @@
-//! Window scaling's option (RFC 7323 §2.2), and all that segments of 2001 carry of options.
+//! Window scaling's option (RFC 7323 §2.2), the only option of segments of 2001.
 
 use std::num::NonZeroU8;
 
 use super::HeaderOptions;
 
-/// The one option of 2001's TCP that is told from end to end: on a SYN, how far to shift the window field of what follows
-/// (RFC 7323 §2.2). The bytes of a SYN's options are not counted, so that all headers are alike.
+/// The only option that 2001's TCP carries from end to end: on a SYN, the shift of the window field in later
+/// segments (RFC 7323 §2.2). The bytes of a SYN's options are not counted, so that all headers have one length.
 ///
-/// A plain number, 1 for none: as an [`Option`] it cost 30 instructions a packet. That it is never 0 gives what is a segment
-/// or something else room to say which.
+/// A plain number, 1 for none: as an [`Option`] it cost 30 instructions a packet. It is never 0, so that an enum
+/// around a segment needs no room for its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowScale(NonZeroU8);
 
 impl WindowScale {
-    /// What a SYN with this offer carries.
-    pub fn offering(shift: Option<u8>) -> WindowScale {
+    /// Return the option of a SYN with this shift.
+    pub fn from_offer(shift: Option<u8>) -> WindowScale {
         shift.map_or(WindowScale::default(), |shift| {
             WindowScale(NonZeroU8::MIN.saturating_add(shift).saturating_add(1))
         })

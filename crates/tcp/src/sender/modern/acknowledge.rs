@@ -1,4 +1,4 @@
-//! What an acknowledgement says: what has arrived, how long it took, and how fast data are delivered.
+//! Acknowledgements: the data delivered, their round-trip times, and the delivery rate.
 
 use aqmlab_units::{Duration, Time};
 
@@ -7,53 +7,53 @@ use crate::congestion::{Ack, CongestionControl};
 use crate::core::Core;
 use crate::ecn::carries_ecn;
 use crate::options::{Options, timestamp};
-use crate::recovery::{Newest, Rack, Record};
+use crate::recovery::{NewestSegment, Rack, Record};
 use crate::timer::Timer;
 use crate::{Profile, Segment, Seq};
 
-/// What one acknowledgement has told.
+/// Content of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the acknowledgement")]
 pub(super) struct AckInfo {
-    /// Bytes newly delivered, in order, by SACK, or as duplicates without SACK say.
+    /// Bytes newly delivered: in order, by SACK, or according to duplicates without SACK.
     pub(super) delivered: u32,
-    /// Bytes that had not been delivered before it.
+    /// Bytes in flight that had not been delivered before it.
     pub(super) undelivered: u32,
     /// It acknowledges new data in order.
-    pub(super) advances: bool,
-    /// It repeats the last acknowledgement and says nothing else.
-    pub(super) repeats: bool,
-    /// A SACK block names new data.
-    pub(super) selects: bool,
-    /// The peer reports that this end's data came twice.
-    pub(super) duplicate: bool,
-    /// The timestamp that came back.
+    pub(super) is_new_ack: bool,
+    /// It repeats the last acknowledgement and has no other content (RFC 5681 §2).
+    pub(super) is_duplicate_ack: bool,
+    /// A SACK block covers new data.
+    pub(super) has_new_sack: bool,
+    /// The peer reports a duplicate (RFC 2883).
+    pub(super) has_dsack: bool,
+    /// The echoed timestamp.
     pub(super) echo: Option<u32>,
-    /// The round trip of what is delivered: of several segments, the shortest.
+    /// Round-trip time of the data delivered; of several segments, the shortest.
     rtt: Option<Duration>,
-    /// From the sender's timestamp to the receiver's; both have the same clock.
+    /// Time from the sender's timestamp to the receiver's; both have the same clock.
     one_way_delay: Option<Duration>,
-    /// What is delivered was sent only once: when the earliest and the latest of it left.
+    /// Earliest and latest departure of delivered segments that were sent once.
     sent_once: Option<(Time, Time)>,
-    /// Some of what is delivered was sent more than once.
-    ambiguous: bool,
-    /// For round trips and the rate of delivery.
-    newest: Newest,
+    /// Some of the delivered segments were retransmitted.
+    is_ambiguous: bool,
+    /// The segment that round trips and delivery rates are measured with.
+    newest: NewestSegment,
 }
 
 impl AckInfo {
-    /// Some of what is delivered was sent only once.
+    /// True if some of the delivered segments were sent once.
     pub(super) fn acks_unretransmitted(&self) -> bool {
         self.sent_once.is_some()
     }
 
-    /// A segment has arrived. Inlined twice: as a closure that is called it took a quarter more.
+    /// Add a delivered segment. Inlined twice: a call of a closure took a quarter more.
     #[inline(always)]
     fn add(&mut self, record: &Record, rack: &mut Rack, now: Time) {
         rack.on_delivered(record, now, self.echo);
         self.newest.add(record);
         if record.retransmitted {
-            self.ambiguous = true;
+            self.is_ambiguous = true;
         } else {
             let (first, last) = self.sent_once.unwrap_or((record.sent_at, record.sent_at));
             self.sent_once = Some((first.min(record.sent_at), last.max(record.sent_at)));
@@ -62,7 +62,7 @@ impl AckInfo {
 }
 
 impl<C: CongestionControl> Modern<C> {
-    /// Read what the acknowledgement says, decide what is lost, and act on both.
+    /// Handle an acknowledgement: read it, detect losses, and act on both.
     pub(super) fn handle_acknowledgement(
         &mut self,
         core: &mut Core,
@@ -70,8 +70,9 @@ impl<C: CongestionControl> Modern<C> {
         now: Time,
         profile: &Profile,
     ) {
+        // An older acknowledgement that was overtaken: only its marks are new.
         if segment.ack < core.snd_una {
-            return self.answer_marks(core, segment, profile);
+            return self.respond_to_marks(core, segment, profile);
         }
         if core.snd_max < segment.ack {
             debug_assert!(false, "the peer acknowledged what was never sent");
@@ -79,14 +80,14 @@ impl<C: CongestionControl> Modern<C> {
         }
         if self.is_redundant_ack(core, segment) {
             (self.window_limited, self.pacing_limited) = (false, false);
-            return self.answer_marks(core, segment, profile);
+            return self.respond_to_marks(core, segment, profile);
         }
         let info = self.read(core, segment, now, profile);
         let lost = self.decide(core, segment, &info, now, profile);
         self.apply(core, segment, &info, lost, now, profile);
     }
 
-    /// Nothing is in flight, as at the receiver of a transfer: the acknowledgement repeats what is known.
+    /// True if nothing is in flight, as at the receiver of a transfer, so that the acknowledgement has no news.
     #[inline]
     fn is_redundant_ack(&self, core: &Core, segment: &Segment<Options>) -> bool {
         core.snd_una == core.snd_max
@@ -95,17 +96,17 @@ impl<C: CongestionControl> Modern<C> {
             && self.probe.end.is_none()
     }
 
-    /// Enter what the acknowledgement says into the scoreboard, the estimates, RACK and the core.
+    /// Update the scoreboard, the estimates, RACK and the core.
     fn read(&mut self, core: &mut Core, segment: &Segment<Options>, now: Time, profile: &Profile) -> AckInfo {
         let mut info = self.read_deliveries(core, segment, now);
         info.rtt = self.take_round_trip(core, &info, now, profile);
-        if info.advances {
+        if info.is_new_ack {
             core.snd_una = segment.ack;
             core.dup_acks = 0;
-        } else if info.repeats {
+        } else if info.is_duplicate_ack {
             core.dup_acks = core.dup_acks.saturating_add(1);
         }
-        self.rack.on_acknowledged(core.snd_una, core.snd_max, info.duplicate);
+        self.rack.on_acknowledged(core.snd_una, core.snd_max, info.has_dsack);
         info
     }
 
@@ -118,17 +119,17 @@ impl<C: CongestionControl> Modern<C> {
         now: Time,
         profile: &Profile,
     ) -> bool {
-        // Undo first: losses are detected from the restored scoreboard.
+        // Undo first, because losses are detected from the restored scoreboard.
         if let Some(spurious) = self.advance_eifel(info) {
             self.undo(core, spurious);
         }
         if let Some(spurious) = self.advance_frto(core, segment, info) {
             self.undo(core, spurious);
         }
-        self.find_losses(core, info, now, profile)
+        self.detect_losses(core, info, now, profile)
     }
 
-    /// Tell the congestion control, go on to the next phase, and set the timers.
+    /// Update the congestion control, the phase and the timers.
     fn apply(
         &mut self,
         core: &mut Core,
@@ -138,22 +139,22 @@ impl<C: CongestionControl> Modern<C> {
         now: Time,
         profile: &Profile,
     ) {
-        let marks = carries_ecn(segment.flags, profile) && core.reports_marks(segment.flags);
+        let has_marks = carries_ecn(segment.flags, profile) && core.reports_marks(segment.flags);
         let mut ack = self.summary(core, info, now);
         if info.delivered > 0 {
-            if marks {
+            if has_marks {
                 ack.marked = self.take_marked_bytes(core, ack.bytes);
             }
             self.lost_reported = self.board.lost_total();
             self.classic.congestion.on_delivery(&ack);
         }
-        if marks {
-            self.answer_echo(core, segment.ack);
+        if has_marks {
+            self.respond_to_echo(core, segment.ack);
         }
-        let grows = !self.phase.is_recovery()
+        let may_grow = !self.phase.is_recovery()
             && !lost
-            && (!marks || core.may_grow_after_mark(&self.classic.congestion, &ack));
-        if info.advances && grows {
+            && (!has_marks || core.may_grow_after_mark(&self.classic.congestion, &ack));
+        if info.is_new_ack && may_grow {
             self.classic.congestion.on_ack(&ack);
         }
         self.settle_probe(core, segment, info);
@@ -166,48 +167,49 @@ impl<C: CongestionControl> Modern<C> {
         let flight = core.in_flight();
         let options = &segment.options;
         let timestamps = options.timestamps().filter(|_| self.negotiated.timestamps);
-        let advances = core.snd_una < ack;
+        let is_new_ack = core.snd_una < ack;
         let mut info = AckInfo {
-            advances,
+            is_new_ack,
             undelivered: flight - self.board.known_delivered().min(flight),
-            echo: timestamps.map(|both| both.echo),
-            // An acknowledgement that repeats another echoes what that did (RFC 7323 §4.3).
+            echo: timestamps.map(|stamps| stamps.echo),
+            // A duplicate echoes an older timestamp (RFC 7323 §4.3), which is no measurement.
             one_way_delay: timestamps
-                .filter(|_| advances)
-                .map(|both| Duration::from_millis(u64::from(both.value.wrapping_sub(both.echo)))),
+                .filter(|_| is_new_ack)
+                .map(|stamps| Duration::from_millis(u64::from(stamps.value.wrapping_sub(stamps.echo)))),
             ..AckInfo::default()
         };
         let rack = &mut self.rack;
         let mut delivered = self.board.acknowledge(ack, |record| info.add(record, rack, now));
-        if advances && self.phase.is_open() {
-            // Too few duplicates for a loss: they told of segments out of order, or of nothing at all.
-            self.board.forget_presumed();
+        if is_new_ack && self.phase.is_open() {
+            // Too few duplicates for a loss: segments were reordered.
+            self.board.clear_presumed();
         }
         let mut selected = 0;
         let mut duplicate = None;
         if self.negotiated.sack && options.has_sack() {
             duplicate = options.duplicate(ack);
             for (from, to) in options.sack().filter(|&(from, _)| ack < from) {
-                selected += self.board.select(from, to, |record| info.add(record, rack, now));
+                selected += self.board.take_sack_block(from, to, |record| info.add(record, rack, now));
             }
         }
-        info.selects = selected > 0;
-        info.duplicate = duplicate.is_some();
-        let repeats = !info.advances && segment.span() == 0 && flight > 0;
-        info.repeats = repeats && !options.has_sack();
-        // After a timeout duplicates may stem from what was sent twice for nothing, but not while new segments alone are
-        // in flight.
-        let probing = matches!(self.phase.frto(), Frto::Probing { .. });
-        if info.repeats && !self.negotiated.sack && (!self.phase.is_loss() || probing) {
+        info.has_new_sack = selected > 0;
+        info.has_dsack = duplicate.is_some();
+        let is_bare = !info.is_new_ack && segment.span() == 0 && flight > 0;
+        info.is_duplicate_ack = is_bare && !options.has_sack();
+        // After a timeout, duplicates may stem from unnecessary retransmissions, unless only new segments are in
+        // flight.
+        let is_probing = matches!(self.phase.frto(), Frto::Probing { .. });
+        if info.is_duplicate_ack && !self.negotiated.sack && (!self.phase.is_loss() || is_probing) {
             delivered += self.board.presume();
         }
         info.delivered = delivered + selected;
         info
     }
 
-    /// RFC 6298 §2-3 and RFC 7323 §4: the round trip of what is delivered. What was sent twice gives none (Karn), unless
-    /// a timestamp tells which copy arrived. The sample for the timeout is from the earliest segment, so that it includes
-    /// what the receiver waits; the one for others from the latest.
+    /// Take the round-trip time of the delivered data (RFC 6298 §2-3, RFC 7323 §4). Retransmitted segments give
+    /// none (Karn), unless a timestamp shows which copy arrived. The sample for the timeout is that of the
+    /// earliest segment, so that it includes the receiver's delay; the sample for other estimates is that of the
+    /// latest.
     fn take_round_trip(
         &mut self,
         core: &mut Core,
@@ -216,8 +218,8 @@ impl<C: CongestionControl> Modern<C> {
         profile: &Profile,
     ) -> Option<Duration> {
         let (for_timer, latest) = match (info.sent_once, info.echo) {
-            (Some((first, last)), _) if !info.ambiguous => (now - first, now - last),
-            (_, Some(echo)) if info.advances => {
+            (Some((first, last)), _) if !info.is_ambiguous => (now - first, now - last),
+            (_, Some(echo)) if info.is_new_ack => {
                 let ticks = timestamp(now).wrapping_sub(echo).max(1);
                 let rtt = Duration::from_millis(u64::from(ticks));
                 (rtt, rtt)
@@ -228,14 +230,14 @@ impl<C: CongestionControl> Modern<C> {
         self.rack.on_round_trip(latest);
         self.probe.has_sample = true;
         core.timeouts = 0;
-        // What lies behind follows, or 2^31 bytes later it would seem to lie ahead.
+        // Numbers compare modulo 2^32: left behind by 2^31 bytes, it would seem to be ahead.
         core.recover = core.recover.max(core.snd_una);
-        // A selective acknowledgement that does not move `snd_una` tells of marks on what was sent since.
+        // One below `snd_una`, because a SACK without a new acknowledgement may report marks on data sent since.
         core.ecn.recover = core.ecn.recover.max(Seq::new(core.snd_una.get().wrapping_sub(1)));
         Some(latest)
     }
 
-    /// What the congestion control is told.
+    /// Return the summary for the congestion control.
     fn summary(&mut self, core: &Core, info: &AckInfo, now: Time) -> Ack {
         let lost = self.board.lost_total();
         let (rate, new_round) =
@@ -256,14 +258,14 @@ impl<C: CongestionControl> Modern<C> {
         }
     }
 
-    /// RFC 6298 §5.2-5.3; the probe's timer goes with it.
+    /// Restart the retransmission timer (RFC 6298 §5.2-5.3) and the probe's.
     fn restart_timers(&mut self, core: &mut Core, info: &AckInfo, now: Time, profile: &Profile) {
         if core.snd_una < core.snd_max {
-            if info.advances {
+            if info.is_new_ack {
                 core.arm_retransmit_timer(now, profile);
             }
-            self.schedule_probe(core, now, profile, info.advances);
-        } else if info.advances {
+            self.schedule_probe(core, now, profile, info.is_new_ack);
+        } else if info.is_new_ack {
             self.probe.timer = Timer::OFF;
             self.reorder_timer = Timer::OFF;
             core.note_all_acknowledged(now);

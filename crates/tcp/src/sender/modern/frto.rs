@@ -1,16 +1,18 @@
-//! F-RTO (RFC 5682): whether a timeout was right, from the two acknowledgements that follow it.
+//! F-RTO (RFC 5682): detection of spurious timeouts by the two acknowledgements that follow.
 //!
-//! The first segment is sent again and nothing else. If that is acknowledged but not everything, up to two new segments
-//! leave in place of repairs. Should the next acknowledgement tell of data that were sent once, before the timeout, they
-//! were late and not lost: the timeout is taken back. §2.1 without SACK, §3.1 with it.
+//! At first only the first segment is retransmitted. If its acknowledgement does not cover everything, up to two
+//! new segments leave instead of retransmissions. If the next acknowledgement covers data that were sent once,
+//! before the timeout, they were late and not lost, and the timeout is undone. §2.1 without SACK, §3.1 with it.
 //!
-//! With timestamps the Eifel algorithm (RFC 3522) knows at the first acknowledgement which copy it answers, either way.
-//! Where it says so its word is taken, and F-RTO goes on only without it.
+//! With timestamps the Eifel algorithm (RFC 3522) decides at the first acknowledgement, either way. F-RTO
+//! continues only if Eifel cannot decide.
 //!
-//! Differs from §2.1 step 1: without SACK, too, it does not begin in a fast recovery, as §3.1 has it, so that what is taken
-//! back is the timeout alone. From §3.1 step 3b: data that were ever sent again prove nothing, since a loss probe may have
-//! been what arrived. From step 3a: the window is not set to three segments; without SACK too, the segment that a duplicate
-//! tells of is out of the network, so that the next repair leaves for it.
+//! Differs from the RFC:
+//! * §2.1 step 1: without SACK too, it does not start during fast recovery (as in §3.1), so that only the timeout
+//!   is undone.
+//! * §3.1 step 3b: data that were ever retransmitted prove nothing, since a loss probe may have arrived.
+//! * Step 3a: the window is not set to three segments. Without SACK too, the segment that a duplicate reports has
+//!   left the network, so that the next retransmission replaces it.
 
 use super::acknowledge::AckInfo;
 use super::recovery::SpuriousRetransmission;
@@ -20,32 +22,32 @@ use crate::core::Core;
 use crate::options::Options;
 use crate::{Profile, Segment, Seq};
 
-/// Where the algorithm stands.
+/// State of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frto {
-    /// Not at work: recovery is the conventional one.
+    /// Inactive: conventional recovery.
     Idle,
-    /// Step 2 awaits the acknowledgement of the segment sent again, all of it, before `end`.
-    Repeated { end: Seq },
-    /// Step 3 awaits the one after that, with so many new segments still to send.
+    /// Step 2 waits for the acknowledgement of the retransmitted segment, which ends at `end`.
+    Retransmitted { end: Seq },
+    /// Step 3 waits for the next acknowledgement; up to `new_segments` more may be sent.
     Probing { recovery_point: Seq, new_segments: u8 },
 }
 
-/// What step 2b sends at most.
+/// New segments that step 2b sends at most.
 const NEW_SEGMENTS: u8 = 2;
 
 impl Frto {
-    /// How many new segments may leave, and no repairs; `None`: it has no say.
-    pub(super) fn allows(self) -> Option<u8> {
+    /// The number of new segments that may leave, without retransmissions; `None` if F-RTO does not restrict.
+    pub(super) fn new_data_quota(self) -> Option<u8> {
         match self {
             Frto::Idle => None,
-            Frto::Repeated { .. } => Some(0),
+            Frto::Retransmitted { .. } => Some(0),
             Frto::Probing { new_segments, .. } => Some(new_segments),
         }
     }
 
-    /// A new segment leaves.
-    pub(super) fn note_new(&mut self) {
+    /// Record that a new segment leaves.
+    pub(super) fn on_new_segment(&mut self) {
         if let Frto::Probing { new_segments, .. } = self {
             *new_segments = new_segments.saturating_sub(1);
         }
@@ -53,12 +55,12 @@ impl Frto {
 }
 
 impl<C: CongestionControl> Modern<C> {
-    /// Step 1: a timeout has expired, and its first segment is about to be sent again. When it expires once more before
-    /// anything is acknowledged, this is that step again; in any other recovery the algorithm does not begin.
+    /// Step 1: return the state for a timeout whose first segment is about to be retransmitted. A further timeout
+    /// before any acknowledgement repeats the step; in any other recovery the algorithm does not start.
     pub(super) fn begin_frto(&self, profile: &Profile) -> Frto {
-        let begins = self.phase.is_open() || matches!(self.phase.frto(), Frto::Repeated { .. });
-        if profile.frto && begins && !self.board.is_empty() {
-            Frto::Repeated { end: self.board.record(0).end }
+        let may_begin = self.phase.is_open() || matches!(self.phase.frto(), Frto::Retransmitted { .. });
+        if profile.frto && may_begin && !self.board.is_empty() {
+            Frto::Retransmitted { end: self.board.record(0).end }
         } else {
             Frto::Idle
         }
@@ -76,8 +78,8 @@ impl<C: CongestionControl> Modern<C> {
         let sack = self.negotiated.sack;
         let next = match frto {
             Frto::Idle => return None,
-            Frto::Repeated { end } if info.advances => {
-                // An acknowledgement of everything ends the recovery in any case.
+            Frto::Retransmitted { end } if info.is_new_ack => {
+                // An acknowledgement of all data ends the recovery in any case.
                 let can_send = self.new_data(core).is_some_and(|(len, _)| self.peer_permits(core, len));
                 if end <= core.snd_una && can_send {
                     Frto::Probing { recovery_point: core.snd_max, new_segments: NEW_SEGMENTS }
@@ -85,18 +87,19 @@ impl<C: CongestionControl> Modern<C> {
                     Frto::Idle
                 }
             }
-            // §2.1 step 2a; with SACK it waits on.
-            Frto::Repeated { .. } if info.repeats && !sack => Frto::Idle,
-            Frto::Repeated { .. } => frto,
+            // §2.1 step 2a. With SACK the algorithm keeps waiting.
+            Frto::Retransmitted { .. } if info.is_duplicate_ack && !sack => Frto::Idle,
+            Frto::Retransmitted { .. } => frto,
             Frto::Probing { recovery_point, .. } => {
-                let tells_of_new = sack
+                // A report of data sent after the timeout proves nothing about those sent before it.
+                let covers_new_data = sack
                     && (recovery_point < core.snd_una
                         || segment.options.sack().any(|(_, to)| recovery_point < to));
-                if !tells_of_new && info.acks_unretransmitted() {
+                if !covers_new_data && info.acks_unretransmitted() {
                     return Some(SpuriousRetransmission);
                 }
-                let says_something = info.advances || info.selects || segment.span() == 0;
-                if says_something { Frto::Idle } else { frto }
+                let is_informative = info.is_new_ack || info.has_new_sack || segment.span() == 0;
+                if is_informative { Frto::Idle } else { frto }
             }
         };
         self.phase.set_frto(next);

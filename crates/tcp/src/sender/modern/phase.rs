@@ -1,26 +1,26 @@
-//! What is done about losses, and what others see of it.
+//! State of loss recovery, and the part of it that the core exposes.
 
 use super::{Frto, Modern};
 use crate::Seq;
 use crate::core::{Core, Status};
 use crate::recovery::Prr;
 
-/// What is done about losses.
+/// State of loss recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
-    /// Nothing: none is known.
+    /// No loss is known.
     Open,
     /// Fast recovery.
     Recovery {
         prr: Prr,
-        /// A segment has been sent again out of turn (RFC 6675's rescue retransmission).
-        rescued: bool,
+        /// RFC 6675's rescue retransmission has been sent.
+        rescue_sent: bool,
     },
-    /// A timeout has expired and not all that was in flight then is acknowledged.
+    /// A timeout has expired, and some data in flight then are unacknowledged.
     Loss {
-        /// Where it found `snd_una`.
-        at: Seq,
-        /// Send the first segment again whatever the window.
+        /// `snd_una` at the timeout.
+        start: Seq,
+        /// Retransmit the first segment even if the window is full.
         retransmit_first: bool,
         frto: Frto,
     },
@@ -50,27 +50,27 @@ impl Phase {
     }
 }
 
-/// What was sent again first since [`Phase::Open`]: what the Eifel algorithm goes by.
+/// The first retransmission since [`Phase::Open`], which the Eifel algorithm needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstRetransmission {
-    /// Nothing yet.
+    /// None yet.
     Awaited,
-    /// The oldest segment, for the first time, with this timestamp.
+    /// The oldest segment was retransmitted for the first time, with this timestamp.
     SentAt(u32),
-    /// It has been judged, or there is nothing to judge by.
+    /// It has been judged, or cannot be.
     Settled,
 }
 
 impl<C> Modern<C> {
-    /// From here on `phase` says what is done about losses. The core knows of it what the endpoint is asked.
-    pub(super) fn enter(&mut self, core: &mut Core, phase: Phase) {
+    /// Enter `phase`, and update the core's flags.
+    pub(super) fn enter_phase(&mut self, core: &mut Core, phase: Phase) {
         self.phase = phase;
         core.status.put(Status::IN_RECOVERY, self.phase.is_recovery());
-        self.note_repairs(core);
+        self.update_retransmit_due(core);
     }
 
-    /// There may be something to send again, or no longer.
-    pub(super) fn note_repairs(&self, core: &mut Core) {
+    /// Update the flag that retransmissions may be due.
+    pub(super) fn update_retransmit_due(&self, core: &mut Core) {
         core.status.put(Status::RETRANSMIT_DUE, !self.phase.is_open() || self.probe.is_due);
     }
 }

@@ -1,4 +1,4 @@
-//! Losses: how they are found, what they begin, what ends it, and what takes it back.
+//! Loss recovery: detection of losses, start and end of recoveries, and undo of spurious ones.
 
 use aqmlab_units::{Duration, Time};
 
@@ -6,32 +6,42 @@ use super::acknowledge::AckInfo;
 use super::{FirstRetransmission, Frto, Modern, Phase};
 use crate::Profile;
 use crate::congestion::CongestionControl;
-use crate::core::{Core, count};
+use crate::core::{Core, increment};
 use crate::options::is_earlier;
 use crate::recovery::{DUP_THRESH, Progress, Prr};
 use crate::timer::Timer;
 
-/// How losses are found.
+/// Detection of losses.
 impl<C: CongestionControl> Modern<C> {
-    /// Look for segments that this acknowledgement shows to be lost. Whether there are any.
-    pub(super) fn find_losses(&mut self, core: &Core, info: &AckInfo, now: Time, profile: &Profile) -> bool {
+    /// Find segments that this acknowledgement shows to be lost. Returns true if there are any.
+    pub(super) fn detect_losses(
+        &mut self,
+        core: &Core,
+        info: &AckInfo,
+        now: Time,
+        profile: &Profile,
+    ) -> bool {
         if !self.negotiated.sack {
-            return self.find_loss_by_duplicates(core, info, profile);
+            return self.detect_loss_by_duplicates(core, info, profile);
         }
         if profile.rack {
-            return self.find_losses_by_time(core, now);
+            return self.detect_losses_by_time(core, now);
         }
-        info.selects && self.board.lose_by_threshold()
+        info.has_new_sack && self.board.lose_by_threshold()
     }
 
-    /// RFC 5681 §3.2 and RFC 6582 §3.2: the third duplicate tells that the first segment is lost, and a partial
-    /// acknowledgement that the next is. As in the classic endpoint an acknowledgement of exactly `recover` counts.
-    fn find_loss_by_duplicates(&mut self, core: &Core, info: &AckInfo, profile: &Profile) -> bool {
+    /// Find the loss that duplicates indicate: the first segment at the third one (RFC 5681 §3.2), the next
+    /// segment at a partial acknowledgement (RFC 6582 §3.2). As in the classic endpoint, an acknowledgement of
+    /// exactly `recover` counts.
+    fn detect_loss_by_duplicates(&mut self, core: &Core, info: &AckInfo, profile: &Profile) -> bool {
         let lost = match self.phase {
             Phase::Open => {
-                info.repeats && usize::from(core.dup_acks) == DUP_THRESH && core.recover <= core.snd_una
+                info.is_duplicate_ack
+                    && usize::from(core.dup_acks) == DUP_THRESH
+                    && core.recover <= core.snd_una
             }
-            Phase::Recovery { .. } => info.advances && profile.newreno && core.snd_una < core.recover,
+            Phase::Recovery { .. } => info.is_new_ack && profile.newreno && core.snd_una < core.recover,
+            // Duplicates after a timeout stem from retransmissions (RFC 6582 §3.2 step 4).
             Phase::Loss { .. } => false,
         };
         lost && self.board.lose_first()
@@ -39,19 +49,19 @@ impl<C: CongestionControl> Modern<C> {
 
     /// RFC 8985 §6.2 step 5.
     #[inline]
-    fn find_losses_by_time(&mut self, core: &Core, now: Time) -> bool {
+    fn detect_losses_by_time(&mut self, core: &Core, now: Time) -> bool {
         let srtt = core.rtt.srtt().unwrap_or(Duration::ZERO);
-        let (found, again) = self.rack.detect(&mut self.board, !self.phase.is_open(), srtt, now);
-        self.reorder_timer = again.map_or(Timer::OFF, Timer::at);
-        found
+        let (is_lost, next_check) = self.rack.detect(&mut self.board, !self.phase.is_open(), srtt, now);
+        self.reorder_timer = next_check.map_or(Timer::OFF, Timer::at);
+        is_lost
     }
 
-    /// The reordering timer has expired (RFC 8985 §6.2 step 5).
+    /// Handle the reordering timer (RFC 8985 §6.2 step 5).
     pub(super) fn on_reordering_timer(&mut self, core: &mut Core, now: Time, profile: &Profile) {
         let undelivered = self.undelivered(core);
-        if self.find_losses_by_time(core, now) && self.phase.is_open() {
+        if self.detect_losses_by_time(core, now) && self.phase.is_open() {
             self.enter_recovery(core, undelivered, now, profile);
-            self.reduce(&AckInfo::default(), true);
+            self.update_prr(&AckInfo::default(), true);
         }
     }
 
@@ -62,9 +72,9 @@ impl<C: CongestionControl> Modern<C> {
     }
 }
 
-/// What they begin, and what ends it.
+/// Start and end of recoveries.
 impl<C: CongestionControl> Modern<C> {
-    /// Begin, continue or end a recovery.
+    /// Start, continue or end a recovery.
     pub(super) fn next_phase(
         &mut self,
         core: &mut Core,
@@ -80,21 +90,21 @@ impl<C: CongestionControl> Modern<C> {
             self.enter_recovery(core, info.undelivered, now, profile);
         }
         if self.phase.is_recovery() {
-            self.reduce(info, lost);
+            self.update_prr(info, lost);
         }
     }
 
-    /// All that was in flight when it began is acknowledged (RFC 6675 §5, RFC 6582 §3.2); Reno without SACK does not wait
-    /// so long (RFC 2581 §3.2).
+    /// True if all data in flight at its start are acknowledged (RFC 6675 §5, RFC 6582 §3.2). Reno without SACK
+    /// ends at the first new acknowledgement (RFC 2581 §3.2).
     fn has_recovered(&self, core: &Core, info: &AckInfo, profile: &Profile) -> bool {
-        let reno = !profile.newreno && !self.negotiated.sack && self.phase.is_recovery();
-        info.advances && (core.recover <= core.snd_una || reno)
+        let is_reno = !profile.newreno && !self.negotiated.sack && self.phase.is_recovery();
+        info.is_new_ack && (core.recover <= core.snd_una || is_reno)
     }
 
     fn enter_recovery(&mut self, core: &mut Core, undelivered: u32, now: Time, profile: &Profile) {
         self.reduce_for_loss(core);
         core.recover = core.snd_max;
-        self.enter(core, Phase::Recovery { prr: Prr::new(undelivered), rescued: false });
+        self.enter_phase(core, Phase::Recovery { prr: Prr::new(undelivered), rescue_sent: false });
         self.first_retransmission = FirstRetransmission::Awaited;
         self.probe.end = None;
         core.arm_retransmit_timer(now, profile);
@@ -105,20 +115,20 @@ impl<C: CongestionControl> Modern<C> {
             let mss = self.segment_size();
             self.classic.congestion.on_recovered(self.board.pipe(), mss);
         }
-        self.board.forget_presumed();
+        self.board.clear_presumed();
         self.rack.on_recovered();
         core.dup_acks = 0;
-        self.enter(core, Phase::Open);
+        self.enter_phase(core, Phase::Open);
     }
 
-    /// RFC 9937 §6.2: in fast recovery the acknowledgement says what may leave.
-    fn reduce(&mut self, info: &AckInfo, lost: bool) {
+    /// Update the window of fast recovery (RFC 9937 §6.2).
+    fn update_prr(&mut self, info: &AckInfo, lost: bool) {
         let progress = Progress {
             delivered: info.delivered,
             pipe: self.board.pipe(),
             ssthresh: self.classic.congestion.ssthresh(),
             mss: self.segment_size(),
-            safe: info.advances && !lost,
+            safe: info.is_new_ack && !lost,
         };
         if let Phase::Recovery { prr, .. } = &mut self.phase {
             prr.on_ack(progress);
@@ -130,21 +140,22 @@ impl<C: CongestionControl> Modern<C> {
         let window = core.window_before_loss(&self.classic.congestion, self.send_window(core));
         self.classic.congestion.on_fast_retransmit(window, mss);
         core.note_reduction();
-        count(&mut core.recovery.fast_retransmits);
+        increment(&mut core.recovery.fast_retransmits);
     }
 
-    /// The loss probe has repaired a loss that nothing else has told of: the window is reduced as for any (RFC 8985 §7.4.2).
+    /// Reduce the window for a loss that only the loss probe has shown, and repaired (RFC 8985 §7.4.2).
     pub(super) fn reduce_for_repaired_loss(&mut self, core: &mut Core) {
         self.reduce_for_loss(core);
         let mss = self.segment_size();
         self.classic.congestion.on_recovered(self.board.pipe(), mss);
     }
 
-    /// RFC 6298 §5.4-5.6: one segment, and slow start over what is lost: all (RFC 6675 §5.1), or what RACK says (RFC 8985
-    /// §6.3). The threshold stays when the timer expires again for the same data (RFC 5681 §3.1).
+    /// Handle a timeout (RFC 6298 §5.4-5.6): one segment, and slow start over the lost data. Those are all (RFC
+    /// 6675 §5.1), or those that RACK finds (RFC 8985 §6.3).
     pub(super) fn enter_loss(&mut self, core: &mut Core, now: Time, profile: &Profile) {
-        let again = matches!(self.phase, Phase::Loss { at, .. } if at == core.snd_una);
-        if !again {
+        // The threshold stays when the timer expires again for the same data (RFC 5681 §3.1).
+        let is_repeated = matches!(self.phase, Phase::Loss { start, .. } if start == core.snd_una);
+        if !is_repeated {
             let window = self.send_window(core);
             let mss = self.segment_size();
             self.classic.congestion.on_timeout(window, mss);
@@ -152,8 +163,8 @@ impl<C: CongestionControl> Modern<C> {
             self.first_retransmission = FirstRetransmission::Awaited;
         }
         let frto = self.begin_frto(profile);
-        self.enter(core, Phase::Loss { at: core.snd_una, retransmit_first: true, frto });
-        self.board.forget_presumed();
+        self.enter_phase(core, Phase::Loss { start: core.snd_una, retransmit_first: true, frto });
+        self.board.clear_presumed();
         if profile.rack && self.negotiated.sack {
             let srtt = core.rtt.srtt().unwrap_or(Duration::ZERO);
             self.rack.on_timeout(&mut self.board, srtt, now);
@@ -167,33 +178,33 @@ impl<C: CongestionControl> Modern<C> {
     }
 }
 
-/// Evidence that a retransmission was spurious, which [`Modern::undo`] asks for.
+/// Evidence of a spurious retransmission, the argument of [`Modern::undo`].
 #[must_use]
 pub(super) struct SpuriousRetransmission;
 
 /// Spurious retransmissions.
 impl<C: CongestionControl> Modern<C> {
-    /// The Eifel algorithm (RFC 3522 §3.2): the first acknowledgement of new data in a recovery echoes a timestamp from
-    /// before the first retransmission, so the original segment has arrived and nothing was lost. An echo of the
-    /// retransmission proves a loss and stops F-RTO. One comparison covers timeouts and fast
-    /// retransmits alike; without timestamps F-RTO judges timeouts alone.
+    /// The Eifel algorithm (RFC 3522 §3.2). If the first acknowledgement of new data in a recovery echoes a
+    /// timestamp from before the first retransmission, the original has arrived and nothing was lost. An echo of
+    /// the retransmission proves a loss and stops F-RTO. One comparison covers timeouts and fast retransmits;
+    /// without timestamps, F-RTO judges timeouts only.
     pub(super) fn advance_eifel(&mut self, info: &AckInfo) -> Option<SpuriousRetransmission> {
-        let FirstRetransmission::SentAt(repeated) = self.first_retransmission else { return None };
-        if !info.advances {
+        let FirstRetransmission::SentAt(retransmitted_at) = self.first_retransmission else { return None };
+        if !info.is_new_ack {
             return None;
         }
         self.first_retransmission = FirstRetransmission::Settled;
         let echo = info.echo.filter(|_| !self.phase.is_open())?;
-        if is_earlier(echo, repeated) {
+        if is_earlier(echo, retransmitted_at) {
             return Some(SpuriousRetransmission);
         }
-        // The echo belongs to the retransmission: the loss was real, and F-RTO has nothing to find out.
+        // The echo belongs to the retransmission: the loss was real, and F-RTO is not needed.
         self.phase.set_frto(Frto::Idle);
         None
     }
 
-    /// The response to a loss or timeout that was none (RFC 4015): what it did to the window is undone, and nothing more is
-    /// sent again. What is lost now may start fast retransmit (RFC 5682 §2.1 step 3b).
+    /// Undo a spurious loss or timeout (RFC 4015): restore the window, and send no more retransmissions. Further
+    /// losses may start fast retransmit (RFC 5682 §2.1 step 3b).
     pub(super) fn undo(&mut self, core: &mut Core, _: SpuriousRetransmission) {
         self.board.restore_all();
         self.leave_recovery(core);

@@ -1,4 +1,4 @@
-//! What leaves next (RFC 6675 §4, `NextSeg`), and how fast.
+//! Choice of the next segment (RFC 6675 §4, `NextSeg`), and pacing.
 
 use aqmlab_units::{Bytes, Time};
 
@@ -10,12 +10,12 @@ use crate::options::timestamp;
 use crate::timer::Timer;
 use crate::{Flags, LimitedBy, Profile};
 
-/// A segment that may leave.
+/// The next segment to send.
 #[derive(Clone, Copy, Debug)]
 enum NextSeg {
-    /// The record with this index once more.
-    Again(usize),
-    /// Data or a FIN never sent: how much.
+    /// Retransmission of the record with this index.
+    Retransmit(usize),
+    /// New data of this length, or a FIN.
     New(u16, Flags),
 }
 
@@ -27,7 +27,7 @@ impl<C: CongestionControl> Modern<C> {
         now: Time,
         profile: &Profile,
     ) -> Option<Departure> {
-        // As at the receiver of a transfer, which has nothing to send but acknowledgements.
+        // The common case of a transfer's receiver, which sends only acknowledgements.
         let all_sent =
             core.snd_nxt == core.snd_end && !core.status.any(Status::RETRANSMIT_DUE | Status::CLOSED);
         if core.is_unsynchronised() || all_sent {
@@ -48,8 +48,9 @@ impl<C: CongestionControl> Modern<C> {
             None => self.next(core, profile)?,
         };
         let rate = self.classic.congestion.pacing_rate();
-        let waits = now < self.release && self.burst == 0;
-        if rate.is_some() && waits && forced.is_none() {
+        let is_paced = now < self.release && self.burst == 0;
+        // Retransmissions that the timers force are not paced: the path has been idle.
+        if rate.is_some() && is_paced && forced.is_none() {
             self.pacing_timer = Timer::at(self.release);
             self.pacing_limited |= self.pipe() + unsent(core) >= self.classic.congestion.cwnd();
             return None;
@@ -61,15 +62,15 @@ impl<C: CongestionControl> Modern<C> {
         Some(departure)
     }
 
-    /// What leaves whatever the congestion window: the first segment after a timeout, and the loss probe, which is new data
-    /// if there are any and else the last segment once more (RFC 8985 §7.3).
+    /// Take a segment that may leave even if the congestion window is full: the first one after a timeout, or the
+    /// loss probe, which is new data if possible and else the last segment (RFC 8985 §7.3).
     #[inline(always)]
     fn take_forced_transmit(&mut self, core: &mut Core) -> Option<NextSeg> {
         if let Phase::Loss { retransmit_first, .. } = &mut self.phase
             && std::mem::take(retransmit_first)
             && !self.board.is_empty()
         {
-            return Some(NextSeg::Again(0));
+            return Some(NextSeg::Retransmit(0));
         }
         if self.probe.is_due { self.loss_probe(core) } else { None }
     }
@@ -79,64 +80,66 @@ impl<C: CongestionControl> Modern<C> {
         let new = self.new_data(core).filter(|&(len, _)| self.peer_permits(core, len));
         let choice = match new {
             Some((len, fin)) => NextSeg::New(len, fin),
-            None => NextSeg::Again(self.board.last_outstanding()?),
+            None => NextSeg::Retransmit(self.board.last_outstanding()?),
         };
         let (end, is_retransmission) = match choice {
             NextSeg::New(len, fin) => (core.snd_max + u32::from(len) + u32::from(fin == Flags::FIN), false),
-            NextSeg::Again(_) => (core.snd_max, true),
+            NextSeg::Retransmit(_) => (core.snd_max, true),
         };
         self.probe.note_sent(end, is_retransmission);
-        self.note_repairs(core);
+        self.update_retransmit_due(core);
         Some(choice)
     }
 
-    /// RFC 6675 §4: what is lost, then new data, then in fast recovery without RACK what may be lost. While F-RTO finds out
-    /// whether a timeout was right, the new data alone that it asks for, Nagle or not (RFC 5682 §2.1 step 2b).
+    /// Choose by RFC 6675 §4: lost segments, then new data, then in fast recovery without RACK segments that may
+    /// be lost. While F-RTO tests a timeout, choose only the new data that it needs, without Nagle (RFC 5682 §2.1
+    /// step 2b).
     #[inline(always)]
     fn next(&mut self, core: &Core, profile: &Profile) -> Option<NextSeg> {
-        let frto = self.phase.frto().allows();
+        let frto = self.phase.frto().new_data_quota();
         if frto == Some(0) {
-            // A window after a timeout would have kept them back too.
+            // Without F-RTO, the window after a timeout would have held these segments back.
             self.window_limited |= self.board.has_lost();
             return None;
         }
         if frto.is_none()
             && let Some(lost) = self.board.next_lost()
         {
-            let permitted = self.window_permits(self.board.record(lost).span());
-            self.window_limited |= !permitted;
-            return permitted.then_some(NextSeg::Again(lost));
+            let has_room = self.window_permits(self.board.record(lost).span());
+            self.window_limited |= !has_room;
+            return has_room.then_some(NextSeg::Retransmit(lost));
         }
         if let Some((len, fin)) = self.new_data(core)
             && self.peer_permits(core, len)
             && (frto.is_some() || !self.held_by_nagle(core, len, profile))
         {
-            let permitted = len == 0 || self.window_permits(u32::from(len));
-            self.window_limited |= !permitted;
-            return permitted.then_some(NextSeg::New(len, fin));
+            let has_room = len == 0 || self.window_permits(u32::from(len));
+            self.window_limited |= !has_room;
+            return has_room.then_some(NextSeg::New(len, fin));
         }
         if !self.phase.is_recovery() || profile.rack || !self.negotiated.sack {
             return None;
         }
-        self.next_that_may_be_lost()
+        self.next_possibly_lost()
     }
 
-    /// `NextSeg` (3) and (4): a hole that is not yet known to be lost; once a recovery, the last segment.
+    /// `NextSeg` (3) and (4): a hole that is not known to be lost; once per recovery, the last segment.
     #[inline(never)]
-    fn next_that_may_be_lost(&mut self) -> Option<NextSeg> {
-        let Phase::Recovery { prr, rescued } = &mut self.phase else { return None };
+    fn next_possibly_lost(&mut self) -> Option<NextSeg> {
+        let Phase::Recovery { prr, rescue_sent } = &mut self.phase else { return None };
         let board = &self.board;
-        let rescue = || board.last_outstanding().filter(|&last| !*rescued && !board.record(last).repeated);
+        let rescue =
+            || board.last_outstanding().filter(|&last| !*rescue_sent && !board.record(last).repair_in_flight);
         let hole = board.next_hole();
         let index = hole.or_else(rescue)?;
         if board.pipe() + board.record(index).span() > prr.window() {
             return None;
         }
-        *rescued |= hole.is_none();
-        Some(NextSeg::Again(index))
+        *rescue_sent |= hole.is_none();
+        Some(NextSeg::Retransmit(index))
     }
 
-    /// The next segment of what was never sent: its length, and whether the FIN goes with it.
+    /// Return the next new segment: its length, and the FIN if it is included.
     pub(super) fn new_data(&self, core: &Core) -> Option<(u16, Flags)> {
         let unsent = unsent(core);
         let fin_due = core.status.any(Status::CLOSED) && core.snd_nxt <= core.snd_end;
@@ -148,17 +151,18 @@ impl<C: CongestionControl> Modern<C> {
         Some((len, if fin { Flags::FIN } else { Flags::NONE }))
     }
 
-    /// The congestion window has room for `bytes`.
+    /// True if the congestion window has room for `bytes`.
     fn window_permits(&self, bytes: u32) -> bool {
         self.pipe() + bytes <= self.congestion_window()
     }
 
-    /// The peer's window has room for `len` bytes of new data.
+    /// True if the peer's window has room for `len` bytes of new data.
     pub(super) fn peer_permits(&self, core: &Core, len: u16) -> bool {
         core.snd_nxt - core.snd_una + u32::from(len) <= self.peer_window(core)
     }
 
-    /// The reason why nothing leaves. The peer's window, if neither has room: the congestion window does not grow then.
+    /// The reason why no segment leaves. If neither window has room, it is the peer's: the congestion window does
+    /// not grow then.
     pub(super) fn limit(&self, core: &Core) -> LimitedBy {
         if !self.phase.is_open() {
             return LimitedBy::Recovery;
@@ -171,7 +175,7 @@ impl<C: CongestionControl> Modern<C> {
         }
     }
 
-    /// A partial segment waits while data are unacknowledged (RFC 896), unless it is the last before a FIN.
+    /// True if a partial segment must wait for acknowledgements (RFC 896); the last one before a FIN need not.
     fn held_by_nagle(&self, core: &Core, len: u16, profile: &Profile) -> bool {
         profile.nagle
             && len < self.room_for_data()
@@ -181,12 +185,12 @@ impl<C: CongestionControl> Modern<C> {
 
     #[inline(always)]
     fn send(&mut self, core: &mut Core, choice: NextSeg, now: Time, profile: &Profile) -> Departure {
-        // First, since a probe is due no later.
+        // Arm this timer first, because it bounds the probe's.
         if core.retransmit_timer.is_off() {
             core.arm_retransmit_timer(now, profile);
         }
         let departure = match choice {
-            NextSeg::Again(index) => self.repeat(core, index, now, profile),
+            NextSeg::Retransmit(index) => self.retransmit(core, index, now, profile),
             NextSeg::New(len, fin) => self.send_new(core, len, fin, now, profile),
         };
         if let Phase::Recovery { prr, .. } = &mut self.phase {
@@ -195,18 +199,18 @@ impl<C: CongestionControl> Modern<C> {
         departure
     }
 
-    /// A segment is sent again, as it was.
+    /// Retransmit a segment with its old bounds.
     #[inline(never)]
-    fn repeat(&mut self, core: &Core, index: usize, now: Time, profile: &Profile) -> Departure {
+    fn retransmit(&mut self, core: &Core, index: usize, now: Time, profile: &Profile) -> Departure {
         let before = self.board.record(index);
-        let (extent, is_first_repeat) = ((before.end, before.span()), !before.retransmitted);
+        let (extent, is_first_retransmission) = ((before.end, before.span()), !before.retransmitted);
         let delivered = self.rate.on_sent(now, extent, self.board.pipe(), self.board.lost_total());
         let record = self.board.resend(index, now, delivered);
         if !self.phase.is_open() && self.first_retransmission == FirstRetransmission::Awaited {
-            // The acknowledgement that moves on tells of the oldest segment alone (RFC 3522 §3.2), and an echo from before
-            // this copy proves nothing if there was one between it and the original.
-            let tells = self.negotiated.timestamps && index == 0 && is_first_repeat;
-            self.first_retransmission = if tells {
+            // The next new acknowledgement is about the oldest segment only (RFC 3522 §3.2). After an earlier
+            // retransmission of it, an older echo would not prove that the original has arrived.
+            let is_conclusive = self.negotiated.timestamps && index == 0 && is_first_retransmission;
+            self.first_retransmission = if is_conclusive {
                 FirstRetransmission::SentAt(timestamp(now))
             } else {
                 FirstRetransmission::Settled
@@ -234,13 +238,13 @@ impl<C: CongestionControl> Modern<C> {
         let delivered = self.rate.on_sent(now, (core.snd_nxt, core.snd_nxt - seq), pipe, lost);
         self.board.push(seq, core.snd_nxt, now, delivered);
         if let Phase::Loss { frto, .. } = &mut self.phase {
-            frto.note_new();
+            frto.on_new_segment();
         }
         self.schedule_probe(core, now, profile, true);
         Departure { seq, len, flags: fin | ecn }
     }
 
-    /// Before the application writes: has it left the window unused? (the rate draft's check)
+    /// Before the application writes: record that it has left the window unused, if so (the rate draft's check).
     pub(super) fn note_app_limited(&mut self, core: &Core) {
         let idle = core.snd_end <= core.snd_nxt && !self.board.has_lost();
         let pipe = self.board.pipe();
@@ -250,7 +254,7 @@ impl<C: CongestionControl> Modern<C> {
     }
 }
 
-/// Bytes written and never sent.
+/// Return the bytes written and never sent.
 fn unsent(core: &Core) -> u32 {
     if core.snd_nxt < core.snd_end { core.snd_end - core.snd_nxt } else { 0 }
 }

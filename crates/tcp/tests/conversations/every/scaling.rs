@@ -10,7 +10,7 @@ fn wide_open() -> Profile {
 }
 
 fn scaling(segment: Segment, shift: u8) -> Segment {
-    Segment { options: WindowScale::offering(Some(shift)), ..segment }
+    Segment { options: WindowScale::from_offer(Some(shift)), ..segment }
 }
 
 #[test]
