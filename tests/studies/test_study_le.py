@@ -23,10 +23,9 @@ from aqmlab.studies.kit.study import Study, study_cells
 from aqmlab.studies.le.hurst import HurstWithin, estimates
 from aqmlab.studies.le.measures import average_percent, rise_percent
 from aqmlab.studies.le.published import Published
-from aqmlab.studies.le.schemes import LENGTHS, TESTBED, UNCONGESTED, PaperScheme, ared, droptail, pi, rem
+from aqmlab.studies.le.schemes import BASE, LENGTHS, PI_24, TESTBED, UNCONGESTED, PaperScheme, ared, droptail, pi, rem
 from aqmlab.studies.le.tables import compare_published, per_90_minutes
 from aqmlab.studies.le.workload import Quantiles, share_above
-from aqmlab.studies.le2003.schemes import BASE, PI_24
 
 STUDIES = ("le2003", "le2004")
 

@@ -7,10 +7,10 @@ pages. A comment names each claim whose first reading was too lax or nearly empt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from aqmlab.studies.kit.claims.builders import changes_by, fewer, more, within
+from aqmlab.studies.kit.claims.builders import fewer, little_change, more, within
 from aqmlab.studies.kit.claims.predicates import CLOSE, SAME, InRange, Part
 from aqmlab.studies.kit.claims.quantities import Column, change_percent
 from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
@@ -59,14 +59,10 @@ _SOMETIMES_PERCENT = 10
 """Share of the time that *sometimes* means, as in the first reading."""
 
 
-def _of(algorithms: Iterable[str]) -> list[str]:
-    return [gfc2(algorithm) for algorithm in algorithms]
-
-
 def _loses_throughput(algorithm: str, faster: Sequence[str]) -> list[Part]:
     """Claim that an algorithm has shorter response times and less throughput than all but the faster ones."""
-    others = _of(each for each in ALGORITHMS if each not in (algorithm, *faster))
-    return [*fewer(RESPONSE, gfc2(algorithm), others), *fewer(HTTP, gfc2(algorithm), others)]
+    others = [gfc2(other) for other in ALGORITHMS if other not in (algorithm, *faster)]
+    return [part for column in (RESPONSE, HTTP) for part in fewer(gfc2(algorithm), *others, column=column)]
 
 
 CLAIMS: Sequence[ReviewedClaim] = (
@@ -93,7 +89,7 @@ CLAIMS: Sequence[ReviewedClaim] = (
     reviewed_claim(
         "kwon2003-4", "the queuing delay never exceeds the target delay", within(_ABOVE_TARGET, DELAY_TARGET, high=0)
     ),
-    reviewed_claim("kwon2003-5", "exhibits the lowest packet delay", fewer(DELAY, PAPER, map(ftp, WEIGHTS))),
+    reviewed_claim("kwon2003-5", "exhibits the lowest packet delay", fewer(PAPER, *map(ftp, WEIGHTS), column=DELAY)),
     reviewed_claim(
         "kwon2003-6",
         "lowest packet delay and reasonably high throughput",
@@ -106,15 +102,21 @@ CLAIMS: Sequence[ReviewedClaim] = (
     reviewed_claim(
         "kwon2003-7",
         "throughput and delay do not vary with different n values",
-        (changes_by(column, ftp(setting), PAPER, limit=SAME) for column in (MBPS, DELAY) for setting in OTHER_SETTINGS),
+        (
+            little_change(ftp(setting), PAPER, column=column, limit=SAME)
+            for column in (MBPS, DELAY)
+            for setting in OTHER_SETTINGS
+        ),
     ),
-    reviewed_claim("kwon2003-8", "FRED exhibits the shortest response time", fewer(RESPONSE, gfc2("FRED"), _ALL)),
+    reviewed_claim(
+        "kwon2003-8", "FRED exhibits the shortest response time", fewer(gfc2("FRED"), *_ALL, column=RESPONSE)
+    ),
     # Too lax: nine tenths of drop-tail's.
-    reviewed_claim("kwon2003-9", "and also achieves high throughput", more(HTTP, gfc2("FRED"), _ALL)),
+    reviewed_claim("kwon2003-9", "and also achieves high throughput", more(gfc2("FRED"), *_ALL, column=HTTP)),
     reviewed_claim(
         "kwon2003-10",
         "FRED is designed to control misbehaving (CBR-UDP) flows",
-        more(UDP_DROPS, gfc2("FRED"), _ALL),
+        more(gfc2("FRED"), *_ALL, column=UDP_DROPS),
     ),
     # Too lax: beside drop-tail alone.
     reviewed_claim(
@@ -130,16 +132,16 @@ CLAIMS: Sequence[ReviewedClaim] = (
     reviewed_claim(
         "kwon2003-13",
         "similar ranges, with somewhat high response time, but high throughput",
-        (part for light in LIGHT for part in more(RESPONSE, gfc2(light), _of(HEAVY))),
-        (part for light in LIGHT for part in more(HTTP, gfc2(light), _of(("REM", "LDC")))),
+        (more(gfc2(light), *map(gfc2, HEAVY), column=RESPONSE) for light in LIGHT),
+        (more(gfc2(light), gfc2("REM"), gfc2("LDC"), column=HTTP) for light in LIGHT),
     ),
     reviewed_claim(
         "kwon2003-14",
         "BLUE and SRED perform well in terms of packet drop ratio",
-        (part for light in ("SRED", "BLUE") for part in fewer(ALL_DROPS, gfc2(light), _of(HEAVY))),
+        (fewer(gfc2(light), *map(gfc2, HEAVY), column=ALL_DROPS) for light in ("SRED", "BLUE")),
     ),
-    reviewed_claim("kwon2003-15", "reduces response time and delay", fewer(UDP_DELAY, gfc2("LDC"), _ALL)),
-    reviewed_claim("kwon2003-16", "reduces response time and delay", fewer(UDP_LONGEST, gfc2("LDC"), _ALL)),
+    reviewed_claim("kwon2003-15", "reduces response time and delay", fewer(gfc2("LDC"), *_ALL, column=UDP_DELAY)),
+    reviewed_claim("kwon2003-16", "reduces response time and delay", fewer(gfc2("LDC"), *_ALL, column=UDP_LONGEST)),
     reviewed_claim(
         "kwon2003-17",
         "LDC keeps actual queuing delay under the target queuing delay",

@@ -11,7 +11,7 @@ from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.measures import share_within
 
 
-def answered_percent(time_ms: float) -> Measure:
+def completed_percent(time_ms: float) -> Measure:
     """Return the share of requests completed within a time, %."""
     share = share_within(time_ms)
     return lambda result: 100 * share(result)

@@ -11,7 +11,7 @@ from aqmlab.store.result import Result
 from aqmlab.studies.kit.claims.predicates import CLOSE, SAME, Approximately, Part
 from aqmlab.studies.kit.claims.quantities import AREA, Column, PrintedTables, Quantity, difference, quantity
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
-from aqmlab.studies.le.measures import answered_percent, rise_percent
+from aqmlab.studies.le.measures import completed_percent, rise_percent
 from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import run_name
 from aqmlab.studies.le.tables import per_90_minutes
@@ -46,9 +46,9 @@ def printed_tables(*names: str) -> PrintedTables:
     }
 
 
-def answered(time_ms: float) -> Column:
+def completed_within(time_ms: float) -> Column:
     """Return the share of the requests completed within a time."""
-    return Column(what=f"completed within {time_ms:,.0f} ms, %", measure=answered_percent(time_ms))
+    return Column(what=f"completed within {time_ms:,.0f} ms, %", measure=completed_percent(time_ms))
 
 
 def rises(from_ms: float, to_ms: float, *, below_bytes: int | None = None) -> Column:
@@ -60,7 +60,7 @@ def rises(from_ms: float, to_ms: float, *, below_bytes: int | None = None) -> Co
 
 def beyond(time_s: float) -> Column:
     """Return the decimal logarithm of the percent of requests that take longer, as on the axis of tails."""
-    longer = answered_percent(1000 * time_s)
+    longer = completed_percent(1000 * time_s)
 
     def measure(result: Result) -> float:
         share = 100 - longer(result)
@@ -71,8 +71,8 @@ def beyond(time_s: float) -> Column:
 
 def _largest(result: Result) -> float:
     """Return the logarithm of the size of the largest completed response, a lower bound in bytes."""
-    answered_sizes = result.response_times.filter(pl.col("count") > 0)["size_low_bytes"]
-    return math.log10(max(1, *answered_sizes.to_list()))
+    completed_sizes = result.response_times.filter(pl.col("count") > 0)["size_low_bytes"]
+    return math.log10(max(1, *completed_sizes.to_list()))
 
 
 LARGEST = Column(what="logarithm of the largest response's bytes", measure=_largest)
@@ -80,7 +80,7 @@ LARGEST = Column(what="logarithm of the largest response's bytes", measure=_larg
 
 def about_percent(time_ms: float, percent: float, *runs: str) -> Iterable[Part]:
     """Claim that approximately this percentage of the requests completes within a time."""
-    return (Approximately(value=quantity(answered(time_ms), run), number=percent) for run in runs)
+    return (Approximately(value=quantity(completed_within(time_ms), run), number=percent) for run in runs)
 
 
 def about_beyond(time_s: float, percent: float, *runs: str) -> Iterable[Part]:

@@ -126,3 +126,15 @@ def ared(min_th: int, *, mode: str = "packet", signal: Signal = "drop", w_q: str
 def _with_target(name: str, title: str, q_ref: int, ecn: bool) -> PaperScheme:
     text = f"{name}:q_ref={q_ref},mode=byte" + (",ecn=true" if ecn else "")
     return PaperScheme(text, f"{title} {q_ref}" + (", ECN" if ecn else ""))
+
+
+TARGETS = (24, 240)
+"""Targets of PI and REM, in packets."""
+ARED_MIN = (12, 120)
+"""Lower thresholds of ARED, in packets."""
+
+BASE = droptail(240)
+PI_24, PI_240, REM_24, REM_240 = pi(24), pi(240), rem(24), rem(240)
+PI_ECN, REM_ECN = pi(24, ecn=True), rem(24, ecn=True)
+CONTROLLED = (PI_ECN, REM_ECN)
+"""The best of PI and REM with ECN."""

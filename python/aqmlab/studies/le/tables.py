@@ -9,7 +9,7 @@ from aqmlab.cells import calibration_model
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.measures import completed_requests, loss_percent, throughput_mbps
 from aqmlab.studies.kit.study import StudyResults, Table, Value
-from aqmlab.studies.le.measures import answered_percent, average_percent
+from aqmlab.studies.le.measures import average_percent, completed_percent
 from aqmlab.studies.le.published import Published, PublishedRow
 from aqmlab.studies.le.schemes import WORKLOAD, PaperScheme
 from aqmlab.studies.le.workload import ResponseSizes
@@ -176,7 +176,7 @@ def weights(results: StudyResults, schemes: Iterable[PaperScheme], loads: Iterab
                     round(fmean(map(per_90_minutes, ours)) / 1e6, 2),
                     round(fmean(map(throughput_mbps, ours)), 1),
                     *(round(time) for time in times),
-                    round(fmean(map(answered_percent(500), ours)), 1),
+                    round(fmean(map(completed_percent(500), ours)), 1),
                     round(fmean(map(average_percent(50, 2000), ours)), 1),
                 ]
             )

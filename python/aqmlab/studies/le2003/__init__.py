@@ -16,24 +16,18 @@ from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.hurst import hurst_table
 from aqmlab.studies.le.quantities import printed_tables
-from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, PaperScheme
+from aqmlab.studies.le.schemes import BASE, LENGTHS, PI_24, PI_240, PI_ECN, REM_24, REM_ECN, UNCONGESTED, PaperScheme
 from aqmlab.studies.le2003.added_claims import ADDED_CLAIMS
 from aqmlab.studies.le2003.drop_claims import DROP_CLAIMS
 from aqmlab.studies.le2003.ecn_claims import ECN_CLAIMS
 from aqmlab.studies.le2003.schemes import (
     ARED,
     ARED_ECN,
-    BASE,
     DROPPING,
     DROPTAILS,
     LOADS,
     MARKING,
     PAIRS,
-    PI_24,
-    PI_240,
-    PI_ECN,
-    REM_24,
-    REM_ECN,
     REM_EVERY,
     REM_PERIODS,
     SWEEP,

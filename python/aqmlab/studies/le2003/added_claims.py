@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aqmlab.studies.kit.claims.builders import better, changes_by, fewer, much_better
+from aqmlab.studies.kit.claims.builders import better, fewer, little_change, much_better
 from aqmlab.studies.kit.claims.predicates import SAME, Approximately
 from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
 from aqmlab.studies.kit.claims.review import ReviewedClaim, added_claim
+from aqmlab.studies.le.comparisons import compare, run_names
 from aqmlab.studies.le.quantities import LARGEST, MBPS, about_beyond, about_percent
-from aqmlab.studies.le.schemes import UNCONGESTED, ared
-from aqmlab.studies.le2003.schemes import (
-    ARED,
-    ARED_ECN,
-    ARED_MIN,
-    BASE,
-    DROPPING,
-    LOADS,
-    PI_24,
-    PI_240,
-    PI_ECN,
-    REM_24,
-    REM_ECN,
-    USERS,
-    of_users,
-)
+from aqmlab.studies.le.schemes import BASE, CONTROLLED, PI_24, PI_240, REM_24, UNCONGESTED
+from aqmlab.studies.le2003.schemes import ARED, ARED_120, ARED_ECN, DROPPING, LOADS, USERS, of_users
 
-_CONTROLLED = (PI_ECN, REM_ECN)
 _MBPS_PER_USER = Column(
     what="throughput for each user, Mbit/s", measure=lambda result: MBPS.measure(result) / result.cell.users_per_side
 )
@@ -56,33 +42,28 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         "Section 4.1, figure 8",
         "at 90 % load PI answers all but some 10 % of the requests within 500 ms",
         "except for the 10% of responses requiring more than 500 milliseconds",
-        about_percent(500, 90, PI_24.at(90), PI_240.at(90)),
+        about_percent(500, 90, *run_names(90, (PI_24, PI_240))),
     ),
     added_claim(
         "le2003-53",
         "Section 5.1, figure 24",
         "at 98 % load about 1 % of the requests take longer than 5 s under PI and REM with ECN",
         "The 1% of responses experiencing response times longer than 5 seconds",
-        about_beyond(5, 1, *(scheme.at(98) for scheme in _CONTROLLED)),
+        about_beyond(5, 1, *run_names(98, CONTROLLED)),
     ),
     added_claim(
         "le2003-54",
         "Section 7",
         "without ECN PI is better than drop-tail, REM and ARED at 105 % load too",
         "PI results in a modest improvement over drop-tail",
-        better(PI_24.at(105), *(scheme.at(105) for scheme in (BASE, REM_24, ARED))),
+        compare(105, better, PI_24, (BASE, REM_24, ARED)),
     ),
     added_claim(
         "le2003-55",
         "Section 7",
         "with ECN PI and REM are much better than drop-tail from 90 to 105 % load",
         "significant response time improvement at offered loads at or above 90%",
-        (
-            part
-            for load in (90, 98, 105)
-            for scheme in _CONTROLLED
-            for part in much_better(scheme.at(load), BASE.at(load))
-        ),
+        compare((90, 98, 105), much_better, CONTROLLED, BASE),
     ),
     added_claim(
         "le2003-56",
@@ -90,11 +71,9 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         "at every load ARED is worse than the other schemes, with ECN and without",
         "ARED consistently resulted in the poorest response time performance",
         (
-            part
+            compare(load, better, others, scheme)
             for load in LOADS
-            for scheme, others in ((ARED, (BASE, PI_24, REM_24)), (ARED_ECN, (BASE, *_CONTROLLED)))
-            for other in others
-            for part in better(other.at(load), scheme.at(load))
+            for scheme, others in ((ARED, (BASE, PI_24, REM_24)), (ARED_ECN, (BASE, *CONTROLLED)))
         ),
     ),
     added_claim(
@@ -102,18 +81,13 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         "Section 1, table 2",
         "at every load ARED carries less than PI, REM and drop-tail",
         "resulted in the lowest link utilizations",
-        (
-            part
-            for load in LOADS
-            for min_th in ARED_MIN
-            for part in fewer(MBPS, ared(min_th).at(load), [scheme.at(load) for scheme in (BASE, *DROPPING[:4])])
-        ),
+        compare(LOADS, fewer, (ARED, ARED_120), (BASE, *DROPPING[:4]), column=MBPS),
     ),
     added_claim(
         "le2003-58",
         "Section 1, table 2",
         "at 80 % load all schemes carry about the same",
         "all schemes resulted in similar loss rates and link utilization",
-        (changes_by(MBPS, scheme.at(80), BASE.at(80)) for scheme in DROPPING),
+        compare(80, little_change, DROPPING, BASE, column=MBPS),
     ),
 )

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from aqmlab.studies.le.schemes import ared, droptail, pi, rem, rem_every
+from aqmlab.studies.le.schemes import (
+    BASE,
+    PI_24,
+    PI_240,
+    PI_ECN,
+    REM_24,
+    REM_240,
+    REM_ECN,
+    TARGETS,
+    ared,
+    droptail,
+    pi,
+    rem,
+    rem_every,
+)
 
-TARGETS = (24, 240)
-ARED_MIN = (12, 120)
-
-BASE = droptail(240)
-PI_24, PI_240, REM_24, REM_240 = pi(24), pi(240), rem(24), rem(240)
-PI_ECN, REM_ECN = pi(24, ecn=True), rem(24, ecn=True)
-ARED, ARED_ECN = ared(12), ared(12, signal="ecn")
+ARED, ARED_120 = ared(12), ared(120)
+ARED_ECN, ARED_120_ECN = ared(12, signal="ecn"), ared(120, signal="ecn")
 
 DROPTAILS = (droptail(24), BASE, droptail(2400))
-DROPPING = (PI_24, PI_240, REM_24, REM_240, ARED, ared(120))
-MARKING = (
-    PI_ECN,
-    pi(240, ecn=True),
-    REM_ECN,
-    rem(240, ecn=True),
-    ARED_ECN,
-    ared(120, signal="ecn"),
-)
+DROPPING = (PI_24, PI_240, REM_24, REM_240, ARED, ARED_120)
+MARKING = (PI_ECN, pi(240, ecn=True), REM_ECN, rem(240, ecn=True), ARED_ECN, ARED_120_ECN)
 PAIRS = tuple(zip(DROPPING, MARKING, strict=True))
 """Schemes without and with ECN: PI's two, then REM's, then ARED's."""
 

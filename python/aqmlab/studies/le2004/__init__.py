@@ -13,34 +13,40 @@ from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.hurst import hurst_table
 from aqmlab.studies.le.quantities import printed_tables
-from aqmlab.studies.le.schemes import LENGTHS, UNCONGESTED, PaperScheme, ared, pi, rem
+from aqmlab.studies.le.schemes import (
+    BASE,
+    LENGTHS,
+    PI_24,
+    PI_ECN,
+    REM_24,
+    REM_ECN,
+    TARGETS,
+    UNCONGESTED,
+    PaperScheme,
+    pi,
+    rem,
+)
 from aqmlab.studies.le2004.claims import CLAIMS
 from aqmlab.studies.le2004.general_claims import ADDED_CLAIMS, GENERAL_CLAIMS
 from aqmlab.studies.le2004.schemes import (
-    ARED_MIN,
     AREDS,
-    BASE,
     BYTE,
     BYTE_ECN,
     BYTE_NEW,
-    CONTROLLED,
     GENERAL,
     LOADS,
     PACKET_120,
     PACKET_120_NEW,
     PACKET_ECN,
     PACKET_NEW,
-    PI,
-    PI_ECN,
-    REM,
-    REM_ECN,
-    TARGETS,
+    PI_REM,
+    areds,
 )
 from aqmlab.ui.canvas import LineStyles
 
 
 class Le2004(Study):
-    """The same users behind PI, REM and both modes of ARED, with uniform and general round-trip times."""
+    """The same users behind PI_24, REM and both modes of ARED, with uniform and general round-trip times."""
 
     name: ClassVar[str] = "le2004"
     title: ClassVar[str] = "Active queue management and web performance, extended (Le et al. 2004)"
@@ -65,7 +71,7 @@ second reading and of the figures.
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return a run for each scheme, load and kind of round-trip times, and one that records each request."""
-        uniform = [scheme.run(load, length) for load in LOADS for scheme in (UNCONGESTED, BASE, *CONTROLLED, *AREDS)]
+        uniform = [scheme.run(load, length) for load in LOADS for scheme in (UNCONGESTED, BASE, *PI_REM, *AREDS)]
         general = [scheme.run(load, length, "general") for load in LOADS for scheme in (UNCONGESTED, *GENERAL)]
         return [*uniform, *general, UNCONGESTED.recorded(98, length, "general", link_every="1 ms")]
 
@@ -86,7 +92,7 @@ second reading and of the figures.
                 name="table2",
                 title="Table 2: PI and REM",
                 rows_of="le2004-t2",
-                schemes=(UNCONGESTED, BASE, *CONTROLLED),
+                schemes=(UNCONGESTED, BASE, *PI_REM),
                 loads=LOADS,
             ),
             le_tables.compare_published(
@@ -113,19 +119,15 @@ second reading and of the figures.
         def cdf(name: str, caption: str, schemes: Sequence[PaperScheme], *loads: int, tail: bool = False) -> Figure:
             return le_figures.response_times(results, styles, name, caption, schemes, loads or LOADS, tail=tail)
 
-        dropping = (BASE, PI, REM, BYTE)
+        dropping = (BASE, PI_24, REM_24, BYTE)
         marking = (BASE, PI_ECN, REM_ECN, BYTE)
         figures = [
             le_figures.round_trips("fig02-03", uncongested),
             le_figures.users("fig04", ["uniform", "general"]),
             cdf("fig05", "Figure 5: PI with dropped packets.", [pi(target) for target in TARGETS]),
             cdf("fig06", "Figure 6: REM with dropped packets.", [rem(target) for target in TARGETS]),
-            cdf("fig07", "Figure 7: ARED in packet mode with dropped packets.", [ared(min_th) for min_th in ARED_MIN]),
-            cdf(
-                "fig08",
-                "Figure 8: ARED in byte mode with dropped packets.",
-                [ared(min_th, mode="byte") for min_th in ARED_MIN],
-            ),
+            cdf("fig07", "Figure 7: ARED in packet mode with dropped packets.", areds("packet")),
+            cdf("fig08", "Figure 8: ARED in byte mode with dropped packets.", areds("byte")),
             cdf("fig09-10", "Figures 9 and 10: the best of each with dropped packets.", dropping),
             cdf("fig11", "Figure 11: the tails, with dropped packets, 98 % load.", dropping, 98, tail=True),
             cdf(
@@ -140,7 +142,7 @@ second reading and of the figures.
             ),
         ]
         for n, mode in enumerate(("packet", "byte")):
-            both = [ared(min_th, mode=mode, signal=signal) for min_th in ARED_MIN for signal in ("drop", "ecn")]
+            both = [scheme for pair in zip(areds(mode), areds(mode, "ecn"), strict=True) for scheme in pair]
             first = 16 + 2 * n
             figures.append(
                 cdf(
@@ -161,7 +163,7 @@ second reading and of the figures.
         general = {
             "fig25-26": (
                 "Figures 25 and 26: general round-trip times, with dropped packets.",
-                (BASE, PI, REM, PACKET_120, BYTE),
+                (BASE, PI_24, REM_24, PACKET_120, BYTE),
             ),
             "fig27-28": (
                 "Figures 27 and 28: general round-trip times, with ECN.",

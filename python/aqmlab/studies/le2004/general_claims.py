@@ -11,11 +11,10 @@ from aqmlab.studies.kit.claims.builders import better, close, fewer, more, much_
 from aqmlab.studies.kit.claims.predicates import Greater, InRange
 from aqmlab.studies.kit.claims.quantities import AREA, Quantity, count_greater, quantity
 from aqmlab.studies.kit.claims.review import ReviewedClaim, added_claim, reviewed_claim
+from aqmlab.studies.le.comparisons import compare, run_names
 from aqmlab.studies.le.quantities import COMPLETED, LOSS, MBPS, about_beyond, about_percent, little_loss
-from aqmlab.studies.le.schemes import UNCONGESTED, PaperScheme, ared
+from aqmlab.studies.le.schemes import BASE, CONTROLLED, PI_24, PI_ECN, REM_24, REM_ECN, UNCONGESTED, PaperScheme
 from aqmlab.studies.le2004.schemes import (
-    ARED_MIN,
-    BASE,
     BYTE,
     BYTE_NEW,
     LOADS,
@@ -24,14 +23,12 @@ from aqmlab.studies.le2004.schemes import (
     PACKET_120_NEW,
     PACKET_ECN,
     PACKET_NEW,
-    PI,
-    PI_ECN,
-    REM,
-    REM_ECN,
+    areds,
 )
 
 _RTT = "general"
-_CALM_90, _BASE_90, _BASE_98 = UNCONGESTED.at(90, _RTT), BASE.at(90, _RTT), BASE.at(98, _RTT)
+_BEST = (PI_24, REM_24, BYTE)
+_MARKING = (PI_ECN, REM_ECN, BYTE_NEW)
 
 
 def _effect(scheme: PaperScheme, load: int, rtt: str) -> Quantity:
@@ -46,10 +43,10 @@ def _effect(scheme: PaperScheme, load: int, rtt: str) -> Quantity:
 
 
 _ARED_LOSSES = [
-    (quantity(LOSS, ared(min_th, mode=mode, signal="ecn").at(load)), quantity(LOSS, ared(min_th, mode=mode).at(load)))
+    (quantity(LOSS, marking.at(load)), quantity(LOSS, dropping.at(load)))
     for load in LOADS
     for mode in ("packet", "byte")
-    for min_th in ARED_MIN
+    for marking, dropping in zip(areds(mode, "ecn"), areds(mode), strict=True)
 ]
 """Losses with and without ECN in each of the eight experiments."""
 
@@ -58,58 +55,52 @@ GENERAL_CLAIMS: Sequence[ReviewedClaim] = (
     reviewed_claim(
         "le2004-28",
         "indistinguishable from drop-tail and surprisingly close to the performance achieved",
-        (part for scheme in (PI, REM, BYTE) for part in same(scheme.at(90, _RTT), _BASE_90)),
-        (part for scheme in (PI, REM, BYTE) for part in close(scheme.at(90, _RTT), _CALM_90)),
+        compare(90, same, _BEST, BASE, rtt=_RTT),
+        compare(90, close, _BEST, UNCONGESTED, rtt=_RTT),
     ),
     reviewed_claim(
         "le2004-29",
         "ARED packet-mode significantly underperforms drop-tail; still gives poor performance",
-        much_better(_BASE_90, PACKET_120.at(90, _RTT)),
-        better(_BASE_98, PACKET_120.at(98, _RTT)),
+        compare(90, much_better, BASE, PACKET_120, rtt=_RTT),
+        compare(98, better, BASE, PACKET_120, rtt=_RTT),
     ),
     reviewed_claim(
         "le2004-30",
         "again, all give near identical performance",
-        (part for scheme in (PI, REM, BYTE) for part in close(scheme.at(98, _RTT), _BASE_98)),
+        compare(98, close, _BEST, BASE, rtt=_RTT),
     ),
     reviewed_claim(
         "le2004-31",
         "identical performance that is nearly the best possible performance",
         (
-            part
-            for scheme in (PI_ECN, REM_ECN, BYTE_NEW, PACKET_120_NEW)
-            for part in (*same(scheme.at(90, _RTT), _BASE_90), *close(scheme.at(90, _RTT), _CALM_90))
+            (compare(90, same, scheme, BASE, rtt=_RTT), compare(90, close, scheme, UNCONGESTED, rtt=_RTT))
+            for scheme in (*_MARKING, PACKET_120_NEW)
         ),
     ),
     reviewed_claim(
         "le2004-32",
         "identical performance for the first 50% of request/response exchanges",
-        (part for scheme in (PI_ECN, REM_ECN, BYTE_NEW) for part in same(scheme.at(98, _RTT), _BASE_98, to_ms=250)),
-        about_percent(250, 50, *(scheme.at(98, _RTT) for scheme in (BASE, PI_ECN, REM_ECN, BYTE_NEW))),
+        compare(98, same, _MARKING, BASE, rtt=_RTT, to_ms=250),
+        about_percent(250, 50, *run_names(98, (BASE, *_MARKING), _RTT)),
     ),
     reviewed_claim(
         "le2004-33",
         "PI and REM perform best; performs better than drop-tail",
-        (
-            part
-            for scheme in (PI_ECN, REM_ECN)
-            for part in better(scheme.at(98, _RTT), BYTE_NEW.at(98, _RTT), from_ms=250)
-        ),
-        better(BYTE_NEW.at(98, _RTT), _BASE_98, from_ms=250),
+        compare(98, better, CONTROLLED, BYTE_NEW, rtt=_RTT, from_ms=250),
+        compare(98, better, BYTE_NEW, BASE, rtt=_RTT, from_ms=250),
     ),
     reviewed_claim(
         "le2004-34",
         "very slightly underperforms drop-tail initially and then approximates",
-        close(PACKET_120_NEW.at(98, _RTT), _BASE_98),
+        compare(98, close, PACKET_120_NEW, BASE, rtt=_RTT),
     ),
     reviewed_claim(
         "le2004-35",
         "loss-rates decrease with the addition of ECN",
         (
-            part
+            compare(load, fewer, *pair, rtt=_RTT, column=LOSS)
             for load in LOADS
-            for marking, dropping in ((PI_ECN, PI), (REM_ECN, REM), (BYTE_NEW, BYTE), (PACKET_120_NEW, PACKET_120))
-            for part in fewer(LOSS, marking.at(load, _RTT), [dropping.at(load, _RTT)])
+            for pair in ((PI_ECN, PI_24), (REM_ECN, REM_24), (BYTE_NEW, BYTE), (PACKET_120_NEW, PACKET_120))
         ),
     ),
 )
@@ -123,7 +114,7 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         (
             Greater(one=_effect(scheme, load, "uniform"), than=_effect(scheme, load, _RTT))
             for load in LOADS
-            for scheme in (PI, REM, BYTE, PI_ECN, REM_ECN)
+            for scheme in (*_BEST, *CONTROLLED)
         ),
     ),
     added_claim(
@@ -141,35 +132,35 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         "Section 4.4, figure 9",
         "without ECN at 90 % load PI, REM and drop-tail answer some 40 % of the requests within 125 ms",
         "the 40% of exchanges that can be completed in approximately 125",
-        about_percent(125, 40, *(scheme.at(90) for scheme in (PI, REM, BASE))),
+        about_percent(125, 40, *run_names(90, (PI_24, REM_24, BASE))),
     ),
     added_claim(
         "le2004-39",
         "Section 4.4, figure 10",
         "without ECN at 98 % load PI, REM and ARED in byte mode answer some 65 % within 300 ms",
         "65% of request/response exchanges that can be completed in 300",
-        about_percent(300, 65, *(scheme.at(98) for scheme in (PI, REM, BYTE))),
+        about_percent(300, 65, *run_names(98, _BEST)),
     ),
     added_claim(
         "le2004-40",
         "Section 4.1, figure 5",
         "without ECN at 98 % load PI with a target of 24 answers some 70 % within 400 ms",
         "only the shortest 70%; requiring less than approximately 400 milliseconds",
-        about_percent(400, 70, PI.at(98)),
+        about_percent(400, 70, PI_24.at(98)),
     ),
     added_claim(
         "le2004-41",
         "Section 5.3, figure 22",
         "at 90 % load PI and REM with ECN and ARED in byte mode without answer some 85 % within 400 ms",
         "for the shortest 85% of request/response exchanges",
-        about_percent(400, 85, *(scheme.at(90) for scheme in (PI_ECN, REM_ECN, BYTE))),
+        about_percent(400, 85, *run_names(90, (*CONTROLLED, BYTE))),
     ),
     added_claim(
         "le2004-42",
         "Section 5.3, figure 24",
         "at 98 % load about 1 % of the requests take longer than 5 s under PI and REM with ECN",
         "experiencing response times longer than 5 seconds complete sooner",
-        about_beyond(5, 1, *(scheme.at(98) for scheme in (PI_ECN, REM_ECN))),
+        about_beyond(5, 1, *run_names(98, CONTROLLED)),
     ),
     added_claim(
         "le2004-43",
@@ -177,12 +168,11 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         "ARED in packet mode that marks in the gentle region loses less than else, and like PI and REM with ECN",
         "loss rates lower than; comparable to PI and REM with ECN",
         (
-            part
-            for load in LOADS
-            for part in (
-                *fewer(LOSS, PACKET_NEW.at(load), [PACKET.at(load), PACKET_ECN.at(load)]),
-                *(little_loss(PACKET_NEW.at(load), other.at(load)) for other in (PI_ECN, REM_ECN)),
+            (
+                compare(load, fewer, PACKET_NEW, (PACKET, PACKET_ECN), column=LOSS),
+                (little_loss(PACKET_NEW.at(load), other.at(load)) for other in CONTROLLED),
             )
+            for load in LOADS
         ),
     ),
     added_claim(
@@ -192,19 +182,14 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         " it loses alike at 90 % load, more at 98 %",
         "a comparable loss rate at 90% load but a higher",
         little_loss(BYTE.at(90), PACKET_NEW.at(90)),
-        more(LOSS, BYTE.at(98), [PACKET_NEW.at(98)]),
-        (
-            part
-            for load in LOADS
-            for column in (COMPLETED, MBPS)
-            for part in more(column, BYTE.at(load), [PACKET_NEW.at(load)])
-        ),
+        compare(98, more, BYTE, PACKET_NEW, column=LOSS),
+        (compare(load, more, BYTE, PACKET_NEW, column=column) for load in LOADS for column in (COMPLETED, MBPS)),
     ),
     added_claim(
         "le2004-45",
         "Section 5.3, figure 23",
         "at 98 % load ARED in byte mode without ECN is like PI and REM with ECN for the shortest 45 %",
         "except for the shortest 45% of request/response exchanges",
-        (part for scheme in (PI_ECN, REM_ECN) for part in close(scheme.at(98), BYTE.at(98), to_ms=150)),
+        compare(98, close, CONTROLLED, BYTE, to_ms=150),
     ),
 )

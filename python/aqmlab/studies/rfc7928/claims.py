@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit import measures as kit
-from aqmlab.studies.kit.claims.builders import changes_by, fewer, more
-from aqmlab.studies.kit.claims.predicates import CLOSE, Approximately, InRange, Part
+from aqmlab.studies.kit.claims.builders import fewer, little_change, more
+from aqmlab.studies.kit.claims.predicates import CLOSE, Approximately, InRange
 from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
-from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
+from aqmlab.studies.kit.claims.review import Parts, ReviewedClaim, reviewed_claim
 from aqmlab.studies.rfc7928 import measures
 from aqmlab.studies.rfc7928.schemes import REFERENCE, can_mark
 
@@ -35,7 +35,7 @@ def reviewed_claims(schemes: Sequence[Scheme]) -> list[ReviewedClaim]:
     marking = [scheme.label for scheme in others if can_mark(scheme)]
     fifo = [label for label in labels if label in _TARGET_MS]
     fair = [label for label in labels if label == "fq_codel"]
-    read: list[tuple[str, str, list[Part]]] = [
+    claims: list[tuple[str, str, list[Parts]]] = [
         ("1", "by keeping queue lengths short", _less_than_drop_tail(_DELAY, "medium", labels)),
         (
             "2",
@@ -72,18 +72,15 @@ def reviewed_claims(schemes: Sequence[Scheme]) -> list[ReviewedClaim]:
         (
             "6",
             "provides isolation for low-rate traffic",
-            [changes_by(_NEWRENO, f"udp-tcp/{label}", f"alone/{label}") for label in fair],
+            [little_change(f"udp-tcp/{label}", f"alone/{label}", column=_NEWRENO) for label in fair],
         ),
         (
             "7",
             "increased throughput, reduced delay, and other benefits",
             [
-                part
+                relation(f"medium-ecn/{label}", f"medium/{label}", column=column)
                 for label in marking
-                for part in (
-                    *more(_GOODPUT, f"medium-ecn/{label}", [f"medium/{label}"]),
-                    *fewer(_LOSS, f"medium-ecn/{label}", [f"medium/{label}"]),
-                )
+                for relation, column in ((more, _GOODPUT), (fewer, _LOSS))
             ],
         ),
         (
@@ -92,11 +89,9 @@ def reviewed_claims(schemes: Sequence[Scheme]) -> list[ReviewedClaim]:
             _less_than_drop_tail(_PAGES, "burst-2", labels),
         ),
     ]
-    return [reviewed_claim(f"RFC7928-{number}", phrase, parts) for number, phrase, parts in read if parts]
+    return [reviewed_claim(f"RFC7928-{number}", phrase, parts) for number, phrase, parts in claims if parts]
 
 
-def _less_than_drop_tail(column: Column, scenario: str, labels: Sequence[str]) -> list[Part]:
+def _less_than_drop_tail(column: Column, scenario: str, labels: Sequence[str]) -> list[Parts]:
     """Claim that each scheme has less of a column than drop-tail."""
-    return [
-        part for label in labels for part in fewer(column, f"{scenario}/{label}", [f"{scenario}/{REFERENCE.label}"])
-    ]
+    return [fewer(f"{scenario}/{label}", f"{scenario}/{REFERENCE.label}", column=column) for label in labels]

@@ -165,12 +165,11 @@ CLAIMS: Sequence[ReviewedClaim] = (
         "RFC9332-8",
         "without compromising the performance of the Classic traffic",
         (
-            part
-            for link in CORNERS
-            for part in (
+            (
                 InRange(value=change_percent(_CLASSIC_GOODPUT, dual(*link), single(*link)), low=-CLOSE),
                 InRange(value=change_percent(_CLASSIC_DELAY, dual(*link), single(*link)), high=CLOSE),
             )
+            for link in CORNERS
         ),
     ),
     reviewed_claim(

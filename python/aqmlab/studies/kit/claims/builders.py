@@ -52,19 +52,19 @@ def no_worse(one: str, *others: str, from_ms: float = 0.0) -> Iterable[Part]:
     return (NoWorseCurve(one=one, other=other, from_ms=from_ms) for other in others)
 
 
-def more(column: Column, one: str, than: Iterable[str]) -> Iterable[Part]:
-    """Claim that a run has more of a column than others."""
-    return (Greater(one=quantity(column, one), than=quantity(column, other)) for other in than if other != one)
+def more(one: str, *others: str, column: Column) -> Iterable[Part]:
+    """Claim that a run has more of a column than others; a run is not compared with itself."""
+    return (Greater(one=quantity(column, one), than=quantity(column, other)) for other in others if other != one)
 
 
-def fewer(column: Column, one: str, than: Iterable[str]) -> Iterable[Part]:
-    """Claim that a run has less of a column than others."""
-    return (Greater(one=quantity(column, other), than=quantity(column, one)) for other in than if other != one)
+def fewer(one: str, *others: str, column: Column) -> Iterable[Part]:
+    """Claim that a run has less of a column than others; a run is not compared with itself."""
+    return (Greater(one=quantity(column, other), than=quantity(column, one)) for other in others if other != one)
 
 
-def changes_by(column: Column, run: str, over: str, *, limit: float = CLOSE) -> Part:
-    """Claim that a column changes by at most this many percent; by default little."""
-    return Approximately(value=change_percent(column, run, over), number=0, limit=limit)
+def little_change(one: str, *others: str, column: Column, limit: float = CLOSE) -> Iterable[Part]:
+    """Claim that a column of a run differs by at most ``limit`` percent from those of others."""
+    return (Approximately(value=change_percent(column, one, other), number=0, limit=limit) for other in others)
 
 
 def within(column: Column, run: str, low: float = -math.inf, high: float = math.inf) -> Part:

@@ -114,22 +114,26 @@ class Conclusion:
         return "; ".join(words)
 
 
-def reviewed_claim(id_: str, phrase: str, *parts: Part | Iterable[Part]) -> ReviewedClaim:
+Parts = Part | Iterable["Parts"]
+"""A part, or parts nested in iterables."""
+
+
+def reviewed_claim(id_: str, phrase: str, *parts: Parts) -> ReviewedClaim:
     """Return the second reading of a registered claim."""
     return ReviewedClaim(id=id_, phrase=phrase, parts=tuple(_flat(parts)))
 
 
-def added_claim(id_: str, place: str, gist: str, phrase: str, *parts: Part | Iterable[Part]) -> ReviewedClaim:
+def added_claim(id_: str, place: str, gist: str, phrase: str, *parts: Parts) -> ReviewedClaim:
     """Return a claim that is not registered."""
     return ReviewedClaim(id=id_, phrase=phrase, parts=tuple(_flat(parts)), place=place, gist=gist)
 
 
-def _flat(parts: Sequence[Part | Iterable[Part]]) -> Iterable[Part]:
-    for part in parts:
-        if isinstance(part, Iterable):
-            yield from part
-        else:
-            yield part
+def _flat(parts: Parts) -> Iterable[Part]:
+    if isinstance(parts, Iterable):
+        for part in parts:
+            yield from _flat(part)
+    else:
+        yield parts
 
 
 def _slowed(part: Part, contradiction: Contradiction) -> str | None:
