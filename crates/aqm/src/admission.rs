@@ -25,9 +25,9 @@ use crate::{Admission, Aqm, Counters, Limit, Packet, QueueState, Verdict};
 pub struct AdmissionControl<A> {
     /// The law that judges.
     pub law: A,
-    /// The most that may wait behind it.
+    /// The queue's limit.
     pub limit: Limit,
-    /// What became of the packets so far.
+    /// The packets so far, counted by outcome.
     pub counters: Counters,
 }
 
@@ -37,8 +37,8 @@ impl<A: Aqm> AdmissionControl<A> {
         AdmissionControl { law, limit, counters: Counters::default() }
     }
 
-    /// Decide about an arriving packet and count it. The caller queues what was admitted, and sets CE on what was
-    /// [`Admission::Marked`].
+    /// Decides the fate of an arriving packet and counts it. The caller enqueues an admitted packet, and sets CE on one
+    /// that is [`Admission::Marked`].
     #[inline]
     pub fn admit(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Admission {
         let limit = self.limit;
@@ -48,7 +48,7 @@ impl<A: Aqm> AdmissionControl<A> {
     }
 }
 
-/// What becomes of an arriving packet under `law`, when `has_room` tells whether the queue could take it.
+/// Decides the fate of an arriving packet under `law`; `has_room` says whether the limit leaves room for it.
 #[inline]
 pub(crate) fn judge<A: Aqm>(
     law: &mut A,

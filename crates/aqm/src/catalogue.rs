@@ -1,4 +1,4 @@
-//! Which disciplines there are, and how a configuration chooses one.
+//! The catalogue of disciplines, and the configuration that selects one of them.
 
 use aqmlab_units::Stream;
 
@@ -21,11 +21,11 @@ pub struct Entry {
     pub name: &'static str,
     /// The line of thought it belongs to.
     pub family: &'static str,
-    /// When it drops and marks.
+    /// The point at which it drops and marks.
     pub decides_at: DecidesAt,
     /// The treatment of ECN-capable packets.
     pub ecn: EcnUse,
-    /// What it does, in one line.
+    /// A summary of one line.
     pub summary: &'static str,
     /// The classes of packets that it treats apart, by name.
     pub classes: &'static [&'static str],
@@ -73,7 +73,7 @@ macro_rules! disciplines {
                 match self {$(QueueConfig::$Variant(_) => stringify!($name),)+}
             }
 
-            /// The most that may wait.
+            /// The queue's limit.
             pub fn limit(&self) -> $crate::Limit {
                 match self {$(QueueConfig::$Variant(config) => $crate::Settings::limit(config),)+}
             }
@@ -109,11 +109,12 @@ macro_rules! disciplines {
 pub(crate) use disciplines;
 
 impl QueueConfig {
-    /// An empty queue of this discipline in front of `link`, whatever its kind. The configuration has passed
+    /// Returns an empty queue of this discipline in front of `link`. The configuration has passed
     /// [`QueueConfig::resolve`].
     ///
-    /// What packets carry in it is a number, by which the caller finds what else it knows of them: so each discipline is
-    /// compiled once for all who choose at run time. Code that is to be compiled for each is a [`Visitor`](crate::Visitor).
+    /// The payload of a packet is an index into the caller's own data, so that each discipline is compiled once for all
+    /// callers that choose at run time. For code that is compiled for each discipline, write a
+    /// [`Visitor`](crate::Visitor).
     pub fn queue(&self, link: &LinkContext, rng: Stream) -> Box<dyn Qdisc<usize> + Send> {
         self.visit(link, Boxed { rng })
     }

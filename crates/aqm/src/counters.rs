@@ -1,10 +1,10 @@
-//! What became of the packets offered to a queue.
+//! Counters of the packets offered to a queue, by outcome.
 
 use aqmlab_units::Bytes;
 
 use crate::{Ecn, Packet, Verdict};
 
-/// What a queue did with an arriving packet.
+/// The fate of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// Queued as it came.
@@ -20,17 +20,17 @@ pub enum Admission {
 }
 
 impl Admission {
-    /// Was the packet let in?
+    /// Returns whether the packet was enqueued.
     #[inline]
     pub fn is_queued(self) -> bool {
         matches!(self, Admission::Queued | Admission::Marked)
     }
 }
 
-/// What became of the packets offered to a queue, by cause.
+/// Counters of the packets offered to a queue, by outcome and cause.
 ///
-/// Every packet is accounted for: `offered = queued + dropped_early + dropped_forced + dropped_by_limit` at the
-/// entrance, and `queued = delivered + dropped_at_dequeue + evicted + still waiting` behind it.
+/// Every packet is accounted for: `offered = queued + dropped_early + dropped_forced + dropped_by_limit` on
+/// arrival, and `queued = delivered + dropped_at_dequeue + evicted + still in the queue` after it.
 ///
 /// ```
 /// use aqmlab_aqm::{Admission, Counters};
@@ -41,28 +41,28 @@ impl Admission {
 ///     counters.count(admission, Bytes::new(1500));
 /// }
 /// assert_eq!((counters.offered, counters.marked, counters.dropped()), (3, 1, 1));
-/// // One of the two that were let in has left.
+/// // One of the two enqueued packets has left.
 /// assert_eq!(counters.delivered(1), 1);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived.
     pub offered: u64,
-    /// Packets let in, marked ones included.
+    /// Packets enqueued, marked ones included.
     pub queued: u64,
-    /// Packets that got CE here, on arrival or when they left.
+    /// Packets that this queue set to CE, on arrival or at dequeue.
     pub marked: u64,
     /// Packets dropped on arrival as a signal to a sender without ECN.
     pub dropped_early: u64,
-    /// Packets dropped on arrival because the law would have dropped any.
+    /// Packets dropped on arrival because the law dropped packets of any kind, ECN-capable or not.
     pub dropped_forced: u64,
-    /// Packets dropped on arrival for want of room.
+    /// Packets dropped on arrival because the queue was full.
     pub dropped_by_limit: u64,
-    /// Packets let in and dropped by the law when they were to leave.
+    /// Packets enqueued, and dropped by the law at dequeue.
     pub dropped_at_dequeue: u64,
-    /// Packets let in and pushed out by another one's arrival.
+    /// Packets enqueued, and evicted by the arrival of another.
     pub evicted: u64,
-    /// Bytes let in, of sizes as the queue counts them.
+    /// Bytes enqueued, in sizes as the queue counts them.
     pub queued_bytes: Bytes,
 }
 
@@ -100,12 +100,12 @@ impl Counters {
         }
     }
 
-    /// Packets that left the queue for the link, when `waiting` are in it still.
+    /// Returns the packets that left the queue for the link, given that `waiting` are still in it.
     pub fn delivered(&self, waiting: u32) -> u64 {
         self.queued - self.dropped_at_dequeue - self.evicted - u64::from(waiting)
     }
 
-    /// Packets dropped, for whatever reason.
+    /// Returns the packets dropped, for any cause.
     pub fn dropped(&self) -> u64 {
         self.refused() + self.dropped_at_dequeue + self.evicted
     }

@@ -1,4 +1,4 @@
-//! What a queue discipline tells of itself, and how code runs for whichever is chosen.
+//! The description of a queue discipline, and code that runs for the one that is chosen.
 
 use aqmlab_units::Stream;
 
@@ -6,15 +6,15 @@ use crate::law::DecidesAtEnqueue;
 use crate::parameter::check;
 use crate::{Fifo, Limit, LinkContext, ParameterError, Qdisc, Settings};
 
-/// When a discipline drops and marks, with its default parameters.
+/// The point at which a discipline with its default parameters drops and marks.
 ///
-/// `when_a_discipline_says_that_it_decides_is_when_it_does` in `tests/catalogue.rs` holds it to its word.
+/// `when_a_discipline_says_that_it_decides_is_when_it_does` in `tests/catalogue.rs` checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum DecidesAt {
-    /// When packets arrive, and never when they leave.
+    /// On arrival, and never at dequeue.
     Enqueue,
-    /// When packets leave; on arrival it drops for want of room at most.
+    /// At dequeue; on arrival it drops only if the queue is full.
     Dequeue,
 }
 
@@ -26,7 +26,7 @@ pub enum EcnUse {
     Marks,
     /// It drops them like others: it never marks.
     Ignores,
-    /// It sorts packets by their ECN field, so that it is no longer itself without ECN.
+    /// It classifies packets by their ECN field, so that it does not work without ECN.
     Requires,
 }
 
@@ -43,9 +43,9 @@ pub enum EcnUse {
 pub trait Discipline: Settings {
     /// The line of thought it belongs to.
     const FAMILY: &'static str;
-    /// When it drops and marks.
+    /// The point at which it drops and marks.
     const DECIDES_AT: DecidesAt;
-    /// What it does, in one line.
+    /// A summary of one line.
     const SUMMARY: &'static str;
     /// The treatment of ECN-capable packets.
     const ECN: EcnUse = EcnUse::Marks;
@@ -61,8 +61,8 @@ pub trait Discipline: Settings {
         Ok(complete)
     }
 
-    /// What one parameter alone does not tell: automatic values are filled in, and parameters that depend on each other
-    /// checked. Each is in its range.
+    /// Fills in automatic values and checks parameters that depend on each other. Each parameter is already known to be
+    /// in its range.
     fn complete(&self, _link: &LinkContext) -> Result<Self, ParameterError> {
         Ok(self.clone())
     }
@@ -73,15 +73,14 @@ pub trait Discipline: Settings {
 
 /// Code that runs for any discipline.
 ///
-/// A discipline chosen at run time and code compiled for each meet here: the chosen one comes as a type, so that the
-/// code inside has no dynamic dispatch per packet. `make` makes any number of it: one for each direction of a link,
-/// each with a random stream of its own.
+/// It receives the discipline that is chosen at run time as a type, so that its code has no dynamic dispatch per
+/// packet. `make` makes any number of queues: one for each direction of a link, each with a random stream of its own.
 ///
 /// ```
 /// use aqmlab_aqm::{Aqm, DecidesAtEnqueue, LinkContext, Limit, PiConfig, Qdisc, QueueConfig, Visitor};
 /// use aqmlab_units::{BitRate, Bytes, Stream};
 ///
-/// /// How large the queue itself is, for whichever discipline: code that is compiled for each.
+/// /// The size of the queue's type: code that is compiled for each discipline.
 /// struct Size;
 ///
 /// impl Visitor for Size {
@@ -103,9 +102,9 @@ pub trait Discipline: Settings {
 /// # Ok::<(), aqmlab_aqm::ParameterError>(())
 /// ```
 pub trait Visitor: Sized {
-    /// What packets carry.
+    /// The payload of a packet.
     type Payload: Send + 'static;
-    /// What the code returns.
+    /// The value that the code returns.
     type Output;
 
     /// Run with a law that decides when a packet arrives, for a queue of at most `limit`.
@@ -119,7 +118,7 @@ pub trait Visitor: Sized {
     fn queue<Q: Qdisc<Self::Payload> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output;
 }
 
-/// Makes one queue of whatever kind.
+/// A visitor that makes one boxed queue of any discipline.
 pub(crate) struct Boxed {
     pub(crate) rng: Stream,
 }

@@ -1,4 +1,4 @@
-//! The seam: what a queue tells a law, and what a law may answer.
+//! The interface between a queue and a law: the queue reports events, the law returns verdicts.
 
 use aqmlab_units::{Bytes, Stream, Time};
 
@@ -15,12 +15,12 @@ pub enum Verdict {
     Drop,
 }
 
-/// How much waits in the queue, the packet being judged not included.
+/// The length of a queue, without the packet that is being judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueState {
-    /// Packets waiting.
+    /// Length in packets.
     pub packets: u32,
-    /// Bytes waiting.
+    /// Length in bytes.
     pub bytes: Bytes,
 }
 
@@ -51,42 +51,42 @@ pub struct QueueState {
 /// assert_eq!((queue.counters().marked, queue.counters().dropped_early), (1, 1));
 /// ```
 pub trait Aqm {
-    /// Judge an arriving packet; `queue` is what waits before it.
+    /// Judges an arriving packet; `queue` is the queue in front of it.
     fn on_enqueue(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) -> Verdict {
         Verdict::Pass
     }
 
-    /// Judge a packet about to leave after waiting since `enqueued_at`; `queue` is what stays behind.
+    /// Judges a packet that was enqueued at `enqueued_at` and is about to leave; `queue` is what stays behind it.
     fn on_dequeue(&mut self, _pkt: &Packet, _enqueued_at: Time, _queue: QueueState, _now: Time) -> Verdict {
         Verdict::Pass
     }
 
-    /// The queue had no room for a packet that [`Aqm::on_enqueue`] let through: the one that has just arrived, or one
-    /// that waited and is pushed out by another's arrival.
+    /// Notes that a packet which [`Aqm::on_enqueue`] passed was dropped by an overflow: the arriving packet, or a
+    /// queued one that is evicted to make room for it.
     fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) {}
 
-    /// The last waiting packet left at `now`.
+    /// Notes that the last packet left the queue at `now`.
     fn on_empty(&mut self, _now: Time) {}
 
-    /// When the law next wants [`Aqm::on_timeout`]: its sampling period. May change after any call.
+    /// Returns the instant of the next [`Aqm::on_timeout`], usually a sample. It may change after any call.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// The instant promised by [`Aqm::poll_timeout`] has come. A call before it changes nothing.
+    /// Handles the timeout of [`Aqm::poll_timeout`]. A call before that instant changes nothing.
     fn on_timeout(&mut self, _queue: QueueState, _now: Time) {}
 
-    /// Show the law's variables under the names of its paper, always the same ones in the same order.
+    /// Reports the law's variables under the names of its paper, always the same ones in the same order.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// A law that has said all when a packet has arrived: it does without [`Aqm::on_dequeue`].
+/// A law that decides on arrival alone and does not need [`Aqm::on_dequeue`].
 ///
-/// The engine works out at once when such a law's packets will leave, which takes half the time of asking for them
-/// one by one.
+/// On arrival, the engine computes the instant at which such a law's packet leaves. This takes half the time of
+/// dequeuing packets one by one.
 pub trait DecidesAtEnqueue: Aqm {
-    /// Does it make anything of [`Aqm::on_empty`]? Only such laws are told by the engine, which for others would find out
-    /// for nothing when the queue becomes empty: that took drop-tail 10 of 750 instructions a packet.
+    /// True if the law implements [`Aqm::on_empty`]. The engine calls it for such laws only, because the check for an
+    /// empty queue costs 10 of drop-tail's 750 instructions a packet.
     const MINDS_EMPTY: bool = false;
 }
 

@@ -1,12 +1,12 @@
 //! Active queue management, sans-IO.
 //!
 //! A *law* ([`Aqm`]) judges packets; a *queue* ([`AdmissionControl`], [`Fifo`]) acts on its verdicts: it owns the packets, marks,
-//! drops and counts. A law is told the time and never asks for it, draws random numbers from the [`Stream`] it was
-//! built with, and can therefore be replayed exactly.
+//! drops and counts. A law gets the time as an argument, reads no clock, and draws random numbers from the [`Stream`]
+//! it was built with. It can therefore be replayed exactly.
 //!
-//! Each law has a configuration whose fields tell their meaning, unit, default and source; [`catalogue`] lists them, and
-//! [`QueueConfig`] chooses one. None has a switch for ECN: a law *signals*, and what a signal does to a packet depends
-//! on whether its sender made it ECN-capable.
+//! Each law has a configuration whose fields declare their meaning, unit, default and source. [`catalogue`] lists them,
+//! and [`QueueConfig`] selects one. None has a switch for ECN: a law *signals*, and a signal marks a packet that is
+//! ECN-capable and drops any other.
 //!
 //! ```
 //! use aqmlab_aqm::{Discipline, Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};

@@ -1,4 +1,4 @@
-//! How much a queue may hold.
+//! The limit of a queue.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use aqmlab_units::Bytes;
 
 use crate::QueueState;
 
-/// The most that may wait in a queue: `240 packets` or `30 kB`.
+/// The limit of a queue: `240 packets` or `30 kB`.
 ///
 /// ```
 /// use aqmlab_aqm::{Limit, QueueState};
@@ -21,9 +21,9 @@ use crate::QueueState;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many packets.
+    /// A number of packets.
     Packets(u32),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_packets_nor_a_size_is_refused_with_what_to_write() {
+    fn a_limit_other_than_packets_or_a_size_is_an_error() {
         for text in ["240", "-1 packets", "2.5 packets", "30 ms", ""] {
             let refusal = text.parse::<Limit>().unwrap_err().to_string();
             assert_eq!(

@@ -1,4 +1,4 @@
-//! What a law may know of the link behind its queue.
+//! The properties of the link behind a queue that a law may use.
 
 use aqmlab_units::{BitRate, Bytes};
 
@@ -25,7 +25,7 @@ pub struct LinkContext {
 }
 
 impl LinkContext {
-    /// What a packet of this IP length is on the wire.
+    /// Returns the size on the wire of a packet of this IP length.
     pub fn on_wire(&self, ip_length: Bytes) -> Bytes {
         ip_length + self.header + self.overhead
     }
@@ -48,7 +48,7 @@ mod tests {
             let capacity = LinkContext { rate, header, overhead }.packets_per_sec(Bytes::new(1500));
             assert!(
                 (capacity - 8127.4).abs() < 0.1,
-                "a 100 Mbit/s Ethernet carries 8,127 full packets a second, whatever of a frame its queue counts"
+                "a 100 Mbit/s Ethernet carries 8,127 full packets a second, however its queue counts headers"
             );
         }
     }

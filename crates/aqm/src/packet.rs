@@ -1,11 +1,11 @@
-//! What a law may know of a packet.
+//! The properties of a packet that a law may use.
 
 use aqmlab_units::Bytes;
 
 /// The ECN field of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// `00`: the sender does not speak ECN; congestion is signalled by dropping.
+    /// `00`: the sender does not use ECN; a drop signals congestion.
     #[default]
     NotEct,
     /// `10`: ECN-capable transport.
@@ -17,7 +17,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// May this packet be marked instead of dropped?
+    /// Returns whether this packet may be marked instead of dropped.
     #[inline]
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct
@@ -33,6 +33,6 @@ pub struct Packet {
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: Ecn,
-    /// Which flow it belongs to: the same number for each packet of one direction of one connection.
+    /// The flow's number: the same for each packet of one direction of one connection.
     pub flow: u32,
 }

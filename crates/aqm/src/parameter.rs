@@ -1,4 +1,4 @@
-//! Parameters of disciplines: each declared once, with all that is to be known of it.
+//! Parameters of disciplines: each declared once, with its meaning, unit, default, range and source.
 
 mod allowed;
 mod choice;
@@ -17,13 +17,13 @@ use aqmlab_units::{Bytes, Duration, Range};
 
 use crate::Limit;
 
-/// A parameter that cannot be: `max_th: must be above min_th = 12 packets, got 8`.
+/// The error for an invalid parameter: `max_th: must be above min_th = 12 packets, got 8`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct ParameterError {
     /// The parameter's name in its configuration.
     pub field: &'static str,
-    /// What it must be, and what it is.
+    /// The accepted values, and the value that was given.
     pub message: String,
 }
 
@@ -34,13 +34,13 @@ pub struct Parameter {
     pub name: &'static str,
     /// The unit of its value, or the kind of value it is.
     pub unit: &'static str,
-    /// What it is set to.
+    /// Its value.
     pub value: Value,
-    /// What it may be set to.
+    /// Its accepted values.
     pub allowed: Allowed,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
-    /// Where its default comes from.
+    /// The source of its default.
     pub source: &'static str,
 }
 
@@ -49,13 +49,13 @@ pub trait Settings: Clone + Default {
     /// The parameters in their order, as they are set here.
     fn parameters(&self) -> Vec<Parameter>;
 
-    /// The most that may wait.
+    /// The queue's limit.
     fn limit(&self) -> Limit;
 
-    /// That each parameter, looked at alone, is what it may be.
+    /// Checks that each parameter is in its own range.
     fn check(&self) -> Result<(), ParameterError>;
 
-    /// Set the parameter `name` to what comes next in `map`; false when there is none of that name.
+    /// Sets the parameter `name` to the next value in `map`; returns false if no parameter has that name.
     #[cfg(feature = "serde")]
     fn read<'de, M: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut M) -> Result<bool, M::Error>;
 }
@@ -219,11 +219,11 @@ pub(crate) use parameters;
 /// A parameter that a configuration declares itself.
 pub(crate) struct DeclaredParameter {
     pub(crate) parameter: Parameter,
-    /// Which of the included ones it stands before.
+    /// The included parameter that it precedes.
     pub(crate) before: Option<&'static str>,
 }
 
-/// What is written of a parameter of type `T`, and for a choice the names that it has.
+/// Returns the documentation of a parameter of type `T`; for a choice, with its names appended.
 pub(crate) fn meaning<T: Settable>(written: &str) -> String {
     let written = written.trim_ascii();
     let Allowed::Choice(choices) = T::allowed(T::Range::default()) else { return written.to_owned() };
@@ -250,7 +250,7 @@ pub(crate) fn included(
     block
 }
 
-/// The order in which they are shown and written.
+/// Returns all parameters in display order.
 pub(crate) fn in_display_order(own: Vec<DeclaredParameter>, included: Vec<Parameter>) -> Vec<Parameter> {
     let (among, first): (Vec<DeclaredParameter>, Vec<DeclaredParameter>) =
         own.into_iter().partition(|own| own.before.is_some());
@@ -269,7 +269,7 @@ pub(crate) fn in_display_order(own: Vec<DeclaredParameter>, included: Vec<Parame
     all
 }
 
-/// `field` must be what `holds` says.
+/// Returns an error for `field`, which must be `must`, unless the condition `holds`.
 pub(crate) fn check(
     holds: bool,
     field: &'static str,
@@ -280,7 +280,7 @@ pub(crate) fn check(
     if holds { Ok(()) } else { Err(ParameterError { field, message: format!("must be {must}, got {got}") }) }
 }
 
-/// A gain: far above what is useful is a slip, and would only overflow.
+/// A gain. Values far above the useful ones are mistakes, and would only overflow.
 pub(crate) const GAIN: Range<f64> = above(0.0).up_to(1000.0);
 
 /// The weight of a new sample in a moving average.
@@ -298,5 +298,5 @@ pub(crate) const QUEUES: Range<u32> = from(1).up_to(65_536);
 /// The credit of a queue for one round: with less, rounds without a packet would cost too much.
 pub(crate) const QUANTUM: Range<Bytes> = from(Bytes::new(64)).up_to(Bytes::new(1_000_000));
 
-/// What no delay and no interval of a law exceeds.
+/// The upper bound of delays and intervals.
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);

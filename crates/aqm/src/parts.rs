@@ -1,4 +1,4 @@
-//! What disciplines are made of: averages, curves, hashes, schedulers, and the options that several share.
+//! Components of disciplines: averages, curves, hashes, schedulers, and the options that several share.
 
 pub(crate) mod average;
 pub(crate) mod bloom;

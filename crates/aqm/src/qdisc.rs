@@ -9,7 +9,7 @@ use crate::{Admission, Counters, Packet, QueueState};
 /// The owner calls [`Qdisc::enqueue`] and [`Qdisc::dequeue`] in the order of time, and [`Qdisc::on_timeout`] when the
 /// instant of [`Qdisc::poll_timeout`] comes, after a departure and before an arrival of the same instant.
 ///
-/// Whatever is dropped, on arrival, inside or on its way out, has its payload handed to `lost`.
+/// The payload of each dropped packet is handed to `lost`, for drops on arrival, evictions and drops at dequeue.
 ///
 /// ```
 /// use aqmlab_aqm::{Ecn, LinkContext, Packet, PieConfig, Qdisc, QueueConfig};
@@ -38,32 +38,32 @@ pub trait Qdisc<P> {
     /// A packet arrives. A drop of another packet to make room for it goes to `lost` too.
     fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission;
 
-    /// The link is free: the next packet to send, or `None` when nothing is left to send.
+    /// Returns the next packet for the free link, or `None` if the queue is empty.
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>>;
 
-    /// How much waits.
+    /// Returns the length of the queue.
     fn state(&self) -> QueueState;
 
-    /// What became of the packets so far.
+    /// Returns the counters of the packets so far.
     fn counters(&self) -> Counters;
 
-    /// When the discipline next wants [`Qdisc::on_timeout`]. May change after any call.
+    /// Returns the instant of the next [`Qdisc::on_timeout`]. It may change after any call.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// The instant promised by [`Qdisc::poll_timeout`] has come.
+    /// Handles the timeout of [`Qdisc::poll_timeout`].
     fn on_timeout(&mut self, now: Time);
 
-    /// The classes of packets that it treats apart, by name, where it has any: `L4S` and `Classic`.
+    /// Returns the names of the classes of packets that it treats apart, such as `L4S` and `Classic`; usually none.
     fn classes(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Which of them a packet that looks like this when it arrives belongs to.
+    /// Returns the class of a packet from its fields on arrival, as an index into [`Qdisc::classes`].
     fn class_of(&self, _packet: &Packet) -> u8 {
         0
     }
 
-    /// Show the discipline's variables, always the same ones in the same order.
+    /// Reports the discipline's variables, always the same ones in the same order.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
 }
 
@@ -72,8 +72,8 @@ pub trait Qdisc<P> {
 pub struct Departure<P> {
     /// The packet, with CE set if it was marked.
     pub packet: Packet,
-    /// What it carries.
+    /// Its payload.
     pub payload: P,
-    /// When it arrived.
+    /// The instant of its arrival.
     pub enqueued_at: Time,
 }

@@ -38,9 +38,9 @@ parameters! {
         alpha: f64 = 0.01, in WEIGHT, unit "1", source "Floyd et al. 2001";
         /// The factor by which one correction lowers `max_p`.
         beta: f64 = 0.9, in above(0.0).below(1.0), unit "1", source "Floyd et al. 2001";
-        /// Where the target band begins, as a fraction of the way from `min_th` to `max_th`.
+        /// The start of the target band, as a fraction of the distance from `min_th` to `max_th`.
         target_low: f64 = 0.4, in from(0.0).up_to(1.0), unit "1", source "Floyd et al. 2001";
-        /// Where the target band ends, as a fraction of the way from `min_th` to `max_th`.
+        /// The end of the target band, as a fraction of the distance from `min_th` to `max_th`.
         target_high: f64 = 0.6, in from(0.0).up_to(1.0), unit "1", source "Floyd et al. 2001";
         /// `max_p` stays at or above this.
         max_p_bottom: Prob = Prob::clamped(0.01), in above(Prob::ZERO), source "Floyd et al. 2001";

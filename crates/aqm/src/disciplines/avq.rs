@@ -21,7 +21,7 @@ use crate::{
 parameters! {
     /// AVQ's parameters.
     pub struct AvqConfig {
-        /// How fast the virtual capacity follows the load.
+        /// The rate of adaptation of the virtual capacity to the load.
         alpha: f64 = 0.15, in GAIN, unit "1/s", source "Kunniyur & Srikant 2001; ns-2";
         /// The utilisation of the link to aim at.
         gamma: Prob = Prob::clamped(0.98), in above(Prob::ZERO), source "Kunniyur & Srikant 2001; ns-2";
@@ -29,21 +29,23 @@ parameters! {
         buffer: f64 = 1.0, in GAIN, unit "1", source "Kunniyur & Srikant 2001; ns-2";
         /// The virtual capacity at the start, as a share of the link's.
         initial: Prob = Prob::clamped(0.8), source "ns-2";
-        /// Which arrivals lower the virtual capacity.
+        /// The arrivals that lower the virtual capacity.
         load: AvqLoad = AvqLoad::Offered, source "Kunniyur & Srikant 2001";
         /// The packet size with which the limit is converted to bytes on the wire.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
-        /// The most that may wait, in the queue and by default in the virtual one.
+        /// The limit of the queue, and by default of the virtual queue.
         limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }
 
 choices! {
-    /// Which arrivals the virtual capacity answers to.
+    /// The arrivals that lower the virtual capacity.
     pub enum AvqLoad {
-        /// All: what is offered settles at the share `gamma` of the link, and drops come off that.
+        /// All arrivals: the offered load settles at the share `gamma` of the link, and the throughput is that less the
+        /// drops.
         Offered = "offered",
-        /// Those that the law lets in: a signalled packet that cannot be marked does not count. ns-2 when it drops.
+        /// The arrivals that the law passes or marks: a signalled packet that cannot be marked does not count. ns-2
+        /// when it drops.
         Accepted = "accepted",
     }
 }

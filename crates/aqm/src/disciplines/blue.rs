@@ -8,7 +8,7 @@
 //!
 //! Differs from the paper, whose idle event has no duration: while the queue stays empty p is lowered once every
 //! `freeze_time`, or, by option, once an idle period as in ALTQ (`altq_blue.c`); see [`IdleDecrease`]. The lowering of
-//! an idle period is worked out by the arrival that ends it, since p matters to nobody before. As in both, lowering a p
+//! an idle period is computed by the arrival that ends it, since p has no effect before. As in both, lowering a p
 //! that is zero freezes it too. ALTQ also drops a random packet of a full queue and forgets p after an idle second.
 
 use aqmlab_units::{Duration, Prob, Stream, Time};
@@ -21,29 +21,29 @@ use crate::{
 };
 
 parameters! {
-    /// BLUE's parameters. The limit matters as in drop-tail: overflow is what the law learns from.
+    /// BLUE's parameters. The limit matters as in drop-tail, since the law responds to overflows.
     pub struct BlueConfig {
-        /// What one overflow adds to p; well above `d2`, since loss asks for more haste than idleness.
+        /// The increase of p by one overflow; well above `d2`, since a loss needs a faster response than an idle link.
         d1: Prob = Prob::clamped(0.0025), in above(Prob::ZERO), source "Feng's ns code, as ported to ns-3";
-        /// What one idle event takes from p.
+        /// The decrease of p by one idle event.
         d2: Prob = Prob::clamped(0.00025), in above(Prob::ZERO), source "Feng's ns code, as ported to ns-3";
         /// The least time between two changes of p.
         freeze_time: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "Feng's ns code, as ported to ns-3; Kwon & Fahmy 2002";
-        /// How often p falls in one idle period.
+        /// The number of decreases of p in one idle period.
         idle_decrease: IdleDecrease = IdleDecrease::WhileIdle, source "Feng et al. 1999: when the link is idle";
         /// A queue above this counts as an overflow; automatic: the limit, so that only an overflow does.
         level: Option<Limit> = None, source "Feng et al. 1999: overflow, or a level L";
-        /// The most that may wait.
+        /// The queue's limit.
         limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }
 
 choices! {
-    /// How often BLUE lowers p in one idle period.
+    /// The number of decreases of p in one idle period.
     pub enum IdleDecrease {
-        /// When it begins, or as soon as p is not frozen, and once every `freeze_time` as long as it lasts.
+        /// One at its start, or as soon as p is not frozen, and a further one each `freeze_time` as long as it lasts.
         WhileIdle = "while_idle",
-        /// Once, by the arrival that ends it, unless p is frozen. ALTQ.
+        /// One, by the arrival that ends it, unless p is frozen. ALTQ.
         Once = "once",
     }
 }
@@ -52,7 +52,7 @@ impl Discipline for BlueConfig {
     const FAMILY: &'static str = "BLUE";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
-        "Signals with a probability that overflows raise and idleness lowers, whatever the queue's length";
+        "Signals with a probability that overflows raise and idle periods lower, at any queue length";
 
     fn complete(&self, _link: &LinkContext) -> Result<BlueConfig, ParameterError> {
         Ok(BlueConfig { level: Some(self.level()), ..self.clone() })

@@ -1,7 +1,7 @@
 //! CHOKe: RED that holds greedy flows back without knowing any flow.
 //!
 //! While the average queue is above `min_th`, each arriving packet is compared with one drawn at random from the queue. If
-//! both are of one flow, both are dropped, which befalls a flow the more often the more of the queue it holds; otherwise RED
+//! both are of one flow, both are dropped, the more often, the larger the flow's share of the queue; otherwise RED
 //! decides.
 //!
 //! Source: Pan, Prabhakar and Psounis, "CHOKe, a stateless active queue management scheme for approximating fair bandwidth
@@ -28,10 +28,11 @@ parameters! {
         min_th = 100.0, source "Pan et al. 2000";
         /// The average from which on every packet is signalled.
         max_th = 200.0, source "Pan et al. 2000: twice min_th";
-        /// What becomes of ECN-capable packets from `max_th` on: `drop_above_max` or `mark`; there is no gentle region.
+        /// The treatment of ECN-capable packets from `max_th` on: `drop_above_max` or `mark`; there is no gentle
+        /// region.
         ecn_policy = EcnAboveMax::DropAboveMax, source "RFC 3168; Linux with harddrop";
         mode = Mode::Packet, source "Pan et al. 2000; Linux";
-        /// The most that may wait.
+        /// The queue's limit.
         limit = Limit::Packets(300), source "Pan et al. 2000";
     }
     fixed gentle = false;

@@ -1,4 +1,4 @@
-//! COBALT, the CoDel-BLUE alternate: CoDel whose rate decays step by step, and beside it BLUE against what does not respond.
+//! COBALT, the CoDel-BLUE alternate: CoDel whose rate decays step by step, with BLUE against unresponsive flows.
 //!
 //! The CoDel half signals as CoDel does while packets wait too long, and when they no longer do, takes its signals back
 //! at the pace at which it gave them, instead of forgetting them. The BLUE half drops with a probability that rises while
@@ -23,23 +23,23 @@ use crate::{
 parameters! {
     /// COBALT's parameters.
     pub struct CobaltConfig {
-        /// The time in the queue that is acceptable for good, and the time between two corrections of `p_drop`.
+        /// The acceptable standing sojourn time, and the shortest time between two changes of BLUE's probability.
         target: Duration = Duration::from_millis(5), in up_to(HOUR), source "CAKE; ns-3";
-        /// How long packets must wait above `target` before the first signal.
+        /// The time for which the sojourn time must exceed `target` before the first signal.
         interval: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "CAKE; ns-3";
-        /// Nothing is signalled while packets wait no longer than four of this size take to send.
+        /// Nothing is signalled while the sojourn time is at most the time to send four packets of this size.
         mtu: Bytes = Bytes::new(1500), in up_to(Bytes::new(65_535)), source "CAKE; Ethernet; or ns-3: 0 B";
-        /// How the square root is computed.
+        /// The computation of the square root.
         sqrt: Sqrt = Sqrt::Table32, source "CAKE; ns-3";
-        /// What BLUE adds to its probability when the queue overflows.
+        /// The increase of BLUE's probability when the queue overflows.
         p_inc: Prob = Prob::clamped(1.0 / 256.0), source "CAKE; ns-3";
-        /// What BLUE takes from its probability when the queue is empty.
+        /// The decrease of BLUE's probability when the queue is empty.
         p_dec: Prob = Prob::clamped(1.0 / 4096.0), source "CAKE; ns-3";
-        /// Whether a wait above `blue_threshold` raises BLUE's probability too.
+        /// Let a sojourn time above `blue_threshold` raise BLUE's probability too.
         blue_on_delay: bool = false, source "CAKE; or ns-3: true";
-        /// That wait.
+        /// The sojourn time above which `blue_on_delay` raises BLUE's probability.
         blue_threshold: Duration = Duration::from_millis(400), source "ns-3";
-        /// The most that may wait: when it is reached, BLUE acts.
+        /// The queue's limit: BLUE acts when it is reached.
         limit: Limit = Limit::Packets(1000), source "ns-3; CAKE has at least 4 MiB";
     }
 }
@@ -47,7 +47,8 @@ parameters! {
 impl Discipline for CobaltConfig {
     const FAMILY: &'static str = "delay";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
-    const SUMMARY: &'static str = "CoDel that forgets slowly, with BLUE against what does not respond";
+    const SUMMARY: &'static str =
+        "CoDel that reduces its count gradually, with BLUE against unresponsive flows";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| Fifo::new(Cobalt::new(self, link, rng), self.limit))
@@ -59,7 +60,7 @@ impl Discipline for CobaltConfig {
 pub struct Cobalt {
     target: Duration,
     interval: Duration,
-    /// The wait, from the size of packets, under which nothing is signalled.
+    /// The sojourn time, four packets' time to send, up to which nothing is signalled.
     four_mtu: Duration,
     control_law: ControlLaw,
     blue: BlueProbability,
@@ -67,7 +68,8 @@ pub struct Cobalt {
     dropping: bool,
     /// Signals given and not yet taken back.
     count: u32,
-    /// When the next one is due, to be given or taken back; an interval from the last packet while there are none.
+    /// The instant at which the next signal is given or taken back; an interval after the last packet while `count` is
+    /// 0.
     drop_next: Time,
 }
 
@@ -77,7 +79,7 @@ struct BlueProbability {
     p_inc: f64,
     p_dec: f64,
     pace: Duration,
-    /// The wait that counts as an overflow.
+    /// The sojourn time that counts as an overflow.
     threshold: Option<Duration>,
     p_drop: f64,
     moved: Time,

@@ -23,19 +23,20 @@ use crate::{
 parameters! {
     /// CoDel's parameters, meant to suit any link of the open Internet.
     pub struct CodelConfig {
-        /// The time in the queue that is acceptable for good: 5 to 10 % of `interval`.
+        /// The acceptable standing sojourn time: 5 to 10 % of `interval`.
         target: Duration = Duration::from_millis(5), in up_to(HOUR), source "RFC 8289, section 4.3";
-        /// How long packets must wait above `target` before the first signal: the longest usual round-trip time.
+        /// The time for which the sojourn time must exceed `target` before the first signal: the longest usual
+        /// round-trip time.
         interval: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "RFC 8289, section 4.2";
-        /// Nothing is signalled while no more than this stays behind: the largest packet.
+        /// Nothing is signalled while at most this is left in the queue: the largest packet.
         mtu: Bytes = Bytes::new(1500), source "RFC 8289, section 5.6; Ethernet";
-        /// How the square root is computed.
+        /// The computation of the square root.
         sqrt: Sqrt = Sqrt::Exact, source "RFC 8289, section 5.6; Linux and ns-3 have newton16";
-        /// From when the next mark is planned after a mark.
+        /// The instant from which the next mark is scheduled after a mark.
         next_mark_from: NextMarkFrom = NextMarkFrom::DropNext, source "Linux; ns-3 has now";
-        /// How the last episode's rate is taken up again.
+        /// The signalling rate, from that of the last episode, at which a new episode begins.
         reentry: Reentry = Reentry::Delta, source "RFC 8289, section 5.5; Linux";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        /// The queue's limit, large enough that no tail drops hide the effect of the law.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
     }
 }
@@ -44,7 +45,7 @@ impl Discipline for CodelConfig {
     const FAMILY: &'static str = "delay";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
-        "Signals ever faster while packets wait longer than a target for an interval";
+        "Signals at a growing rate while the sojourn time stays above a target for an interval";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| Fifo::new(Codel::new(self, link, rng), self.limit))
@@ -60,15 +61,16 @@ pub struct Codel {
     next_mark_from: NextMarkFrom,
     reentry: Reentry,
     control_law: ControlLaw,
-    /// When packets will have waited longer than `target` for an interval; `None` when the last one did not.
+    /// The instant at which the sojourn time will have exceeded `target` for an interval; `None` if the last one did
+    /// not exceed it.
     first_above_time: Option<Time>,
     dropping: bool,
-    /// When the next signal is due; between episodes when it would have been.
+    /// The instant of the next signal; between episodes, the instant at which it would have been due.
     drop_next: Time,
     /// Signals given in this episode, and those it began with.
     count: u32,
     lastcount: u32,
-    /// A packet was dropped, and the next drop is planned when the packet behind it has been looked at.
+    /// A packet was dropped, and the next drop is scheduled after the law has judged the packet behind it.
     after_drop: bool,
 }
 
@@ -91,7 +93,7 @@ impl Codel {
         }
     }
 
-    /// A packet was pushed out, which counts as a signal.
+    /// Counts an evicted packet as a signal.
     pub(crate) fn count_evicted(&mut self) {
         self.count = self.count.saturating_add(1);
     }

@@ -9,7 +9,7 @@ use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, EcnUse, Limit, LinkCon
 parameters! {
     /// A drop-tail queue; the default suits a link of 100 Mbit/s.
     pub struct DroptailConfig {
-        /// The most that may wait. More room costs waiting time, less costs packets.
+        /// The queue's limit. A larger limit costs delay, a smaller one packets.
         limit: Limit = Limit::Packets(240), source "Le et al. 2004, the baseline";
     }
 }

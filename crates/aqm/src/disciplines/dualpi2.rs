@@ -26,17 +26,17 @@ parameters! {
     /// DualPI2's parameters. The gains suit round trips up to 100 ms; the step suits links that send several full packets
     /// in a millisecond.
     pub struct DualPi2Config {
-        /// The delay at which the Classic queue is held.
+        /// The target delay of the Classic queue.
         target: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 9332, appendix A.1; Linux";
-        /// How often the controller looks at the delay.
+        /// The time between two updates of p'.
         t_update: Duration = Duration::from_millis(16), in from(Duration::from_micros(100)).up_to(HOUR), source "Linux; RFC 9332 and ns-3 have 15 ms";
         /// Gain on the distance from `target`, for each update.
         alpha: f64 = 0.16, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 0.15 Hz";
         /// Gain on the change since the last update.
         beta: f64 = 3.2, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz";
-        /// The coupling factor: how many times p' L4S packets are marked with.
+        /// The coupling factor: L4S packets are marked with the probability k p'.
         k: f64 = 2.0, in from(1.0).up_to(100.0), unit "1", source "RFC 9332, section 2.1";
-        /// Which delay is controlled.
+        /// The delay that is controlled.
         controlled: Controlled = Controlled::Longer, source "RFC 9332, appendix A.2; Linux";
         /// The AQM of the L4S queue alone.
         native: Native = Native::Step, source "Linux; RFC 9332 has ramp";
@@ -44,25 +44,25 @@ parameters! {
         step: Duration = Duration::from_millis(1), in up_to(HOUR), source "Linux";
         /// The delay above which `ramp` begins to mark.
         min_th: Duration = Duration::from_micros(800), in up_to(HOUR), source "RFC 9332, appendix A.1";
-        /// How much more delay makes `ramp` mark each packet.
+        /// The delay beyond `min_th` from which on `ramp` marks each packet.
         range: Duration = Duration::from_micros(400), in up_to(HOUR), source "RFC 9332, appendix A.1";
-        /// The L4S queue's own AQM is quiet while fewer L4S packets than this stay behind.
+        /// The L4S queue's own AQM does not signal while fewer L4S packets than this are left in the queue.
         min_left: u32 = 0, unit "packets", source "Linux; RFC 9332 has 2: more than Th_len = 1";
-        /// Base probability and coupling are quiet while less than this stays behind.
+        /// Base probability and coupling do not signal while fewer bytes than this are left in the queues.
         min_backlog: Bytes = Bytes::new(3028), source "Linux: two full frames; RFC 9332 has 0 B";
-        /// How probabilities become decisions.
+        /// The conversion of a probability into decisions.
         decide: Decide = Decide::Random, source "Linux; RFC 9332 has recur";
-        /// How the queues share the link.
+        /// The scheduler that shares the link between the queues.
         share: Share = Share::Wrr, source "Linux; RFC 9332 allows both";
         /// With `wrr`, the share of the Classic queue.
         classic_weight: u32 = 10, in from(1).up_to(99), unit "percent", source "Linux";
-        /// With `wrr`, the packet size that gives the L4S queue its start.
+        /// With `wrr`, the packet size that sets the initial credit of the L4S queue.
         mtu: Bytes = Bytes::new(1514), in up_to(Bytes::new(65_535)), source "Linux";
         /// With `ts_fifo`, the head start of L4S packets.
         tshift: Duration = Duration::from_millis(50), in up_to(HOUR), source "ns-3";
-        /// What happens when marking each L4S packet is not enough.
+        /// The response to a load that marking each L4S packet does not reduce.
         overload: Overload = Overload::Drop, source "RFC 9332, appendix A.2; Linux";
-        /// The most that may wait in both queues.
+        /// The limit of both queues together.
         limit: Limit = Limit::Packets(10_000), source "Linux; RFC 9332 has 250 ms";
     }
 }
@@ -111,13 +111,13 @@ impl<P> DualPi2<P> {
     }
 }
 
-/// Which queue a packet goes to when it arrives.
+/// Returns the queue of an arriving packet.
 #[inline]
 fn lane_of(packet: &Packet) -> Lane {
     if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) { Lane::L4s } else { Lane::Classic }
 }
 
-/// How long the first packet has waited.
+/// Returns the sojourn time of the first packet so far.
 fn head_delay<P>(queue: &VecDeque<Departure<P>>, now: Time) -> Option<Duration> {
     queue.front().map(|head| now.saturating_since(head.enqueued_at))
 }

@@ -1,7 +1,8 @@
 //! FQ-COBALT: CAKE without its shaper: flows find queues of their own, each under COBALT, served with new flows first.
 //!
 //! As FQ-CoDel, but the hash is set-associative, so that flows share a queue only when eight queues are all taken; the law
-//! forgets slowly and drops from flows that do not respond; and what is too much goes packet by packet.
+//! reduces its rate step by step and drops packets of unresponsive flows. Packets beyond the limit are evicted one by
+//! one.
 //!
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: a comprehensive queue management solution for home
 //! gateways", LANMAN 2018, sections III-B and III-D; Linux `sch_cake.c`.
@@ -32,15 +33,15 @@ parameters! {
         flows: u32 = 1024, in QUEUES, unit "queues", source "CAKE";
         /// The credit that a queue gets for each round. CAKE takes less below 50 Mbit/s: 300 B up to 10 Mbit/s.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "CAKE, when it does not shape";
-        /// Whether an emptied new queue passes through the old ones. With `never` a flow whose packets are smaller than
-        /// the quantum can stay new, and takes more than its share.
+        /// The cases in which an empty new queue joins the old ones. With `never` a flow whose packets are smaller than
+        /// the quantum can stay new, and gets more than its share.
         through_old: ThroughOld = ThroughOld::Always, source "RFC 8290, section 4.2; CAKE has never";
         /// Let a queue's last packet through, marked perhaps, where COBALT would drop it.
         spare_last: bool = true, source "CAKE";
     }
-    /// The COBALT of each queue, which takes a packet of its queue that is pushed out for an overflow.
+    /// The COBALT of each queue, for which an evicted packet of its queue is an overflow.
     include cobalt: CobaltConfig {
-        /// The most that may wait in all queues.
+        /// The limit of all queues together.
         limit = Limit::Bytes(Bytes::new(4 << 20)), source "CAKE: the least when it shapes";
     }
 }

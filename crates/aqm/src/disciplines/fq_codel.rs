@@ -1,7 +1,7 @@
 //! FQ-CoDel: flows are hashed onto queues, each under CoDel, and served by deficit round robin with new flows first.
 //!
 //! A flow that sends little finds its queue empty and is served at once; one that sends much waits in its own queue, and
-//! CoDel keeps that short. When there is no room, the queue with the most bytes loses up to half of it.
+//! CoDel keeps that short. On overflow, up to half of the queue with the most bytes is evicted.
 //!
 //! Source: RFC 8290, sections 4 and 5; Linux `sch_fq_codel.c`.
 //!
@@ -27,24 +27,24 @@ parameters! {
         flows: u32 = 1024, in QUEUES, unit "queues", source "RFC 8290, section 5.2";
         /// The credit that a queue gets for each round: less favours small packets.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "RFC 8290, section 5.2";
-        /// Whose backlog is compared with `mtu`.
+        /// The backlog that is compared with `mtu`.
         backlog: Backlog = Backlog::Flow, source "RFC 8289, section 5.6; ns-3; Linux has all", before sqrt;
-        /// Beyond the limit, which half of the fattest queue goes.
+        /// The half of the queue with the most bytes that is evicted beyond the limit.
         drop_half: Half = Half::Packets, source "RFC 8290, section 4.1; Linux and ns-3 have bytes", before limit;
-        /// The most packets that go at once beyond the limit.
+        /// The most packets that are evicted at once beyond the limit.
         drop_batch: u32 = 64, in from(1), unit "packets", source "RFC 8290, section 4.1", before limit;
-        /// Count what goes beyond the limit among CoDel's signals, so that its next ones come faster.
+        /// Count packets evicted beyond the limit among CoDel's signals, so that the next signals come faster.
         count_evicted: bool = false, source "RFC 8290 has no such rule; Linux: true", before limit;
-        /// Whether an emptied new queue passes through the old ones.
+        /// The cases in which an empty new queue joins the old ones.
         through_old: ThroughOld = ThroughOld::Always, source "RFC 8290, section 4.2; Linux and ns-3 have if_any", before limit;
     }
     /// The CoDel of each queue.
     include codel: CodelConfig {
-        /// The time in its queue that a packet may take for good.
+        /// The acceptable standing sojourn time in each queue.
         target = Duration::from_millis(5), source "RFC 8290, section 5.2";
         interval = Duration::from_millis(100), source "RFC 8290, section 5.2";
         mtu = Bytes::new(1500), source "RFC 8289, section 5.6; Linux has 1514 B";
-        /// The most that may wait in all queues.
+        /// The limit of all queues together.
         limit = Limit::Packets(10_240), source "RFC 8290, section 5.2";
     }
 }
@@ -75,7 +75,7 @@ impl FqCodelConfig {
     }
 }
 
-/// The CoDel of one queue, which may hear of what is pushed out.
+/// The CoDel of one queue, which may count evicted packets among its signals.
 #[derive(Clone, Debug)]
 struct CodelOfFlow {
     codel: Codel,

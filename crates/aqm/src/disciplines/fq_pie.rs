@@ -26,22 +26,22 @@ parameters! {
         flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_fq_pie.c; ns-3";
         /// The credit that a queue gets for each round: less favours small packets.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_fq_pie.c: one full Ethernet frame";
-        /// What gives way beyond the limit: what arrives, or the queue with the most bytes.
+        /// The packets dropped beyond the limit: the arriving one, or some of the queue with the most bytes.
         no_room: NoRoom = NoRoom::Arrival, source "Linux; ns-3 has fattest";
-        /// The most packets of the fattest queue that go at once.
+        /// The most packets that are evicted at once from the queue with the most bytes.
         drop_batch: u32 = 64, in from(1), unit "packets", source "ns-3";
-        /// Whether an emptied new queue passes through the old ones.
+        /// The cases in which an empty new queue joins the old ones.
         through_old: ThroughOld = ThroughOld::IfAny, source "Linux, ns-3; RFC 8290, section 4.2, has always";
     }
     /// The PIE of each queue.
     include pie: PieConfig {
         /// The delay to hold in each queue.
         qdelay_ref = Duration::from_millis(15), source "RFC 8033, section 4.2; Linux, ns-3";
-        /// What a queue's delay is measured by: `timestamp`, `rate_estimate` or `link_rate`, as if it had the link alone.
+        /// The estimate of a queue's delay: `timestamp`, `rate_estimate` or `link_rate`, as if it had the link alone.
         delay_from = DelayFrom::Timestamp, source "Linux, ns-3";
         /// Nothing is signalled while no more than two packets of this size wait in a queue.
         mean_packet = Bytes::new(1024), source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
-        /// The most that may wait in all queues.
+        /// The limit of all queues together.
         limit = Limit::Packets(10_240), source "Linux sch_fq_pie.c; ns-3";
     }
 }

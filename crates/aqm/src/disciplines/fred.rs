@@ -6,9 +6,10 @@
 //! Source: Lin and Morris, "Dynamics of random early detection", SIGCOMM 1997: the pseudocode of FRED.
 //!
 //! Differs from the paper: signals are spaced as [`Spacing`] says, whose `figure2` is the pseudocode and whose `uniform`, the
-//! default, counts one packet less; an arrival that the limit refuses has been sampled in the average; `avgcq` is worked out where it is used.
-//! The paper does not know ECN: here the random drop is a signal, which marks what is ECN-capable, and whoever exceeds
-//! its bounds is dropped in any case. What happens from `max_th` on is an option, [`AboveMax`].
+//! default, counts one packet less; an arrival that the limit drops has been sampled in the average; `avgcq` is
+//! computed where it is used. The paper does not know ECN: here the random drop is a signal, which marks ECN-capable
+//! packets. Packets of a flow that exceeds its bounds are dropped in any case. The treatment of packets from `max_th`
+//! on is an option, [`AboveMax`].
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
@@ -24,7 +25,7 @@ use crate::{
 };
 
 choices! {
-    /// What becomes of packets from `max_th` on, when their flow is within its bounds.
+    /// The treatment of packets from `max_th` on, when their flow is within its bounds.
     pub enum AboveMax {
         /// All are dropped: J-Sim's port of the pseudocode.
         Drop = "drop",
@@ -47,15 +48,15 @@ parameters! {
         max_p: Prob = Prob::clamped(0.02), source "Lin & Morris 1997";
         /// A flow with fewer packets waiting faces no random drop; 2 suits a small queue.
         minq: u32 = 4, unit "packets", source "Lin & Morris 1997: large buffers; Kwon & Fahmy 2003";
-        /// What becomes of packets from `max_th` on.
+        /// The treatment of packets from `max_th` on.
         above_max: AboveMax = AboveMax::Drop, source "J-Sim";
-        /// How signals are spaced.
+        /// The spacing of signals.
         spacing: Spacing = Spacing::Uniform, source "Floyd & Jacobson 1993; Lin & Morris 1997";
-        /// Whether queues are measured in packets or in bytes.
+        /// The unit in which queues are measured.
         mode: Mode = Mode::Packet, source "Lin & Morris 1997";
         /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
-        /// The most that may wait.
+        /// The queue's limit.
         limit: Limit = Limit::Packets(240), source "ours: the room of the drop-tail baseline";
     }
 }
@@ -100,7 +101,7 @@ pub struct Fred {
     rng: Stream,
     curve: RedCurve,
     avg: Average,
-    /// Packets let through between the thresholds since the last signal.
+    /// Packets passed between the thresholds since the last signal.
     count: f64,
     flows: FlowTable,
 }

@@ -30,13 +30,13 @@ parameters! {
         interval: Duration = Duration::from_millis(200), in above(Duration::ZERO).up_to(HOUR), source "ours, as an ns-3 port: the longest round trips of most paths";
         /// The time constant by which the interval adapts.
         tau: Duration = Duration::from_secs(1), in above(Duration::ZERO).up_to(HOUR), source "Lautenschlaeger & Francini 2015: five intervals";
-        /// How much more time above the threshold counts than time below.
+        /// The weight of time above the threshold, relative to time below it.
         alpha: f64 = 2.0, in GAIN, unit "1", source "an ns-3 port; Lautenschlaeger & Francini 2015: not much above 1";
         /// The most that the time above is ahead; the interval is at least `interval` / (1 + `max_time` / `tau`).
         max_time: Duration = Duration::from_secs(100), in up_to(HOUR), source "ours: up to 500 signals a second";
         /// The packet size that counts as one packet in C.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        /// The queue's limit, large enough that no tail drops hide the effect of the law.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops";
     }
 }

@@ -34,20 +34,20 @@ parameters! {
         n: f64 = 3.0, in GAIN, unit "1", source "Kwon & Fahmy 2002, table 2";
         /// The queue's share of the probability; the load has the rest.
         delay_weight: Prob = Prob::clamped(0.75), source "Kwon & Fahmy 2002, equation 3";
-        /// What the input rate is divided by.
+        /// The output rate, by which the input rate is divided.
         output_rate: OutputRate = OutputRate::Capacity, source "Kwon & Fahmy 2002, section 3.2";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        /// The queue's limit, large enough that no tail drops hide the effect of the law.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops, as Le et al. 2004";
     }
 }
 
 choices! {
-    /// What LDC takes for the output rate.
+    /// LDC's reading of the output rate.
     pub enum OutputRate {
         /// The link's capacity, as the paper says of a link with one class of traffic.
         Capacity = "capacity",
-        /// What left in the last `tau`, as its "measured service rate" may be read. No arrivals are a load factor of zero; an
-        /// interval with arrivals and no departure says nothing and is left out.
+        /// The departures of the last `tau`, as its "measured service rate" may be read. Without arrivals the load
+        /// factor is zero; an interval with arrivals and no departure is skipped.
         Departures = "departures",
     }
 }
@@ -68,12 +68,13 @@ impl Discipline for LdcConfig {
 pub struct Ldc {
     config: LdcConfig,
     overhead: Bytes,
-    /// What the link can send in `tau`.
+    /// The bytes that the link can send in `tau`.
     c: f64,
     q_target: f64,
     rng: Stream,
-    /// What arrived since the last update, dropped packets included, and what of it was let in.
+    /// Bytes that arrived since the last update, dropped packets included.
     arrived: Bytes,
+    /// Bytes of these that the law admitted.
     admitted: Bytes,
     /// The queue at the last update.
     q_old: Bytes,
@@ -105,13 +106,13 @@ impl Ldc {
         }
     }
 
-    /// The load factor, `Input_Rate / Output_Rate`, since the last update; `None` when there is no telling.
+    /// The load factor, `Input_Rate / Output_Rate`, since the last update; `None` if it is undefined.
     fn load_factor(&self, q: Bytes) -> Option<f64> {
         let input = self.arrived.as_f64();
         let output = match self.config.output_rate {
             OutputRate::Capacity => self.c,
             OutputRate::Departures if self.arrived == Bytes::ZERO => return Some(0.0),
-            // Whatever was let in and waits no longer has left.
+            // Departures: admitted bytes that are no longer in the queue.
             OutputRate::Departures => (self.q_old + self.admitted).as_f64() - q.as_f64(),
         };
         (output > 0.0).then(|| input / output)

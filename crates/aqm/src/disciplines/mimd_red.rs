@@ -21,9 +21,9 @@ use crate::{
 parameters! {
     /// MIMD RED's parameters.
     pub struct MimdRedConfig {
-        /// What `max_p` is divided by when the average falls below `min_th`.
+        /// The number by which `max_p` is divided when the average falls below `min_th`.
         alpha: f64 = 3.0, in above(1.0).up_to(1000.0), unit "1", source "Feng et al. 1999; ns-2";
-        /// What `max_p` is multiplied by when the average rises above `max_th`.
+        /// The number by which `max_p` is multiplied when the average rises above `max_th`.
         beta: f64 = 2.0, in above(1.0).up_to(1000.0), unit "1", source "Feng et al. 1999; ns-2";
     }
     /// The RED that is adapted.
@@ -51,7 +51,7 @@ impl Discipline for MimdRedConfig {
     }
 }
 
-/// Where the average queue lies.
+/// The position of the average queue relative to the thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Below,

@@ -28,13 +28,13 @@ parameters! {
         a: f64 = 1.822e-5, in GAIN, unit "1/packet", source "Hollot et al. 2001; ns-2";
         /// Gain on the distance from `q_ref` one sample ago.
         b: f64 = 1.816e-5, in GAIN, unit "1/packet", source "Hollot et al. 2001; ns-2";
-        /// How often the queue is sampled.
+        /// The sampling frequency of the queue.
         sampling_hz: f64 = 170.0, in from(0.001).up_to(1e6), unit "Hz", source "ns-2";
-        /// Whether the queue is measured in packets or in bytes.
+        /// The unit in which the queue is measured.
         mode: Mode = Mode::Byte, source "Le et al. 2004";
         /// The packet size that counts as one packet in byte mode.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        /// The queue's limit, large enough that no tail drops hide the effect of the law.
         limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }

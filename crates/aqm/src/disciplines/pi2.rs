@@ -34,31 +34,31 @@ parameters! {
         alpha: f64 = 0.16, in GAIN, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 0.3125";
         /// Gain on the change since the last update.
         beta: f64 = 3.2, in GAIN, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 3.125";
-        /// Whether ECT(1) tells packets of Scalable senders, which are marked with k p'.
+        /// Take ECT(1) packets for those of Scalable senders, and mark them with the probability k p'.
         coupled: bool = false, source "ours: Classic senders only; or De Schepper et al. 2016: true";
         /// The coupling factor.
         k: f64 = 2.0, in GAIN, unit "1", source "De Schepper et al. 2016; RFC 9332";
-        /// When packets are judged.
+        /// The point at which packets are judged.
         signal_at: SignalAt = SignalAt::Arrival, source "De Schepper et al. 2016; or RFC 9332: departure";
         /// Nothing is signalled while less than this waits.
         min_backlog: Bytes = Bytes::ZERO, source "De Schepper et al. 2016: no such rule; or Linux dualpi2: two MTU";
-        /// What the delay is measured by.
+        /// The estimate of the present delay.
         delay_from: DelayFrom = DelayFrom::Timestamp, source "RFC 9332; or ns-3: rate_estimate";
         /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
         dq_threshold: Bytes = Bytes::new(16_384), in above(Bytes::ZERO), source "RFC 8033, section 5.2; or ns-3: 10000 B";
         /// For `rate_estimate`, the weight of a new measurement in the average.
         dq_weight: f64 = 0.25, in WEIGHT, unit "1", source "RFC 8033, appendix B; or ns-3: 0.5, on rates";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        /// The queue's limit, large enough that no tail drops hide the effect of the law.
         limit: Limit = Limit::Packets(10_000), source "Linux dualpi2; no tail drops";
     }
 }
 
 choices! {
-    /// When PI2 judges packets.
+    /// The point at which PI2 judges packets.
     pub enum SignalAt {
-        /// When they arrive. De Schepper et al. (2016), as in PIE.
+        /// On arrival. De Schepper et al. (2016), as in PIE.
         Arrival = "arrival",
-        /// When they leave: senders hear of it sooner by the time that packets wait. RFC 9332; Linux `dualpi2`.
+        /// At dequeue: the signal reaches senders earlier, by the packet's sojourn time. RFC 9332; Linux `dualpi2`.
         Departure = "departure",
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! At fixed intervals the probability is corrected by how far the delay is from its reference and by how it changed, in
 //! steps that shrink with the probability; each arriving packet is then signalled with it. Bursts after quiet times
-//! are let through.
+//! are passed.
 //!
 //! Source: RFC 8033. Section 4 and appendix A are the law; section 5 adds marks, the estimate of the departure rate,
 //! derandomisation and the cap, as appendix B has them.
@@ -34,11 +34,11 @@ parameters! {
         alpha: f64 = 0.125, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
         /// Gain on the change since the last update.
         beta: f64 = 1.25, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
-        /// How long after quiet times nothing is signalled.
+        /// The time after a quiet period during which nothing is signalled.
         max_burst: Duration = Duration::from_millis(150), in up_to(HOUR), source "RFC 8033, appendix A; Linux; or ns-3: 15 ms";
         /// The probability from which on ECN-capable packets are dropped too.
         mark_ecnth: Prob = Prob::clamped(0.1), source "RFC 8033, section 5.1";
-        /// What the delay is measured by.
+        /// The estimate of the present delay.
         delay_from: DelayFrom = DelayFrom::Timestamp, source "RFC 8033, appendix A; Linux, ns-3; or appendix B: rate_estimate";
         /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
         dq_threshold: Bytes = Bytes::new(16_384), in above(Bytes::ZERO), source "RFC 8033, section 5.2; Linux, ns-3";
@@ -52,13 +52,13 @@ parameters! {
         steep: bool = false, source "RFC 8033 has no such step; or Linux: true";
         /// The delay that must be short for light load.
         light_load: LightLoad = LightLoad::LastUpdate, source "RFC 8033, section 4.1; ns-3; or Linux: now";
-        /// When the probability decays.
+        /// The condition under which the probability decays.
         decay: Decay = Decay::Idle, source "RFC 8033, section 4.2; Linux, ns-3; or appendix B: light";
         /// The factor of one decay.
         decay_factor: f64 = 0.98, in from(0.0).up_to(1.0), unit "1", source "RFC 8033, section 4.2; ns-3; or Linux: 0.984375";
         /// Nothing is signalled while no more than two packets of this size wait.
         mean_packet: Bytes = Bytes::new(1024), in PACKET_SIZE, source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        /// The queue's limit, large enough that no tail drops hide the effect of the law.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
     }
 }
@@ -147,7 +147,7 @@ impl Pie {
     }
 }
 
-/// What steps are divided by at this probability.
+/// Returns the divisor of steps at this probability.
 fn tuning(drop_prob: f64) -> f64 {
     match drop_prob {
         p if p < 1e-6 => 2048.0,

@@ -38,17 +38,17 @@ parameters! {
         max_p: Prob = Prob::clamped(0.1), source "ns-2; ALTQ";
         /// From `max_th` on let the probability rise from `max_p` to 1 at twice `max_th`, instead of at once.
         gentle: bool = true, source "Floyd 2000; ns-2, ns-3";
-        /// How signals are spaced.
+        /// The spacing of signals.
         spacing: Spacing = Spacing::Uniform, source "Floyd & Jacobson 1993";
-        /// What becomes of ECN-capable packets from `max_th` on.
+        /// The treatment of ECN-capable packets from `max_th` on.
         ecn_policy: EcnAboveMax = EcnAboveMax::DropAboveMax, source "RFC 3168; Le et al. 2004";
-        /// Whether the queue is measured in packets or in bytes.
+        /// The unit in which the queue is measured.
         mode: Mode = Mode::Packet, source "Le et al. 2004";
         /// In byte mode, whether size scales a probability before or after spacing.
         byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, source "Floyd & Jacobson 1993; Le et al. 2004";
         /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        /// The queue's limit, large enough that no tail drops hide the effect of the law.
         limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }
@@ -82,7 +82,7 @@ pub struct Red {
     pub(crate) rng: Stream,
     curve: RedCurve,
     avg: Average,
-    /// What has arrived since the last signal: packets, or mean packets when size scales after spacing. `None` while
+    /// Arrivals since the last signal: packets, or mean packets when size scales after spacing. `None` while
     /// nothing may be signalled.
     count: Option<f64>,
 }
@@ -167,7 +167,7 @@ impl Red {
         bernoulli
     }
 
-    /// What a signal is at this average.
+    /// Returns the verdict that a signal means at this average.
     #[inline]
     fn signal(&self, avg: f64) -> Verdict {
         let drops = match self.ecn_policy {

@@ -1,11 +1,12 @@
-//! RED*: RED that marks ECN-capable packets whatever the average queue.
+//! RED*: RED that marks ECN-capable packets at any average queue length.
 //!
-//! Above `max_th`, where RED drops them, they are marked as below it; what cannot be marked is dropped throughout.
+//! Above `max_th`, where RED drops them, they are marked as below it. Packets that are not ECN-capable are always
+//! dropped.
 //!
 //! Source: Kuzmanovic, "The power of explicit congestion notification", SIGCOMM 2005, section 4. RED itself is
 //! [`crate::Red`].
 //!
-//! Differs from RED in nothing but [`EcnAboveMax::Mark`].
+//! Differs from RED only in [`EcnAboveMax::Mark`].
 
 use crate::parameter::parameters;
 use crate::{DecidesAt, Discipline, EcnAboveMax, LinkContext, ParameterError, Red, RedConfig, Visitor};
@@ -21,7 +22,8 @@ parameters! {
 impl Discipline for RedStarConfig {
     const FAMILY: &'static str = "RED";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
-    const SUMMARY: &'static str = "RED that never drops what it can mark, however long the average queue";
+    const SUMMARY: &'static str =
+        "RED that marks all ECN-capable packets it signals, at any average queue length";
 
     fn complete(&self, link: &LinkContext) -> Result<RedStarConfig, ParameterError> {
         self.red.complete(link)?;

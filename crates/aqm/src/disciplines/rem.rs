@@ -26,7 +26,7 @@ parameters! {
     pub struct RemConfig {
         /// The queue length to hold.
         q_ref: f64 = 24.0, in LENGTH, unit "packets", source "Le et al. 2004: the better of 24 and 240";
-        /// How fast the price follows a mismatch.
+        /// The step size with which the price follows a mismatch.
         gamma: f64 = 0.001, in GAIN, unit "1/packet", source "Athuraliya et al. 2001; ns-2";
         /// The weight of the backlog against the excess of arrivals.
         alpha: f64 = 0.1, in GAIN, unit "1", source "Athuraliya et al. 2001; ns-2";
@@ -36,11 +36,11 @@ parameters! {
         tau: Duration = Duration::from_millis(2), in above(Duration::ZERO), source "ns-2";
         /// The weight of the newest interval's arrivals in their average; 1 averages nothing.
         w_x: f64 = 1.0, in WEIGHT, unit "1", source "ns-2 (`inw_`)";
-        /// Whether queue and arrivals are measured in packets or in bytes.
+        /// The unit in which queue and arrivals are measured.
         mode: Mode = Mode::Byte, source "Le et al. 2004";
         /// The packet size that counts as one packet, in byte mode and in the link's capacity.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
-        /// The most that may wait: enough never to drop for want of room, which would hide what the law does.
+        /// The queue's limit, large enough that no tail drops hide the effect of the law.
         limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }

@@ -34,25 +34,25 @@ parameters! {
         bin_size: u32 = 20, in from(1), unit "packets", source "Linux";
         /// The most packets that each of a flow's bins may hold with `full_bins` = `all`.
         max: u32 = 25, unit "packets", source "Linux";
-        /// When a packet is dropped for want of room in its bins.
+        /// The condition under which a packet is dropped because its bins are full.
         full_bins: FullBins = FullBins::All, source "Linux; Feng et al. 2001 has any";
         /// d1, by which an arrival at a full bin raises its probability.
         increment: Prob = Prob::clamped(0.001), in above(Prob::ZERO), source "Linux";
         /// d2, by which an arrival at an empty bin lowers its probability.
         decrement: Prob = Prob::clamped(1.0 / 6000.0), source "Linux; Feng et al. 2001 has d2 = d1";
-        /// What becomes of ECN-capable packets once their probability is above one half.
+        /// The treatment of ECN-capable packets once their probability is above one half.
         above_half: AboveHalf = AboveHalf::DropSome, source "Linux; Feng et al. 2001 has mark";
         /// The rate of all unresponsive flows together.
         penalty_rate: f64 = 10.0, in from(0.0).up_to(1e9), unit "packets/s", source "Linux";
         /// The most packets of unresponsive flows that may pass at once.
         penalty_burst: u32 = 20, unit "packets", source "Linux";
-        /// Whether flows are hashed anew now and then.
+        /// The change of the hash functions over time.
         hashing: Hashing = Hashing::DoubleBuffered, source "Linux";
         /// The time between two changes of the hash functions.
         rehash_interval: Duration = Duration::from_secs(600), in from(Duration::from_millis(1)).up_to(Duration::from_secs(1_000_000)), source "Linux";
         /// The time for which the next bins learn about unresponsive flows before they are used.
         warmup_time: Duration = Duration::from_secs(60), source "Linux";
-        /// The most that may wait.
+        /// The queue's limit.
         limit: Limit = Limit::Packets(1000), source "Linux: the queue of an Ethernet device";
     }
 }
@@ -61,7 +61,7 @@ impl Discipline for SfbConfig {
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
-        "BLUE in the bins of a Bloom filter, which holds unresponsive flows to a rate";
+        "BLUE in the bins of a Bloom filter, with a rate limit for unresponsive flows";
 
     fn complete(&self, _link: &LinkContext) -> Result<SfbConfig, ParameterError> {
         let bin_size = format_args!("at least bin_size = {} packets", self.bin_size);
@@ -88,10 +88,10 @@ pub struct Sfb {
     bins: Bins,
     /// The next bins, while they warm up.
     next_bins: Option<Bins>,
-    /// When the next bins take over; never with fixed hash functions.
+    /// The instant at which the next bins replace the present ones; `None` with fixed hash functions.
     rehash_at: Option<Time>,
     rehash_interval: Duration,
-    /// How long before that they begin to warm up.
+    /// The time before it at which the next bins begin to warm up.
     warmup_time: Duration,
 }
 
@@ -160,7 +160,7 @@ impl Sfb {
         std::iter::once(&mut self.bins).chain(&mut self.next_bins)
     }
 
-    /// When the next bins are to begin or to take over.
+    /// Returns the instant at which the next bins begin to warm up or replace the present ones.
     fn due(&self) -> Option<Time> {
         let rehash_at = self.rehash_at?;
         let begin = Time::from_nanos(rehash_at.as_nanos() - self.warmup_time.as_nanos());

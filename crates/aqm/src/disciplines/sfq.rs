@@ -1,6 +1,6 @@
 //! SFQ, stochastic fairness queueing: flows are hashed onto queues, and the queues are served in turn.
 //!
-//! Nothing is managed actively: when there is no room, the longest queue loses a packet. The hash can be changed from
+//! Nothing is managed actively: on overflow, a packet of the longest queue is dropped. The hash can be changed from
 //! time to time, so that flows which share a queue do not share it for ever.
 //!
 //! Source: McKenney, "Stochastic fairness queueing", INFOCOM 1990; Shreedhar and Varghese, "Efficient fair queuing using
@@ -25,19 +25,19 @@ parameters! {
     pub struct SfqConfig {
         /// The number of queues that flows are hashed onto.
         flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_sfq.c: the hash table's size";
-        /// How much a queue may send in its turn.
+        /// The amount that a queue may send in its turn.
         turns: Turns = Turns::Surplus, source "Linux sch_sfq.c";
         /// The credit that a queue gets for each round; of no effect with turns of one packet.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_sfq.c: one full Ethernet frame";
-        /// The most packets that may wait in one queue.
+        /// The most packets in one queue.
         depth: u32 = 127, in from(1), unit "packets", source "Linux sch_sfq.c";
-        /// At which end of a queue that is too long a packet is dropped.
+        /// The end of a queue at which a packet is dropped when the queue is too long.
         drop: QueueEnd = QueueEnd::Tail, source "Linux sch_sfq.c";
-        /// How often the hash is changed; 0 s: never.
+        /// The time between two changes of the hash; 0 s: never.
         perturb: Duration = Duration::ZERO, source "Linux sch_sfq.c";
-        /// When the hash is changed, move what waits to its new queue, so that no flow is reordered.
+        /// Move queued packets to their new queue when the hash changes, so that no flow is reordered.
         rehash: bool = true, source "Linux sch_sfq.c; McKenney 1990: false";
-        /// The most that may wait in all queues.
+        /// The limit of all queues together.
         limit: Limit = Limit::Packets(127), source "Linux sch_sfq.c";
     }
 }

@@ -19,11 +19,11 @@ use crate::{
 };
 
 choices! {
-    /// Whether a hit makes a signal more likely for the packet that made it.
+    /// The effect of a hit on the signalling probability of the packet that made it.
     pub enum SredVariant {
-        /// No: all packets face the same probability. Simple SRED.
+        /// None: all packets have the same probability. Simple SRED.
         Simple = "simple",
-        /// Yes, by a factor `1 + 1/P`, so that flows with more packets are signalled more often. Full SRED.
+        /// A factor `1 + 1/P`, so that flows with more packets are signalled more often. Full SRED.
         Full = "full",
     }
 }
@@ -31,7 +31,7 @@ choices! {
 parameters! {
     /// SRED's parameters. Its thresholds are a sixth and a third of the limit, the paper's buffer B.
     pub struct SredConfig {
-        /// Whether a hit makes a signal more likely for the packet that made it.
+        /// The effect of a hit on the signalling probability of the packet that made it.
         variant: SredVariant = SredVariant::Full, source "Ott et al. 1999: Full SRED; Kwon & Fahmy 2003";
         /// The probability from a third of the limit on, with many flows; a quarter of it from a sixth on.
         p_max: Prob = Prob::clamped(0.15), source "Ott et al. 1999; Kwon & Fahmy 2003";
@@ -41,7 +41,7 @@ parameters! {
         r: Prob = Prob::clamped(0.25), in above(Prob::ZERO), source "Ott et al. 1999; Kwon & Fahmy 2003";
         /// The number of active flows from which on the probability grows no more.
         max_flows: f64 = 256.0, in from(1.0).up_to(1e6), unit "flows", source "Ott et al. 1999; J-Sim has a third of the buffer in packets";
-        /// B, the most that may wait; its unit is the one in which the queue is measured.
+        /// B, the queue's limit; its unit is the one in which the queue is measured.
         limit: Limit = Limit::Packets(240), source "ours: the room of the drop-tail baseline";
     }
 }

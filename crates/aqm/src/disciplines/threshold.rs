@@ -25,7 +25,7 @@ parameters! {
         threshold: Option<f64> = None, in LENGTH, unit "packets", source "ours: from the delay that the paper names";
         /// The packet size that counts as one packet in C.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B";
-        /// The most that may wait.
+        /// The queue's limit.
         limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }

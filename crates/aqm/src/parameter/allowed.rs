@@ -39,7 +39,7 @@ impl Display for Value {
     }
 }
 
-/// What may be written for a parameter.
+/// The accepted values of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Allowed {
     /// True or false.
@@ -62,22 +62,22 @@ pub enum Allowed {
 
 /// A type that a parameter can have.
 pub(crate) trait Settable {
-    /// How its values are narrowed down; not, by default.
+    /// The restriction of its values; none, by default.
     type Range: Default;
-    /// What stands in the place of a unit, for types whose values have one unit or none.
+    /// The unit of the type, or the kind of its values if they have no unit.
     const UNIT: &'static str;
 
-    /// This value as it is written.
+    /// Returns this value as it is displayed and serialized.
     fn value(&self) -> Value;
 
-    /// What may be written.
+    /// Returns the accepted values in this range.
     fn allowed(range: Self::Range) -> Allowed;
 
-    /// That the parameter `field` is what it may be.
+    /// Checks that this value of the parameter `field` is accepted.
     fn check(&self, range: Self::Range, field: &'static str, unit: &str) -> Result<(), ParameterError>;
 }
 
-/// What has an order is narrowed down by a range.
+/// Implements [`Settable`] for ordered types, which a range restricts.
 macro_rules! ordered {
     ($($type:ident, unit $unit:literal: $value:expr, $allowed:expr;)+) => {$(
         impl Settable for $type {
@@ -144,7 +144,7 @@ impl Settable for Limit {
     }
 }
 
-/// What may be left to follow from the link.
+/// An automatic parameter: `None` follows from the link or from another parameter.
 impl<T: Settable> Settable for Option<T> {
     type Range = T::Range;
     const UNIT: &'static str = T::UNIT;

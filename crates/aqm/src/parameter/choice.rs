@@ -5,7 +5,7 @@
 pub struct Choice {
     /// Its name in configurations.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 

@@ -54,7 +54,7 @@ impl<'de, C: Settings> Visitor<'de> for Given<C> {
     }
 }
 
-/// A value that is refused, by what stands at its key: so whoever follows the path of what is read has the key in it.
+/// Refuses the value of an unknown key, so that the path in the deserializer's error includes the key.
 struct Refused(String);
 
 impl<'de> DeserializeSeed<'de> for Refused {
@@ -90,7 +90,7 @@ impl Serialize for Parameter {
     }
 }
 
-/// What may be written for a parameter, as JSON Schema. The ends of quantities are texts, as quantities are.
+/// The accepted values of a parameter, as JSON Schema. Bounds of quantities are strings, as quantities are.
 struct Schema<'a>(&'a Parameter);
 
 impl Serialize for Schema<'_> {

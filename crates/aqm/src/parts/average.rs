@@ -2,8 +2,7 @@
 
 use aqmlab_units::{Duration, Time};
 
-/// An exponentially weighted moving average over arrivals, which goes on through idle periods as if the link had sent
-/// packets.
+/// An exponentially weighted moving average over arrivals. In idle periods it decays as if the link had sent packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Average {
     w_q: f64,
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_idle_second_counts_as_many_samples_of_zero_as_the_link_sends_packets() {
+    fn an_idle_period_ages_the_average_as_samples_of_zero() {
         let mut aged = Average::new(0.002, 100.0);
         let mut sampled = aged.clone();
         (aged.avg, sampled.avg) = (10.0, 10.0);

@@ -2,14 +2,14 @@
 
 use aqmlab_units::{Stream, Time};
 
-/// How many bins there are, and what moves their probabilities.
+/// The dimensions of the bins, and the steps of their probabilities.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     /// L.
     pub(crate) levels: usize,
     /// N, on each level.
     pub(crate) bins: usize,
-    /// From this length on a bin's probability rises with each arrival.
+    /// The length from which on each arrival raises a bin's probability.
     pub(crate) bin_size: u32,
     /// d1.
     pub(crate) increment: f64,
@@ -19,13 +19,13 @@ pub(crate) struct Rule {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
-    /// Waiting packets that are counted here.
+    /// Queued packets that are counted here.
     qlen: u32,
     /// `p_m`.
     p: f64,
 }
 
-/// What an arriving packet finds in its bins.
+/// The state of an arriving packet's bins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BinSummary {
     /// The least of their probabilities, after the arrival.
@@ -40,7 +40,7 @@ pub(crate) struct BinSummary {
 #[derive(Clone, Debug)]
 pub(crate) struct Bins {
     rule: Rule,
-    /// What tells these hash functions from others.
+    /// The salt of the hash functions.
     salt: u64,
     /// Packets that arrived before are not counted.
     since: Time,
@@ -83,14 +83,14 @@ impl Bins {
         found
     }
 
-    /// A packet of this flow waits from now on.
+    /// Counts a packet of this flow, which is enqueued.
     pub(crate) fn count(&mut self, flow: u32) {
         for place in self.places(flow) {
             self.cells[place].qlen += 1;
         }
     }
 
-    /// A packet of this flow, which arrived at `enqueued_at`, waits no more.
+    /// Uncounts a packet of this flow, which arrived at `enqueued_at` and has left the queue.
     pub(crate) fn uncount(&mut self, flow: u32, enqueued_at: Time) {
         if enqueued_at >= self.since {
             for place in self.places(flow) {

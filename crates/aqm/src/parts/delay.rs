@@ -1,4 +1,4 @@
-//! How long packets wait now: the three ways in which PIE and its kin measure it.
+//! Estimates of the present queueing delay, by the three methods of PIE and related laws.
 //!
 //! Source: RFC 8033, sections 4.3 and 5.2 and its two appendices.
 //!
@@ -13,14 +13,16 @@ use crate::parameter::choices;
 use crate::{Aqm, LinkContext, Packet, QueueState, Verdict};
 
 choices! {
-    /// What the present delay is worked out from.
+    /// The estimate of the present delay.
     pub enum DelayFrom {
-        /// How long the packet that left last had waited. RFC 8033, appendix A; Linux and ns-3 unless told otherwise.
+        /// The sojourn time of the packet that left last. RFC 8033, appendix A; the default of Linux and ns-3.
         Timestamp = "timestamp",
-        /// The bytes that wait, at the rate at which bytes left while there were many. RFC 8033, section 5.2 and appendix B;
-        /// FreeBSD. Before a first measurement, which takes twice `dq_threshold` of queue, the delay counts as none.
+        /// The time to send the queued bytes at the rate of departures, which is measured while the queue is long. RFC
+        /// 8033, section 5.2 and appendix B; FreeBSD. Before a first measurement, which takes twice `dq_threshold` of
+        /// queue, the delay counts as none.
         RateEstimate = "rate_estimate",
-        /// The bytes that wait, at the rate of the link, frames' overhead included. DOCSIS-PIE, RFC 8034, knows its rate.
+        /// The time to send the queued bytes at the rate of the link, frames' overhead included. DOCSIS-PIE, RFC 8034,
+        /// knows its rate.
         LinkRate = "link_rate",
     }
 }
@@ -71,7 +73,7 @@ pub(crate) struct DepartureRate {
     weight: f64,
     /// In seconds; 0 before the first measurement, and then the delay is 0 too.
     avg_dq_time: f64,
-    /// When the measurement began and what has left since.
+    /// The start of the measurement, and the bytes that have left since.
     measurement: Option<(Time, Bytes)>,
 }
 

@@ -1,4 +1,4 @@
-//! Whose turn it is among many queues: deficit round robin and its relatives.
+//! The scheduler of many queues: deficit round robin and its relatives.
 //!
 //! Each queue has a credit in bytes. When its turn comes and its credit does not suffice it gets a quantum more and
 //! goes to the end of the round. DRR++ serves queues that have just become active, a list of their own, before the
@@ -18,13 +18,13 @@ use crate::ThroughOld;
 use crate::parameter::choices;
 
 choices! {
-    /// How much a queue may send in its turn.
+    /// The amount that a queue may send in its turn.
     pub enum Turns {
-        /// One packet, whatever its size.
+        /// One packet of any size.
         Packet = "packet",
-        /// What its credit covers; what is left is for the next turn.
+        /// Packets that its credit covers; the remaining credit is kept for the next turn.
         Deficit = "deficit",
-        /// Packets while any credit is left; what was sent beyond is missing in the next turn.
+        /// Packets while any credit is left; the excess is deducted from the next turn.
         Surplus = "surplus",
     }
 }
@@ -69,18 +69,18 @@ impl Round {
         Round { rules, quantum, places, new: VecDeque::new(), old: VecDeque::new() }
     }
 
-    /// How many queues are new, and how many old.
+    /// Returns the number of new queues and of old queues.
     pub(crate) fn active(&self) -> (usize, usize) {
         (self.new.len(), self.old.len())
     }
 
-    /// Does this queue take no part?
+    /// Returns whether this queue is in neither list.
     #[inline]
     pub(crate) fn is_idle(&self, queue: usize) -> bool {
         self.places[queue].list == List::None
     }
 
-    /// A packet came to this queue.
+    /// Activates this queue, to which a packet has arrived, unless it is active.
     #[inline]
     pub(crate) fn arrived(&mut self, queue: usize) {
         if self.is_idle(queue) {
@@ -131,7 +131,7 @@ impl Round {
         }
     }
 
-    /// The last packet of this queue was pushed out, at whoever's turn.
+    /// Notes that the last packet of this queue was evicted, possibly during another queue's turn.
     pub(crate) fn emptied(&mut self, queue: usize) {
         if matches!(self.rules, Rules::Plain(_)) {
             self.old.retain(|&other| other != queue);
@@ -139,7 +139,7 @@ impl Round {
         }
     }
 
-    /// None takes part any more.
+    /// Deactivates all queues.
     pub(crate) fn clear(&mut self) {
         self.new.clear();
         self.old.clear();
@@ -151,7 +151,7 @@ impl Round {
     }
 
     fn leave_front(&mut self) {
-        let queue = self.new.pop_front().or_else(|| self.old.pop_front()).expect("it is somebody's turn");
+        let queue = self.new.pop_front().or_else(|| self.old.pop_front()).expect("a queue is active");
         self.places[queue].list = List::None;
     }
 

@@ -1,4 +1,4 @@
-//! What gives way when a set of queues is full.
+//! The eviction of packets when a set of queues is full.
 //!
 //! Source: RFC 8290, section 4.1 and Linux `sch_fq_codel.c` (many at once from the fattest queue's head); Linux `sch_cake.c`
 //! (one of them); McKenney, "Stochastic fairness queueing", INFOCOM 1990 (one from the longest queue).
@@ -9,7 +9,7 @@ use crate::QueueState;
 use crate::parameter::choices;
 
 choices! {
-    /// Which half of the fattest queue is dropped when there is no room.
+    /// The half of the queue with the most bytes that is evicted when the limit is exceeded.
     pub enum Half {
         /// Half of its packets, rounded down, as RFC 8290 has it.
         Packets = "packets",
@@ -28,19 +28,19 @@ choices! {
     }
 }
 
-/// What waits and gives way to an arriving packet.
+/// The queued packets that are evicted to make room for an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Eviction {
     /// One packet of the queue with the most packets.
     Longest(QueueEnd),
     /// One packet at the head of the queue with the most bytes.
     Fattest,
-    /// Half of the queue with the most bytes, but at most so many packets, from its head.
+    /// Half of the queue with the most bytes, but at most this number of packets, from its head.
     HalfOfFattest(Half, u32),
 }
 
 impl Eviction {
-    /// From which end packets are taken.
+    /// Returns the end from which packets are evicted.
     pub(crate) fn end(self) -> QueueEnd {
         match self {
             Eviction::Longest(end) => end,
@@ -48,7 +48,7 @@ impl Eviction {
         }
     }
 
-    /// By what the queue that gives way is chosen.
+    /// Returns the measure by which the queue to evict from is chosen.
     pub(crate) fn measure(self, queue: QueueState) -> u64 {
         match self {
             Eviction::Longest(_) => u64::from(queue.packets),
@@ -56,7 +56,8 @@ impl Eviction {
         }
     }
 
-    /// How much of `queue` goes: packets until so many packets or so many bytes are gone, and at least one.
+    /// Returns the packets and bytes to evict from `queue`; eviction ends at the first of them, after at least one
+    /// packet.
     pub(crate) fn share(self, queue: QueueState) -> (u32, Bytes) {
         let whole = queue.bytes;
         match self {

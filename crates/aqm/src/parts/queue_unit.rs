@@ -12,7 +12,7 @@ use crate::{Packet, QueueState};
 choices! {
     /// The unit in which a law measures its queue.
     pub enum Mode {
-        /// Packets, each counting one whatever its size.
+        /// Packets, each of which counts as one.
         Packet = "packet",
         /// Bytes over the mean packet; a packet's probability is scaled by its size over the mean packet.
         Byte = "byte",
@@ -41,7 +41,7 @@ impl QueueUnit {
         }
     }
 
-    /// What one packet counts: 1, or its size over the mean packet.
+    /// Returns the length of one packet: 1, or its size over the mean packet.
     #[inline]
     pub(crate) fn packet(&self, pkt: &Packet) -> f64 {
         match self.mode {

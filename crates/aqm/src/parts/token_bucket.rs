@@ -1,8 +1,8 @@
-//! A token bucket: so many packets a second, and so many at once.
+//! A token bucket: a rate in packets per second, and a burst.
 
 use aqmlab_units::Time;
 
-/// Tokens that come at a steady rate; each lets one packet through.
+/// Tokens that arrive at a steady rate; each passes one packet.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenBucket {
     /// Tokens a second.

@@ -2,7 +2,7 @@
 //!
 //! A proportional-integral controller moves p' so that the delay meets its target. Classic packets are signalled with
 //! its square, L4S packets with k p' or by their own AQM. When k p' reaches 1, marking L4S packets cannot do more: both
-//! queues then drop with the Classic probability, whatever a packet's ECN field.
+//! queues then drop with the Classic probability, regardless of a packet's ECN field.
 //!
 //! Source: RFC 9332, appendix A.1 (the coupling) and A.2 (overload).
 
@@ -17,11 +17,11 @@ use crate::{Controlled, Decide, DualPi2Config, Native, Overload, Verdict};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeadPacket {
     pub(crate) lane: Lane,
-    /// How long it has waited.
+    /// Its sojourn time.
     pub(crate) qdelay: Duration,
-    /// L4S packets that stay behind.
+    /// L4S packets that are left in the queue.
     pub(crate) l4s_left: usize,
-    /// All that stays behind.
+    /// Bytes that are left in both queues.
     pub(crate) bytes_left: Bytes,
 }
 
@@ -90,7 +90,7 @@ impl Coupled {
         exceeds
     }
 
-    /// What becomes of this packet?
+    /// Judges this packet.
     pub(crate) fn judge(&mut self, packet: HeadPacket) -> Verdict {
         let HeadPacket { lane, qdelay, l4s_left, bytes_left } = packet;
         let is_small = bytes_left < self.config.min_backlog;

@@ -3,27 +3,29 @@
 use crate::parameter::choices;
 
 choices! {
-    /// When the L4S queue signals on its own account.
+    /// The packets that the L4S queue's own AQM marks.
     pub enum Native {
         /// Each packet that has waited longer than `step`. Linux, ns-3.
         Step = "step",
-        /// None up to `min_th`, each from `min_th` + `range` on, and in between ever more. RFC 9332, appendix A.
+        /// No packet up to `min_th`, each from `min_th` + `range` on, and a growing share in between. RFC 9332,
+        /// appendix A.
         Ramp = "ramp",
     }
 }
 
 choices! {
-    /// How a probability becomes a decision.
+    /// The conversion of a probability into decisions.
     pub enum Decide {
         /// By a random number. Linux.
         Random = "random",
-        /// By summing up likelihoods: whenever the sum exceeds 1 it is reduced by 1. RFC 9332, appendix A.
+        /// By a sum of probabilities: when it exceeds 1, the packet is signalled and the sum reduced by 1. RFC 9332,
+        /// appendix A.
         Recur = "recur",
     }
 }
 
 choices! {
-    /// Which queue's delay the controller sees.
+    /// The delay that the controller holds at its target.
     pub enum Controlled {
         /// The longer of the two delays. RFC 9332, appendix A.2; Linux.
         Longer = "longer",
@@ -33,9 +35,10 @@ choices! {
 }
 
 choices! {
-    /// What becomes of a load that marking every L4S packet does not reduce.
+    /// The response to a load that marking each L4S packet does not reduce.
     pub enum Overload {
-        /// Packets are dropped with the Classic probability in both queues, whatever their ECN field: delay stays low.
+        /// Packets of both queues are dropped with the Classic probability, regardless of their ECN field: delay stays
+        /// low.
         Drop = "drop",
         /// No ECN-capable packet is dropped before the buffer is full, and the probabilities stay where they are.
         Overflow = "overflow",

@@ -1,4 +1,4 @@
-//! Which of the two queues of a coupled dual queue is served next.
+//! The scheduler between the two queues of a coupled dual queue.
 //!
 //! Latency-sensitive packets come first, but only up to a point: either the Classic queue has a small share of the link
 //! for itself, or a head start in time is all that L4S packets have.
@@ -10,11 +10,12 @@ use aqmlab_units::{Bytes, Duration};
 use crate::parameter::choices;
 
 choices! {
-    /// How the two queues share the link.
+    /// The scheduler that shares the link between the two queues.
     pub enum Share {
         /// Weighted round robin: while both have packets, the Classic queue gets `classic_weight` of the bytes. Linux.
         Wrr = "wrr",
-        /// Time-shifted first in, first out: the packet that has waited longest, those of the L4S queue with `tshift` added.
+        /// Time-shifted first in, first out: the packet with the longest sojourn time, with `tshift` added for L4S
+        /// packets.
         TsFifo = "ts_fifo",
     }
 }
@@ -34,7 +35,7 @@ pub(crate) struct DualScheduler {
     /// In percent; the two weights are 100 together.
     classic_weight: i64,
     mtu: i64,
-    /// Above zero it is the Classic queue's turn: bytes times percent.
+    /// In bytes times percent; above zero, the Classic queue is served next.
     credit: i64,
 }
 
@@ -52,7 +53,7 @@ impl DualScheduler {
         self.credit = self.mtu * (2 * self.classic_weight - 100);
     }
 
-    /// Which queue is next, when their first packets have waited so long?
+    /// Returns the queue to serve next, from the sojourn times of the first packets.
     #[inline]
     pub(crate) fn next(&mut self, l4s: Option<Duration>, classic: Option<Duration>) -> Option<Lane> {
         match (l4s, classic) {

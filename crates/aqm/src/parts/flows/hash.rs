@@ -1,7 +1,7 @@
-//! Which of a number of queues a flow goes to: a hash with a secret, plain or set-associative.
+//! The hash that maps flows to queues: with a secret, plain or set-associative.
 //!
-//! The plain hash lets flows that meet in a queue share it. The set-associative one first looks for a free queue near
-//! by, so that flows share only when the eight queues of their set are all taken.
+//! With the plain hash, flows that collide share a queue. The set-associative one first looks for a free queue in the
+//! same set, so that flows share only when the eight queues of their set are all taken.
 //!
 //! Source: McKenney, "Stochastic fairness queueing", INFOCOM 1990, and RFC 8290, section 4.1 (plain); Høiland-Jørgensen,
 //! Täht and Morton, "Piece of CAKE", LANMAN 2018, section III-B (set-associative).
@@ -23,23 +23,23 @@ pub(crate) struct FlowHash {
 }
 
 impl FlowHash {
-    /// Flows meet in a queue as chance will have it.
+    /// Returns a plain hash, under which flows collide at random.
     pub(crate) fn plain(queues: usize, perturbation: u64) -> FlowHash {
         FlowHash { queues, perturbation, tags: Vec::new() }
     }
 
-    /// Flows look for a free queue within their set. `queues` is a multiple of [`WAYS`].
+    /// Returns a hash that looks for a free queue within a flow's set. `queues` is a multiple of [`WAYS`].
     pub(crate) fn set_associative(queues: usize, perturbation: u64) -> FlowHash {
         FlowHash { queues, perturbation, tags: vec![None; queues] }
     }
 
-    /// From now on flows meet otherwise.
+    /// Changes the hash, so that other flows collide.
     pub(crate) fn perturb(&mut self, perturbation: u64) {
         self.perturbation = perturbation;
         self.tags.fill(None);
     }
 
-    /// The queue of a packet of `flow`; `is_free` tells of a queue whether no flow uses it.
+    /// Returns the queue of a packet of `flow`; `is_free` says whether a queue has no flow.
     #[inline]
     pub(crate) fn queue_of(&mut self, flow: u32, is_free: impl Fn(usize) -> bool) -> usize {
         let hash = Stream::numbered(self.perturbation, u64::from(flow)).next_u64();

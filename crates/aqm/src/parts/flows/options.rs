@@ -3,9 +3,9 @@
 use crate::parameter::choices;
 
 choices! {
-    /// The backlog that the law of one among many queues is shown.
+    /// The backlog that the law of each queue sees.
     pub enum Backlog {
-        /// Its own queue's. RFC 8289, ns-3.
+        /// That of its own queue. RFC 8289, ns-3.
         Flow = "flow",
         /// That of all queues together. Linux.
         All = "all",
@@ -13,9 +13,9 @@ choices! {
 }
 
 choices! {
-    /// What gives way when all queues together are full.
+    /// The packets dropped when all queues together are full.
     pub enum NoRoom {
-        /// The packet that arrives, whatever its flow. FQ-PIE in Linux.
+        /// The arriving packet, of any flow. FQ-PIE in Linux.
         Arrival = "arrival",
         /// Packets at the head of the queue with the most bytes, until half of them are gone. FQ-PIE in ns-3.
         Fattest = "fattest",
@@ -23,8 +23,8 @@ choices! {
 }
 
 choices! {
-    /// Whether a new queue that is empty at its turn has to pass through the old ones before it can be new again, so that a
-    /// flow of many small bursts does not always go first.
+    /// The cases in which a new queue that is empty at its turn joins the old ones before it can be new again. This
+    /// keeps a flow of many small bursts from always going first.
     pub enum ThroughOld {
         /// Always. RFC 8290, section 4.2.
         Always = "always",

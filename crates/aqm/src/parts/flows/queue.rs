@@ -1,13 +1,13 @@
 //! Flow queueing: a queue for each flow, as far as a hash can tell flows apart, each under a law of its own, served in
 //! a fair round.
 //!
-//! What arrives is hashed to a queue ([`FlowHash`]), judged by that queue's law and queued; whose turn it is follows
-//! from the [`Round`]; what leaves is judged once more. When all queues together hold too much, an [`Eviction`] says what
-//! is pushed out.
+//! An arriving packet is hashed to a queue ([`FlowHash`]), judged by that queue's law and enqueued. The [`Round`]
+//! selects the queue to serve, and a packet is judged once more at dequeue. When all queues together exceed the limit,
+//! an [`Eviction`] selects the packets to evict.
 //!
 //! Source: RFC 8290, section 4, whose structure SFQ, FQ-PIE and CAKE share.
 //!
-//! As in Linux a law hears that its queue is empty when the queue is empty at its turn, not as its last packet leaves.
+//! As in Linux, [`Aqm::on_empty`] is called when the queue is empty at its turn, not when its last packet leaves.
 
 use aqmlab_units::{Bytes, Stream, Time};
 
@@ -18,28 +18,28 @@ use crate::parts::flows::store::{FlowStore, added};
 use crate::parts::overflow::{Eviction, QueueEnd};
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
-/// What distinguishes one flow-queueing discipline from another, but for its law.
+/// The properties of a flow-queueing discipline other than its law.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     /// The number of queues.
     pub(crate) queues: u32,
-    /// Whether flows share a queue only when a set of queues is taken.
+    /// Flows share a queue only when all queues of a set are taken.
     pub(crate) set_associative: bool,
     pub(crate) rules: Rules,
     /// The credit of a queue for one round.
     pub(crate) quantum: Bytes,
-    /// The most that may wait in all queues together.
+    /// The limit of all queues together.
     pub(crate) limit: Limit,
-    /// The most packets that may wait in one queue.
+    /// The most packets in one queue.
     pub(crate) depth: u32,
-    /// What gives way beyond the limit; nothing: the arriving packet is refused.
+    /// The packets to evict beyond the limit; `None`: the arriving packet is dropped instead.
     pub(crate) eviction: Option<Eviction>,
-    /// Which backlog a law is shown.
+    /// The backlog that a law sees.
     pub(crate) backlog: Backlog,
 }
 
 impl Plan {
-    /// The plain one: any flow may share any queue, no queue has a limit of its own, and each law sees its own queue.
+    /// Returns a plan with a plain hash, no limit for single queues, and laws that see their own queue.
     pub(crate) fn new(queues: u32, rules: Rules, quantum: Bytes, limit: Limit) -> Plan {
         Plan {
             queues,
@@ -85,8 +85,8 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         FlowQueue { limit, depth, eviction, backlog, hash, round, laws, waiting, counters, next_timeout }
     }
 
-    /// From now on flows are hashed otherwise. With `rehash` what waits moves along, and each queue begins anew;
-    /// otherwise it leaves from where it is, and packets of one flow may overtake each other.
+    /// Changes the hash. With `rehash` queued packets move to their new queues, and the scheduler restarts; otherwise
+    /// they stay where they are, and packets of one flow may overtake each other.
     pub(crate) fn perturb(&mut self, perturbation: u64, rehash: bool) {
         self.hash.perturb(perturbation);
         if rehash {
@@ -112,7 +112,7 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         }
     }
 
-    /// Can a packet of `size` join `queue`, if others must be pushed out?
+    /// Returns whether a packet of `size` can join `queue`, if need be by eviction of others.
     fn has_room(&self, queue: usize, size: Bytes) -> bool {
         let end = self.eviction.map_or(QueueEnd::Tail, Eviction::end);
         if end == QueueEnd::Tail && self.waiting.length(queue).packets >= self.depth {

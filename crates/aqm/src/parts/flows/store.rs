@@ -1,4 +1,4 @@
-//! The packets of many queues, and how much waits in each and in all.
+//! The packets of many queues, with the lengths of each and of all.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub(crate) struct FlowStore<P> {
 }
 
 impl<P> FlowStore<P> {
-    /// So many empty queues.
+    /// Returns a number of empty queues.
     pub(crate) fn new(queues: usize) -> FlowStore<P> {
         FlowStore {
             queues: (0..queues).map(|_| VecDeque::new()).collect(),
@@ -26,13 +26,13 @@ impl<P> FlowStore<P> {
         }
     }
 
-    /// How much waits in one queue.
+    /// Returns the length of one queue.
     #[inline]
     pub(crate) fn length(&self, queue: usize) -> QueueState {
         self.lengths[queue]
     }
 
-    /// How much waits in all queues.
+    /// Returns the length of all queues together.
     #[inline]
     pub(crate) fn total(&self) -> QueueState {
         self.total
@@ -62,14 +62,14 @@ impl<P> FlowStore<P> {
         Some(popped)
     }
 
-    /// Everything, queue by queue.
+    /// Removes and returns all packets, queue by queue.
     pub(crate) fn take(&mut self) -> Vec<Departure<P>> {
         self.lengths.fill(QueueState::default());
         self.total = QueueState::default();
         self.queues.iter_mut().flat_map(|queue| queue.drain(..)).collect()
     }
 
-    /// The first of the queues that hold most.
+    /// Returns the longest queue by the eviction's measure, the first of several.
     pub(crate) fn longest(&self, eviction: Eviction) -> usize {
         let measures = self.lengths.iter().map(|&length| eviction.measure(length)).enumerate();
         measures.fold((0, 0), |most, next| if next.1 > most.1 { next } else { most }).0

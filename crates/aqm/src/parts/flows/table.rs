@@ -1,4 +1,4 @@
-//! What FRED knows of each flow while it has packets waiting.
+//! FRED's state of each flow that has packets in the queue.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{Packet, QueueState};
 pub(crate) struct Flow {
     /// `qlen`, in packets and in bytes.
     pub(crate) waiting: QueueState,
-    /// How often the flow has exceeded its bounds.
+    /// The number of times that the flow has exceeded its bounds.
     pub(crate) strike: u32,
 }
 
@@ -23,7 +23,7 @@ impl FlowTable {
         self.0.len().max(1) as f64
     }
 
-    /// What is known of a flow; of one that has nothing waiting, nothing.
+    /// Returns the state of a flow; zeros for a flow without packets in the queue.
     pub(crate) fn get(&self, flow: u32) -> Flow {
         self.0.get(&flow).copied().unwrap_or_default()
     }

@@ -3,11 +3,11 @@
 use crate::parameter::choices;
 
 choices! {
-    /// From when the next mark is planned after an ECN-capable packet was marked. A drop is always followed by one planned
-    /// from the instant for which it had been planned.
+    /// The instant from which the next mark is scheduled after a mark. The signal after a drop is always scheduled from
+    /// the instant for which the drop had been scheduled.
     pub enum NextMarkFrom {
-        /// From the instant for which this mark had been planned, as for drops: a late mark shortens the wait for the next.
-        /// Linux; RFC 8289 has no pseudocode for marks.
+        /// From the instant for which this mark had been scheduled, as for drops: a late mark brings the next one
+        /// closer. Linux; RFC 8289 has no pseudocode for marks.
         DropNext = "drop_next",
         /// From the instant at which the packet was marked. ns-3.
         Now = "now",
@@ -15,16 +15,16 @@ choices! {
 }
 
 choices! {
-    /// How much of the signalling rate of the last episode a new one begins with.
+    /// The count, and so the signalling rate, with which a new episode begins.
     pub enum Reentry {
-        /// With the number of signals by which the last episode's count rose, if that is above 1 and the last episode ended
+        /// The number of signals by which the last episode's count rose, if that is above 1 and the last episode ended
         /// less than 16 intervals ago. RFC 8289, Linux, ns-3.
         Delta = "delta",
-        /// With the last count less 1, if less than 16 intervals ago. ns-2.
+        /// The last count less 1, if less than 16 intervals ago. ns-2.
         MinusOne = "minus_one",
-        /// With the last count less 2, if less than 8 intervals ago. FreeBSD.
+        /// The last count less 2, if less than 8 intervals ago. FreeBSD.
         MinusTwo = "minus_two",
-        /// With the last count less 2, if less than one interval ago; otherwise an episode begins only after a second
+        /// The last count less 2, if less than one interval ago; otherwise an episode begins only after a second
         /// interval above target. Nichols and Jacobson (2012).
         Paper = "paper",
     }

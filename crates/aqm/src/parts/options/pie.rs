@@ -3,7 +3,7 @@
 use crate::parameter::choices;
 
 choices! {
-    /// Which delay must be below half the target for PIE to let everything through while its probability is below 0.2.
+    /// The delay that must be below half the target for PIE to pass all packets while its probability is below 0.2.
     pub enum LightLoad {
         /// That of the last update. RFC 8033, section 4.1; ns-3.
         LastUpdate = "last_update",
@@ -13,9 +13,9 @@ choices! {
 }
 
 choices! {
-    /// When the probability decays exponentially, at this update and the last:
+    /// The condition, at this update and the last, under which the probability decays exponentially.
     pub enum Decay {
-        /// The delay was none. RFC 8033, section 4.2 and appendix A; Linux, ns-3, FreeBSD.
+        /// The delay was zero. RFC 8033, section 4.2 and appendix A; Linux, ns-3, FreeBSD.
         Idle = "idle",
         /// The delay was below half the target. RFC 8033, appendix B; DPDK.
         Light = "light",

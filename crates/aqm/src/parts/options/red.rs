@@ -3,8 +3,8 @@
 use crate::parameter::choices;
 
 choices! {
-    /// How signals are spaced when the average, and so the probability `p_b`, stays the same. With n the packets since
-    /// the last signal, the present one included:
+    /// The spacing of signals while the average, and so the probability `p_b`, stays the same. n is the number of
+    /// packets since the last signal, the present one included.
     pub enum Spacing {
         /// `p_b / (1 - (n - 1) p_b)`: gaps uniform on 1 to `1/p_b` packets, so that about `2 p_b` of the packets are
         /// signalled. Floyd and Jacobson (1993), as their section 7 derives it: the count grows after the test.
@@ -39,7 +39,7 @@ impl Spacing {
 }
 
 choices! {
-    /// When byte mode scales a probability by the packet's size.
+    /// The step at which byte mode scales a probability by the packet's size.
     pub enum ByteScaling {
         /// Before spacing, which then counts packets: the initial probability `p_b` is scaled. Floyd and Jacobson (1993),
         /// Le et al. (2004). Spares small packets, and strikes large ones more than in proportion.
@@ -50,7 +50,7 @@ choices! {
 }
 
 choices! {
-    /// What becomes of ECN-capable packets once the average has reached `max_th`; below it they are marked, and packets
+    /// The treatment of ECN-capable packets once the average has reached `max_th`; below it they are marked. Packets
     /// that are not ECN-capable are always dropped.
     pub enum EcnAboveMax {
         /// Drop, in the gentle region too: the advice of RFC 3168 section 7, and what ALTQ does.

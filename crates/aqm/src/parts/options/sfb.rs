@@ -3,18 +3,18 @@
 use crate::parameter::choices;
 
 choices! {
-    /// When a packet is dropped for want of room in its bins.
+    /// The condition under which a packet is dropped because its bins are full.
     pub enum FullBins {
-        /// When each of its bins holds `max` packets or more: only a flow that fills bins on every level is bounded. Linux.
+        /// Each of its bins holds `max` packets or more: only a flow that fills bins on every level is bounded. Linux.
         All = "all",
-        /// When any of its bins holds `bin_size` packets or more, so that a flow suffers for each that shares a bin with it.
+        /// Any of its bins holds `bin_size` packets or more, so that a flow suffers for each that shares a bin with it.
         /// The paper's pseudocode.
         Any = "any",
     }
 }
 
 choices! {
-    /// What becomes of ECN-capable packets that are signalled while `p_min` is above one half.
+    /// The treatment of ECN-capable packets that are signalled while `p_min` is above one half.
     pub enum AboveHalf {
         /// They are marked: the paper, which leaves the choice between mark and drop to ECN alone.
         Mark = "mark",
@@ -24,9 +24,9 @@ choices! {
 }
 
 choices! {
-    /// Whether flows are mapped to bins anew now and then, so that no flow shares its bins with a greedy one for ever.
+    /// The change of the hash functions over time, so that no flow shares its bins with a greedy one for ever.
     pub enum Hashing {
-        /// Never: the paper's basic scheme.
+        /// None: the paper's basic scheme.
         Fixed = "fixed",
         /// The bins are emptied and their hash functions exchanged every `rehash_interval`: the paper's moving hash functions.
         Moving = "moving",
