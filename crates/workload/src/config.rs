@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct ConfigError {
     /// The field, such as `think_seconds.nodes[3]`.
     pub path: String,
-    /// What is wrong with it and what is allowed.
+    /// The fault and the accepted values.
     pub message: String,
 }
 
@@ -29,7 +29,7 @@ impl ConfigError {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QuantileConfig {
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub source: String,
     /// Pairs `[u, value]`: u from 0, increasing, below 1; values above zero, never decreasing.
     pub nodes: Vec<[f64; 2]>,
@@ -55,7 +55,7 @@ pub struct WebConfig {
     pub name: String,
     /// Its version: results of different versions are not comparable.
     pub version: String,
-    /// What the tables rest on, and what was changed when and why.
+    /// The basis of the tables, and their changes with dates and reasons.
     pub notes: Vec<String>,
     /// Size of a request in bytes.
     pub request_bytes: QuantileConfig,
@@ -89,7 +89,7 @@ pub struct WebConfig {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RttConfig {
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub source: String,
     /// The distribution, in milliseconds.
     pub distribution: RttDistribution,

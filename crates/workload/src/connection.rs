@@ -27,7 +27,7 @@ pub struct Connection {
     stream: Stream,
     number: u64,
     min_rtt: Duration,
-    /// When `connect()` was called (first exchange) or the request written (later ones).
+    /// The time of `connect()` for the first exchange, of the request's write for later ones.
     pub(crate) started: Time,
     request: u32,
     response: u32,
@@ -47,7 +47,7 @@ pub struct Connection {
     pub(crate) first: bool,
 }
 
-/// What a connection waits for.
+/// The event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The handshake.
@@ -140,8 +140,8 @@ impl Connection {
         self.phase == Phase::Idle
     }
 
-    /// The number of the connection, the same whatever the network does; unique among all connections of its user,
-    /// and increasing in the order of opening.
+    /// The number of the connection, independent of the network: unique among the connections of its user, and
+    /// increasing in the order of opening.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn length_biased_draws_have_the_mean_of_the_squares_over_the_mean() {
+    fn length_biased_draws_have_the_length_biased_mean() {
         // E[X^2] / E[X] with E min(X, m)^2 = 1 + 2 ln m for index 2.
         let (q, mut stream, n) = (pareto(), Stream::named(1, "test"), 400_000);
         let sum: f64 = (0..n).map(|_| q.length_biased(stream.uniform(), stream.uniform())).sum();

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_quantile_is_within_half_a_percent_of_the_exact_one_and_the_mean_within_a_fifth() {
+    fn quantiles_are_exact_to_half_a_percent_the_mean_to_a_fifth() {
         for (name, nodes) in shipped() {
             let sampler = Sampler::new(Quantile::new(&nodes));
             let n = 400_000;

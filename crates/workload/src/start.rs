@@ -27,7 +27,7 @@ impl Web {
         if stream.uniform() < think / (think + page) {
             self.think_exact.length_biased(piece, within) * passed
         } else {
-            // The rest of a page, which takes so many times its round-trip time, and a whole think time.
+            // The rest of a page, which takes `page_round_trips` round-trip times, and a whole think time.
             let page = self.page_round_trips * self.rtt.length_biased(piece, within);
             page * passed + self.think_exact.value(stream.uniform())
         }

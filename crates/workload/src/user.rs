@@ -45,12 +45,12 @@ pub struct User {
     top_level_done: bool,
 }
 
-/// What the network reports about a connection.
+/// An event of the network on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserEvent {
     /// The connection asked for by [`UserAction::Open`] is established.
     Opened,
-    /// So many more bytes of the response have come. One report of the whole response or many of its parts give the
+    /// More bytes of the response have arrived. One report of the whole response or many of its parts give the
     /// same actions.
     Received(Bytes),
     /// The idle connection named by [`UserAction::Resume`] is at hand.
@@ -59,7 +59,7 @@ pub enum UserEvent {
     Closed,
 }
 
-/// What the user wants done. `Write` and `Close` concern the connection of the event that caused them.
+/// An action of a user. `Write` and `Close` concern the connection of the event that caused them.
 #[derive(Clone, Debug)]
 pub enum UserAction {
     /// Open this connection; report [`UserEvent::Opened`].
@@ -85,7 +85,7 @@ pub struct Completed {
     pub request: Bytes,
     /// Size of the response.
     pub response: Bytes,
-    /// When the user began to wait: `connect()` for the first exchange of a connection, the write of the request for
+    /// The begin of the user's wait: `connect()` for the first exchange of a connection, the write of the request for
     /// later ones.
     pub started: Time,
     /// From `started` to the last byte of the response.
@@ -94,7 +94,7 @@ pub struct Completed {
     pub first: bool,
     /// On a connection drawn to be persistent.
     pub persistent: bool,
-    /// The number of its connection among its user's, which it has whatever the network does; 0 of a source's.
+    /// The number of its connection among its user's, independent of the network; 0 for a source.
     pub connection: u64,
     /// The top-level exchange of its page, not an embedded object.
     pub top_level: bool,
@@ -261,7 +261,7 @@ impl Web {
             }
             return;
         }
-        // The page goes on without the objects that it was to bring. Without its top-level response a page has no
+        // The page continues without the objects of this response. Without its top-level response a page has no
         // objects to ask for.
         out.push(UserAction::Aborted);
         user.active -= 1;

@@ -11,7 +11,7 @@ use super::draws::starts::Starts;
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// When.
+    /// The time of sending.
     pub at: Time,
     /// The number of its flow in the source, from 0.
     pub flow: u32,
@@ -27,16 +27,16 @@ pub struct DatagramSource {
     pattern: Pattern,
     side: u8,
     flows: Vec<Flow>,
-    /// What each flow sends next.
+    /// The next packet of each flow: its time, and the flow.
     due: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
-/// What all flows have in common.
+/// The properties that all flows share.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     pub(crate) rate: BitRate,
     pub(crate) packet: Bytes,
-    /// How long bursts last, and the pauses between them.
+    /// The lengths of bursts, and of the pauses between them.
     pub(crate) bursts: Option<(Span, Span)>,
     /// The part of the time between two packets that each is held back by at most.
     pub(crate) jitter: f64,
@@ -46,7 +46,7 @@ pub(crate) struct Pattern {
 #[derive(Debug)]
 struct Flow {
     stream: Stream,
-    /// When it would have started without the pauses so far.
+    /// The start of the flow, moved by its pauses so far.
     start: Time,
     /// The time spent in bursts when the present one ends.
     burst_end: Duration,
@@ -93,7 +93,7 @@ impl Iterator for DatagramSource {
 }
 
 impl Flow {
-    /// When the next packet is sent.
+    /// Returns the time of the next packet.
     fn next(&mut self, pattern: &Pattern) -> Time {
         // From the first packet, so that rounding to nanoseconds does not change the rate.
         let nominal = pattern.rate.time_to_send(Bytes::new(self.sent * pattern.packet.get()));

@@ -1,4 +1,4 @@
-//! What sources draw: sizes and times, round-trip times, starts.
+//! Random draws of sources: sizes, times, round-trip times, starts.
 
 pub(super) mod distribution;
 pub(super) mod fractional;

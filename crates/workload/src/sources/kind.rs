@@ -1,4 +1,4 @@
-//! What a kind of source is: its table in a spec, and the traffic that is made of it.
+//! The interface of a kind of source: its table in a spec, and the traffic that it generates.
 
 use aqmlab_units::Stream;
 use aqmlab_units::range::Ranges;
@@ -31,7 +31,7 @@ pub enum Source {
     Datagrams(DatagramSource),
 }
 
-/// What a source finds in the experiment around it.
+/// The parts of the experiment that a source depends on.
 pub(crate) struct Setting<'a> {
     /// The key of its streams: when things start or are sent.
     pub(crate) key: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// What the starts of a given number of things are drawn from.
+    /// Returns the stream from which starts are drawn.
     pub(crate) fn starts(&self) -> Stream {
         Stream::numbered(self.key, 0)
     }

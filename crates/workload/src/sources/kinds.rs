@@ -47,7 +47,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What it was called, else its kind.
+            /// The given name, or else the kind.
             pub fn name(&self) -> &str {
                 let name = match self {
                     $(SourceConfig::$Kind(config) => &config.name,)+

@@ -1,4 +1,4 @@
-//! What holds for every kind of source.
+//! Properties of every kind of source.
 
 mod datagrams;
 mod packmime;
@@ -62,7 +62,7 @@ fn connections_come_in_order_of_start_and_are_numbered() {
 }
 
 #[test]
-fn one_seed_gives_the_same_traffic_and_another_seed_or_index_another() {
+fn traffic_depends_on_seed_and_index_alone() {
     let drawn = |json: &str, index, seed| -> Vec<(Vector, Vec<Adu>)> {
         let Ok(Source::Connections(mut source)) = Source::new(&config(json), index, &uniform(), seed) else {
             panic!("a source of connections")
@@ -92,7 +92,7 @@ fn what_a_connection_sends_depends_on_no_other_connection() {
 }
 
 #[test]
-fn round_trip_times_are_the_experiments_unless_the_source_has_its_own() {
+fn round_trip_times_are_the_sources_or_else_the_experiments() {
     let rtts = |rtt: &str| -> Vec<Duration> {
         source(&format!(r#"{{"bulk": {{"flows": 1000{rtt}}}}}"#), 1).map(|vector| vector.min_rtt).collect()
     };
@@ -128,7 +128,7 @@ fn bulk_flows_move_their_bytes_in_the_direction_asked_for() {
 }
 
 #[test]
-fn an_endless_transfer_never_ends_and_is_begun_again_when_it_is_lost() {
+fn an_endless_transfer_is_begun_again_when_it_is_lost() {
     for direction in ["upload", "download"] {
         let mut source = source(&format!(r#"{{"bulk": {{"flows": 1, "direction": "{direction}"}}}}"#), 1);
         let vector = source.next().expect("a flow");
@@ -145,12 +145,12 @@ fn an_endless_transfer_never_ends_and_is_begun_again_when_it_is_lost() {
             assert_eq!(tell(VectorEvent::Delivered(Bytes::new(1 << 40))), []);
         }
         assert_eq!(tell(VectorEvent::Closed), [VectorAction::Aborted, VectorAction::Open]);
-        assert_eq!(tell(VectorEvent::Opened), opened, "it goes on as it began");
+        assert_eq!(tell(VectorEvent::Opened), opened, "it continues as it began");
     }
 }
 
 #[test]
-fn transfers_arrive_at_their_rate_on_each_side_and_no_longer_than_they_are_to() {
+fn transfers_arrive_at_their_rate_on_each_side_until_their_end() {
     let json = r#"{"transfers": {"rate_per_second": [20, 80], "size": {"fixed": "1 kB"}, "start": "10 s", "stop": "1010 s"}}"#;
     let vectors: Vec<Vector> = source(json, 3).collect();
     let (start, stop) = (Time::from_secs_f64(10.0), Time::from_secs_f64(1010.0));
@@ -169,7 +169,7 @@ fn transfers_arrive_at_their_rate_on_each_side_and_no_longer_than_they_are_to() 
 }
 
 #[test]
-fn an_on_off_flow_alternates_bursts_and_pauses_of_the_means_asked_for() {
+fn an_on_off_flow_alternates_bursts_and_pauses_of_given_means() {
     let mut source = source(
         r#"{"on_off": {"flows": 400, "size": {"exponential": {"mean": "20 kB"}}, "off": {"exponential": {"mean": "2 s"}}}}"#,
         1,
@@ -192,7 +192,7 @@ fn an_on_off_flow_alternates_bursts_and_pauses_of_the_means_asked_for() {
 }
 
 #[test]
-fn a_configuration_survives_being_written_and_read_and_knows_its_name() {
+fn a_configuration_survives_serialization_with_its_name() {
     for json in kinds() {
         let read = config(json);
         let written = serde_json::to_string(&read).expect("written");

@@ -23,7 +23,7 @@ struct World<'a> {
     next_id: u32,
 }
 
-/// What happened from a wake to the next sleep.
+/// The events from a wake to the next sleep.
 #[derive(Debug, Default)]
 struct Page {
     /// Objects that the page consists of, the top-level one included.
@@ -40,7 +40,7 @@ struct Page {
 }
 
 impl Page {
-    /// What was fetched over each connection, in its order.
+    /// Returns the exchanges of each connection in their order.
     fn by_connection(&self) -> BTreeMap<u64, Vec<(Duration, Bytes, Bytes, bool)>> {
         let mut by_connection: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         for &(number, rtt, c) in &self.completed {
@@ -150,7 +150,7 @@ impl World<'_> {
 }
 
 #[test]
-fn every_object_of_a_page_is_fetched_exactly_once_the_top_level_one_first() {
+fn every_object_is_fetched_once_the_top_level_one_first() {
     let web = web();
     for number in 0..20 {
         let mut world = World::new(&web, number, 7);
@@ -170,7 +170,7 @@ fn every_object_of_a_page_is_fetched_exactly_once_the_top_level_one_first() {
 }
 
 #[test]
-fn a_user_has_two_or_four_connections_active_at_most_and_uses_them() {
+fn a_user_has_at_most_two_or_four_active_connections() {
     let web = web();
     for number in 0..40 {
         let mut world = World::new(&web, number, 7);
@@ -181,7 +181,7 @@ fn a_user_has_two_or_four_connections_active_at_most_and_uses_them() {
 }
 
 #[test]
-fn only_a_persistent_connection_to_a_server_that_is_visited_again_survives_a_think_time() {
+fn only_a_persistent_connection_to_the_same_server_survives() {
     let web = web();
     let mut survivals = 0;
     for number in 0..20 {
@@ -224,7 +224,7 @@ fn a_connection_carries_no_more_requests_than_its_quota() {
 }
 
 #[test]
-fn a_user_asks_for_the_same_in_whatever_order_the_network_answers() {
+fn requests_do_not_depend_on_the_order_of_responses() {
     let web = web();
     for number in 0..20 {
         let (mut one, mut other) = (World::new(&web, number, 7), World::new(&web, number, 8));
@@ -241,7 +241,7 @@ fn a_user_asks_for_the_same_in_whatever_order_the_network_answers() {
 }
 
 #[test]
-fn broken_connections_neither_wedge_a_user_nor_change_what_it_does_later() {
+fn broken_connections_change_no_later_request() {
     let web = web();
     let mut aborted = 0;
     for number in 0..20 {
@@ -302,7 +302,7 @@ fn another_connection_takes_the_place_of_one_lost_while_idle() {
 }
 
 #[test]
-fn response_time_runs_from_connect_at_first_and_from_the_write_of_the_request_later() {
+fn response_times_begin_at_connect_or_at_a_later_write() {
     let web = web();
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     // The first page of some user whose first connection is persistent and takes several objects.

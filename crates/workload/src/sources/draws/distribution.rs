@@ -14,7 +14,7 @@ pub(crate) const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000);
 /// The longest time that is drawn or given, about four months. A draw beyond it is this.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(10_000_000);
 
-/// How large.
+/// A distribution of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -46,7 +46,7 @@ pub enum SizeConfig {
         median: Bytes,
         /// The standard deviation of the natural logarithm, above 0 and at most 10.
         sigma: f64,
-        /// What takes the place of the sizes above `tail.from`; absent: the lognormal itself.
+        /// Replaces the sizes above `tail.from`; absent: the lognormal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tail: Option<TailConfig>,
     },
@@ -59,7 +59,7 @@ pub enum SizeConfig {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TailConfig {
-    /// Where it begins.
+    /// The size at which the tail begins.
     pub from: Bytes,
     /// The tail index, above 0 and at most 100.
     pub shape: f64,
@@ -67,7 +67,7 @@ pub struct TailConfig {
     pub max: Bytes,
 }
 
-/// How long.
+/// A distribution of times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn exponential_and_pareto_sizes_have_the_mean_that_was_asked_for() {
+    fn exponential_and_pareto_sizes_have_the_given_mean() {
         let exponential = sizes(r#"{"exponential": {"mean": "20 kB"}}"#, 200_000);
         assert!((mean(&exponential) / 20e3 - 1.0).abs() < 0.01, "4 standard errors");
         // Shape 3 has a variance: 1.5 % are 4 standard errors of its mean, at most.
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn pareto_sizes_of_the_second_kind_begin_at_nothing_and_have_the_mean_that_was_asked_for() {
+    fn lomax_sizes_begin_at_zero_and_have_the_given_mean() {
         let drawn = sizes(r#"{"pareto_ii": {"mean": "20 kB", "shape": 3}}"#, 200_000);
         assert!((mean(&drawn) / 20e3 - 1.0).abs() < 0.016, "4 standard errors: {}", mean(&drawn));
         assert!(drawn[0] < 10.0, "{}", drawn[0]);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lognormal_with_a_pareto_tail_follows_each_on_its_side_of_where_the_tail_begins() {
+    fn a_lognormal_with_a_pareto_tail_follows_each_on_its_side() {
         // Median 1,000 B and 90 % at 10 kB, then index 1.17 up to 100 MB.
         let tailed = r#"{"lognormal": {"median": "1000 B", "sigma": 1.796702,
             "tail": {"from": "10 kB", "shape": 1.17, "max": "100 MB"}}}"#;

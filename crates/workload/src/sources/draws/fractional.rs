@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_series_is_standard_normal_with_the_correlations_of_its_definition() {
+    fn the_series_is_standard_normal_with_the_defined_correlations() {
         let (d, theta) = (0.33, 0.6);
         // ρ(k) of the fractional series: the product of (i - 1 + d) / (i - d) for i from 1 to k.
         let rho: Vec<f64> = (0..=31)

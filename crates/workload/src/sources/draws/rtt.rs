@@ -10,7 +10,7 @@ use crate::web::Rtt;
 /// A minute, as for tables of round-trip times.
 pub(crate) const MAX_RTT: Duration = Duration::from_secs(60);
 
-/// Where a source's minimum round-trip times come from; without it they come from the experiment's table.
+/// The minimum round-trip times of a source; absent: the experiment's table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

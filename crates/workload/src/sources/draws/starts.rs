@@ -20,7 +20,7 @@ pub(crate) struct Starts {
 
 #[derive(Clone, Copy, Debug)]
 enum Law {
-    /// Over so many seconds.
+    /// Uniform over this number of seconds.
     Uniform(f64),
     /// With this mean, in seconds.
     Exponential(f64),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn exponential_starts_have_the_quantiles_of_the_exponential_distribution() {
+    fn exponential_starts_have_the_quantiles_of_their_distribution() {
         let mean = Duration::from_secs(30);
         let starts = all(Starts::exponential(10_000, Duration::ZERO, mean, Stream::named(1, "test")));
         assert!(starts.is_sorted());

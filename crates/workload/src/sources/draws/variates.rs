@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_draws_put_through_their_distribution_function_are_uniform() {
+    fn the_distribution_function_of_normal_draws_is_uniform() {
         let (mean, variance) = moments(|s| normal_below(normal(s)));
         assert!((mean - 0.5).abs() < 0.002 && (variance * 12.0 - 1.0).abs() < 0.01, "{mean}, {variance}");
         assert!((normal_below(1.644_853_627) - 0.95).abs() < 1e-9);

@@ -11,7 +11,7 @@ use crate::sources::kind::{Setting, Source, SourceKind};
 use crate::sources::vectors::adu::{Adu, End, turn};
 use crate::sources::vectors::generator::{Cursor, Generator, Start};
 
-/// An endless transfer has so many bytes: at 1 Tbit/s it takes a year.
+/// The size of an endless transfer: at 1 Tbit/s it takes a year.
 pub const ENDLESS: Bytes = Bytes::new(1 << 62);
 
 /// Long transfers.
@@ -20,7 +20,7 @@ pub const ENDLESS: Bytes = Bytes::new(1 << 62);
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<BulkConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct BulkConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Transfers, each on a connection of its own.
@@ -28,7 +28,7 @@ pub struct BulkConfig {
     /// The side of the link that the initiators are on.
     #[serde(default)]
     pub side: u8,
-    /// Who sends the data; unless given as for users.
+    /// The end that sends the data; absent: as for users.
     #[serde(default)]
     pub direction: TransferDirection,
     /// The size of each; endless when left out.
@@ -46,7 +46,7 @@ pub struct BulkConfig {
     pub rtt: Option<MinRttConfig>,
 }
 
-/// Who sends the data of a transfer.
+/// The end that sends the data of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -20,7 +20,7 @@ use crate::sources::kind::{Setting, Source, SourceKind};
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<DatagramsConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct DatagramsConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Flows.
@@ -47,7 +47,7 @@ pub struct DatagramsConfig {
     /// The starts are spread evenly at random over this time. The default is ours.
     #[serde(default = "one_second")]
     pub spread: Duration,
-    /// When they end; never when left out.
+    /// The end of sending; absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
 }

@@ -12,10 +12,10 @@ pub(super) const FLOWS: Range<u32> = from(1).up_to(1_000_000);
 /// The side of the link that something is on.
 pub(super) const SIDE: Range<u8> = up_to(1);
 
-/// What is sent at once.
+/// The range of sizes that are sent at once.
 pub(super) const SIZES: Range<Bytes> = from(Bytes::new(1)).up_to(MAX_SIZE);
 
-/// When something happens, or for how long.
+/// The range of instants and lengths of time.
 pub(super) const TIMES: Range<Duration> = up_to(MAX_TIME);
 
 /// The request for a transfer where nothing else is said, near the mean of web requests. Source: ours.

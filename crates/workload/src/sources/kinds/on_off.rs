@@ -21,7 +21,7 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<OnOffConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct OnOffConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Flows, each on a connection of its own.

@@ -43,7 +43,7 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<PackmimeConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct PackmimeConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// New connections per second.
@@ -51,10 +51,10 @@ pub struct PackmimeConfig {
     /// The side of the link that the browsers are on.
     #[serde(default)]
     pub side: u8,
-    /// Whether connections may be persistent. The default is that of the paper; ns-2 has to be told.
+    /// Allows persistent connections. The default is the paper's; in ns-2 it must be set.
     #[serde(default)]
     pub http: HttpVersion,
-    /// When connections begin to arrive.
+    /// The time of the first arrivals.
     #[serde(default = "no_time")]
     pub start: Duration,
     /// Minimum round-trip times; the experiment's when left out.
@@ -152,7 +152,7 @@ pub(crate) struct Packmime {
     /// Cache validations and bodies.
     response_bytes: [Quantile; 2],
     runs: Runs,
-    /// Whether connections are persistent, and their numbers of pages.
+    /// Draws which connections are persistent, and their numbers of pages.
     structure: Stream,
 }
 

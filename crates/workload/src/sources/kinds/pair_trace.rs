@@ -1,8 +1,8 @@
 //! A trace as text, with pairs of hosts instead of round-trip times.
 //!
 //! One transfer a line, `t dir pair size`: when its connection is opened, in seconds; the side that opens it, 0 or 1;
-//! the pair of hosts, which stands for a minimum round-trip time; the bytes of the response. Empty lines and what
-//! follows a `#` mean nothing.
+//! the pair of hosts, which has a minimum round-trip time; the bytes of the response. Empty lines and comments after a
+//! `#` are skipped.
 
 use aqmlab_units::{Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::sources::vectors::recorded::Recorded;
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<PairTraceConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct PairTraceConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The trace, line by line: `t dir pair size`.

@@ -5,23 +5,23 @@ use std::sync::Mutex;
 use crate::config::ConfigError;
 use crate::sources::vectors::recorded::Recorded;
 
-/// What the check of a configuration has read, for the source that is made of it next. A copy, which may be changed, has read
-/// nothing.
+/// A file that the check of a configuration has read, for the source that is built next. A copy of a configuration may be
+/// changed, so that it keeps nothing.
 #[derive(Debug, Default)]
 pub(super) struct ReadOnce(Mutex<Option<Recorded>>);
 
 impl ReadOnce {
     /// The check has read `recorded`.
     pub(super) fn keep(&self, recorded: Recorded) {
-        *self.0.lock().expect("nobody panics while holding it") = Some(recorded);
+        *self.0.lock().expect("no holder panics") = Some(recorded);
     }
 
-    /// What the check has read, if that is not taken yet; else what `read` reads.
+    /// Takes the contents that the check has read; if they were taken before, reads them with `read`.
     pub(super) fn take_or(
         &self,
         read: impl FnOnce() -> Result<Recorded, ConfigError>,
     ) -> Result<Recorded, ConfigError> {
-        let kept = self.0.lock().expect("nobody panics while holding it").take();
+        let kept = self.0.lock().expect("no holder panics").take();
         kept.map_or_else(read, Ok)
     }
 }

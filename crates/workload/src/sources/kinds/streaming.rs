@@ -3,7 +3,7 @@
 //! Source: Rao, Legout, Lim, Towsley, Barakat and Dabbous, "Network characteristics of video streaming traffic",
 //! `CoNEXT` 2011: a buffering phase, then short on-off cycles; the defaults are those of Flash videos there.
 //!
-//! The server writes each block when it is due, whatever has become of those before; so a slow network makes it send
+//! The server writes each block when it is due, independent of those before; so a slow network makes it send
 //! without pauses until it has caught up. The quality of a video does not adapt.
 
 use aqmlab_units::range::{above, up_to};
@@ -25,7 +25,7 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<StreamingConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct StreamingConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Videos, each on a connection of its own.
@@ -35,16 +35,16 @@ pub struct StreamingConfig {
     pub side: u8,
     /// The rate of the video, as it is watched.
     pub rate: BitRate,
-    /// How long a video lasts; endless when left out.
+    /// The length of a video; absent: endless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Duration>,
-    /// How much of it, in time, is sent at once. The default is that of Rao et al. 2011.
+    /// The part of the video, as a length of time, that is sent at once. The default is that of Rao et al. 2011.
     #[serde(default = "forty_seconds")]
     pub buffered: Duration,
     /// The size of a block thereafter. The default is that of Rao et al. 2011.
     #[serde(default = "one_block")]
     pub block: Bytes,
-    /// How much faster than `rate` the blocks come. The default is that of Rao et al. 2011.
+    /// The rate of the blocks, divided by `rate`. The default is that of Rao et al. 2011.
     #[serde(default = "one_and_a_quarter")]
     pub accumulation: f64,
     /// The size of the request. The default is ours.
@@ -113,7 +113,7 @@ struct Streaming {
     starts: Starts,
     side: u8,
     request: Bytes,
-    /// What is sent at once.
+    /// The bytes that are sent at once.
     buffered: Bytes,
     block: Bytes,
     /// From the write of a block to that of the next.
@@ -182,14 +182,14 @@ mod tests {
         Streaming::new(&config, Stream::numbered(1, 0))
     }
 
-    /// What a connection sends, up to `most` units.
+    /// Returns the units that a connection sends, at most `most`.
     fn sent(video: &Streaming, most: usize) -> Vec<Adu> {
         let mut cursor = Cursor { key: 1, state: 0, next: 0 };
         std::iter::from_fn(|| video.adu(&mut cursor)).take(most).collect()
     }
 
     #[test]
-    fn after_the_buffering_blocks_come_faster_than_the_video_by_the_accumulation_ratio() {
+    fn blocks_are_faster_than_the_video_by_the_accumulation_ratio() {
         // Rao et al. 2011, section 5: what is sent in a cycle, over its time, is the ratio times the video's rate.
         let video = streaming(r#"{"flows": 1, "rate": "1 Mbit/s"}"#);
         assert!(video.is_endless());

@@ -29,10 +29,10 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<ThreeGppConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct ThreeGppConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How many.
+    /// The number of users.
     pub users: u32,
     /// The side of the link that they are on.
     #[serde(default)]
@@ -40,7 +40,7 @@ pub struct ThreeGppConfig {
     /// Mean time from the end of a page to the start of the next, exponential. The default is that of TR 25.892.
     #[serde(default = "thirty_seconds")]
     pub reading: Duration,
-    /// When they begin to read.
+    /// The time at which they begin to read.
     #[serde(default = "no_time")]
     pub start: Duration,
     /// Minimum round-trip times; the experiment's when left out.
@@ -103,7 +103,7 @@ impl Objects {
     }
 }
 
-/// How many objects a page embeds.
+/// Draws the number of objects that a page embeds.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 53")]
 fn embedded(stream: &mut Stream) -> u64 {
     let drawn = EMBEDDED_SCALE * libm::exp(exponential(stream) / EMBEDDED_SHAPE);
@@ -128,7 +128,7 @@ impl ThreeGpp {
     }
 }
 
-/// What the notes say: embedded objects still to be fetched, and what the object being fetched is.
+/// The notes: the number of embedded objects still to be fetched, and a flag for the main object.
 const MAIN_OBJECT: u64 = 1 << 32;
 const FIRST_EMBEDDED: u64 = 1 << 33;
 const OBJECTS: u64 = MAIN_OBJECT - 1;

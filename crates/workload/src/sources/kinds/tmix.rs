@@ -10,7 +10,7 @@
 //!
 //! A concurrent vector (`CONC` or `C`, with the numbers of units of both ends in place of epochs) is one in which the ends do
 //! not wait for each other: `c> size` and `c< size`, or `I` and `A`, follow after a pause from the same end's unit before,
-//! `t> pause` and `t< pause`, or `send`. Its units are no exchanges: nobody asks, so there is no response time.
+//! `t> pause` and `t< pause`, or `send`. Its units are no exchanges: there are no requests, so no response times.
 //!
 //! Windows, loss rates and segment sizes are read over: loss is the queues' to cause, and the others are the stack's. `epochs`
 //! and the `id`s say nothing that the units do not.
@@ -37,7 +37,7 @@ use crate::sources::vectors::recorded::Recorded;
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<TmixConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct TmixConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The contents of the file.
@@ -109,7 +109,7 @@ impl TmixConfig {
     }
 }
 
-/// What the lines at hand belong to.
+/// The vector that the current lines belong to.
 enum Reader {
     Nothing,
     Vector(Reading),

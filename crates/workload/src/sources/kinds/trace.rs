@@ -16,10 +16,10 @@ use crate::sources::vectors::recorded::Recorded;
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<TraceConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct TraceConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// When each connection is opened, in seconds from 0.
+    /// The opening time of each connection, in seconds from 0.
     pub start_seconds: Vec<f64>,
     /// The side of the link that opens it, 0 or 1.
     pub side: Vec<u8>,

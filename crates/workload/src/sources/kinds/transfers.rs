@@ -1,4 +1,4 @@
-//! Transfers that arrive at random, whatever has become of those before: an open load.
+//! Transfers that arrive at random, independent of those before: an open load.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time, ranges};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::sources::vectors::generator::{Cursor, Generator, Start};
 #[cfg_attr(feature = "schema", schemars(transform = aqmlab_units::schema::with_ranges::<TransfersConfig>))]
 #[serde(deny_unknown_fields)]
 pub struct TransfersConfig {
-    /// What to call the source.
+    /// The name of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Connections per second that side 0 and side 1 open; each 0, or between 0.001 and 1,000,000, and one above 0.
@@ -28,10 +28,10 @@ pub struct TransfersConfig {
     /// The size of a request. The default is ours.
     #[serde(default = "default_request")]
     pub request: Bytes,
-    /// When they begin to arrive.
+    /// The time of the first arrivals.
     #[serde(default = "no_time")]
     pub start: Duration,
-    /// When no more arrive; never when left out.
+    /// The time of the last arrivals; absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
     /// Minimum round-trip times; the experiment's when left out.

@@ -30,7 +30,7 @@ fn a_constant_bit_rate_is_constant_and_exact() {
 }
 
 #[test]
-fn packets_of_many_flows_come_in_order_of_time_and_evenly_from_each() {
+fn packets_of_many_flows_are_in_order_and_evenly_spaced() {
     let datagrams: Vec<Datagram> = datagrams(r#", "flows": 7, "jitter": 1, "stop": "10 s""#).collect();
     assert!(datagrams.is_sorted_by_key(|datagram| datagram.at));
     assert!(datagrams.last().is_some_and(|last| last.at < Time::from_secs_f64(10.0)));
@@ -41,7 +41,7 @@ fn packets_of_many_flows_come_in_order_of_time_and_evenly_from_each() {
 }
 
 #[test]
-fn jitter_moves_packets_within_their_share_of_the_interval_and_keeps_their_order() {
+fn jitter_stays_within_its_share_and_keeps_the_order() {
     for jitter in [0.3, 1.0] {
         let times = times(datagrams(&format!(r#", "spread": "0 s", "jitter": {jitter}"#)), 10_000);
         assert!(times.is_sorted());
@@ -63,7 +63,7 @@ fn fixed_bursts_are_where_they_are_said_to_be() {
 }
 
 #[test]
-fn bursts_send_their_share_of_the_rate_even_if_they_have_room_for_hardly_a_packet() {
+fn bursts_of_hardly_a_packet_send_their_share_of_the_rate() {
     for (on, off) in [("10 ms", "30 ms"), ("2 s", "1 s")] {
         let bursts = format!(
             r#", "spread": "0 s", "stop": "20000 s", "bursts": {{"on": {{"exponential": {{"mean": "{on}"}}}}, "off": {{"exponential": {{"mean": "{off}"}}}}}}"#

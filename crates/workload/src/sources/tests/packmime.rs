@@ -81,7 +81,7 @@ fn arrivals_are_bursty_over_long_times_where_the_rate_is_low() {
 }
 
 #[test]
-fn connections_carry_one_exchange_over_http_1_0_and_some_several_over_1_1() {
+fn connections_have_one_exchange_over_http_1_0_several_over_1_1() {
     let exchanges = |http: &str| -> Vec<usize> {
         let mut source =
             source(&format!(r#"{{"packmime": {{"rate_per_second": 100, "http": "{http}"}}}}"#), 2);
@@ -109,7 +109,7 @@ fn connections_carry_one_exchange_over_http_1_0_and_some_several_over_1_1() {
 }
 
 #[test]
-fn gaps_within_persistent_connections_have_the_published_medians() {
+fn gaps_in_persistent_connections_have_the_published_medians() {
     let mut source = source(r#"{"packmime": {"rate_per_second": 100}}"#, 2);
     let vectors: Vec<Vector> = source.by_ref().filter(|vector| vector.persistent).take(8_000).collect();
     let (mut gaps, mut later, mut servers) = (Vec::new(), Vec::new(), Vec::new());

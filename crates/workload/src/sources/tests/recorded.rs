@@ -6,7 +6,7 @@ const TRACE: &str = r#"{"trace": {"start_seconds": [2, 0.5, 0.5], "side": [0, 1,
     "response_bytes": [5000, 0, 7], "rtt_ms": [80, 20.5, 30]}}"#;
 
 #[test]
-fn a_trace_is_replayed_in_order_of_start_and_rows_of_one_instant_in_theirs() {
+fn a_trace_is_replayed_by_start_and_then_in_order_of_rows() {
     let mut source = source(TRACE, 1);
     let vectors: Vec<Vector> = source.by_ref().collect();
     let seen: Vec<_> = vectors
@@ -44,7 +44,7 @@ fn pairs(text: &str) -> String {
 }
 
 #[test]
-fn a_trace_of_pairs_takes_round_trip_times_from_its_table_and_ignores_comments() {
+fn a_trace_of_pairs_has_round_trip_times_from_its_table() {
     let mut source = source(&pairs("# t dir pair size\n1.5 1 1 700\n\n0.25 0 0 1 # small\n"), 1);
     let vectors: Vec<Vector> = source.by_ref().collect();
     let seen: Vec<_> =
@@ -55,7 +55,7 @@ fn a_trace_of_pairs_takes_round_trip_times_from_its_table_and_ignores_comments()
 }
 
 #[test]
-fn a_text_that_was_checked_is_replayed_as_one_that_was_not_and_a_changed_copy_as_it_is() {
+fn a_checked_text_and_a_changed_copy_are_replayed_as_they_are() {
     let vectors = |config: &SourceConfig| match Source::new(config, 0, &uniform(), 1) {
         Ok(Source::Connections(mut source)) => {
             let vectors: Vec<Vector> = source.by_ref().collect();

@@ -52,7 +52,7 @@ fn read(text: &str) -> Vec<(Vector, Vec<Adu>)> {
 }
 
 #[test]
-fn vectors_are_read_with_their_units_pauses_windows_and_round_trip_times() {
+fn vectors_are_read_with_units_pauses_windows_and_rtts() {
     let read = read(ORIGINAL);
     assert_eq!(read.len(), 2);
     let us = Duration::from_micros;
@@ -107,7 +107,7 @@ I 7 0 0
 ";
 
 #[test]
-fn the_ends_of_a_concurrent_vector_are_merged_by_the_instants_at_which_they_send() {
+fn the_ends_of_a_concurrent_vector_are_merged_by_time() {
     let read = read(&format!("{ORIGINAL}{CONCURRENT}"));
     let kinds: Vec<bool> = read.iter().map(|(vector, _)| vector.concurrent).collect();
     assert_eq!(kinds, [true, false, false], "in the order of starting");
@@ -131,7 +131,7 @@ fn the_ends_of_a_concurrent_vector_are_merged_by_the_instants_at_which_they_send
 }
 
 #[test]
-fn the_end_that_is_done_last_says_when_a_concurrent_connection_closes() {
+fn the_later_end_decides_when_a_concurrent_connection_closes() {
     // The acceptor's FIN would come first.
     let read = read("C 0 1 1 0 0\nA 0 0 5\nA 1 0 0\nI 0 0 6\nI 9 0 0\n");
     let us = Duration::from_micros;

@@ -14,10 +14,10 @@ pub enum End {
 /// An application data unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adu {
-    /// Who sends it.
+    /// The end that sends it.
     pub by: End,
     /// The pause before it: from the arrival of all that the other end has sent, or from the own write of the unit
-    /// before; for the first unit, from the handshake. In a concurrent vector, from the unit before, whoever sent it.
+    /// before; for the first unit, from the handshake. In a concurrent vector, from the unit before of either end.
     pub pause: Duration,
     /// Its size; zero closes the connection, and nothing follows.
     pub size: Bytes,
@@ -33,7 +33,7 @@ impl Adu {
     }
 }
 
-/// Who sends unit `number` when the ends take turns and the initiator begins.
+/// Returns the end that sends unit `number` when the ends take turns and the initiator begins.
 pub(crate) fn turn(number: u32) -> End {
     if number.is_multiple_of(2) { End::Initiator } else { End::Acceptor }
 }

@@ -94,7 +94,7 @@ impl VectorConnection {
         self.phase = VectorPhase::Opening;
         self.started = now;
         self.first = true;
-        // Whoever asks first begins to wait with the handshake.
+        // The end of the first request begins to wait with the handshake.
         self.begin(!self.concurrent && self.next_by == Some(End::Initiator));
     }
 
@@ -260,8 +260,8 @@ impl VectorConnection {
         }
     }
 
-    /// The connection broke. An endless one is replaced: what was lost stays lost, and the initiator goes on with its
-    /// next request, after the pause that belongs to it.
+    /// Handles a broken connection. An endless one is replaced: lost data stay lost, and the initiator continues with its
+    /// next request, after the pause before that.
     fn lose(&mut self, generator: &dyn Generator, now: Time, out: &mut Vec<VectorAction>) {
         if std::mem::take(&mut self.exchange) {
             out.push(VectorAction::Aborted);

@@ -1,4 +1,4 @@
-//! What every kind of source of connections answers: which connection starts next, and what a connection sends next.
+//! The interface of a generator of connections: the next connection, and the next unit of a connection.
 
 use std::fmt::Debug;
 
@@ -11,7 +11,7 @@ pub(crate) trait Generator: Debug + Send + Sync {
     /// The next connection, in order of start; those of one instant in any order, but always the same.
     fn next(&mut self) -> Option<Start>;
 
-    /// What the connection at `cursor` sends next, or nothing any more. It depends on `place` alone and moves it.
+    /// Returns the next unit of the connection at `cursor`, if there is one, and moves the cursor, on which alone it depends.
     fn adu(&self, cursor: &mut Cursor) -> Option<Adu>;
 
     /// Its connections never end by themselves, so that one lost is replaced.
@@ -29,7 +29,7 @@ pub(crate) struct Start {
     pub(crate) min_rtt: Option<Duration>,
     pub(crate) concurrent: bool,
     pub(crate) persistent: bool,
-    /// Where the connection's cursor begins.
+    /// The first position of the connection's cursor.
     pub(crate) next: u32,
     pub(crate) state: u64,
 }
@@ -41,12 +41,12 @@ impl Start {
     }
 }
 
-/// How far a connection has come in what it has to send.
+/// The position of a connection in the units that it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     /// The key of the connection's streams.
     pub(crate) key: u64,
-    /// What the generator notes about it.
+    /// The generator's notes about the connection.
     pub(crate) state: u64,
     /// The number of the next unit.
     pub(crate) next: u32,

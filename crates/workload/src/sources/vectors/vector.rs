@@ -23,7 +23,7 @@ use crate::sources::vectors::generator::Cursor;
 pub struct Vector {
     /// Its number among those of its source, from 0 in the order of starting.
     pub number: u64,
-    /// When `connect()` is called.
+    /// The time of `connect()`.
     pub start: Time,
     /// The side of the link that its initiator is on, 0 or 1.
     pub side: u8,
@@ -33,18 +33,18 @@ pub struct Vector {
     pub concurrent: bool,
     /// It may carry more than one exchange.
     pub persistent: bool,
-    /// Where what it sends begins.
+    /// The position of its first unit.
     pub(crate) cursor: Cursor,
 }
 
-/// What the network and the clock report about a connection.
+/// An event of the network or the clock on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VectorEvent {
     /// It is established.
     Opened,
-    /// So many more bytes have come to the acceptor. One report of all or many of parts give the same actions.
+    /// More bytes have arrived at the acceptor. One report of all or many of parts give the same actions.
     Delivered(Bytes),
-    /// So many more bytes have come to the initiator; the same holds.
+    /// More bytes have arrived at the initiator; the same holds.
     Received(Bytes),
     /// The time of [`VectorAction::Sleep`] is over.
     Woken,
@@ -52,12 +52,12 @@ pub enum VectorEvent {
     Closed,
 }
 
-/// What the ends want done.
+/// An action of the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VectorAction {
-    /// The initiator sends so many bytes.
+    /// The initiator sends bytes.
     Write(Bytes),
-    /// The acceptor sends so many bytes.
+    /// The acceptor sends bytes.
     Answer(Bytes),
     /// Report [`VectorEvent::Woken`] after this time. There is never more than one such report due.
     Sleep(Duration),

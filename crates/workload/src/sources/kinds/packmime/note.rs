@@ -1,6 +1,6 @@
-//! What a place notes about a connection of PackMime-HTTP.
+//! Notes of a cursor about a connection of PackMime-HTTP.
 
-/// What is noted about a connection: the size of its requests, the class of its first response, and how many objects
+/// Notes about a connection: the size of its requests, the class of its first response, and how many objects
 /// and pages are still to come.
 #[derive(Clone, Copy)]
 pub(super) struct Note {

@@ -1,7 +1,7 @@
 //! A concurrent vector being read: what each end sends by its own clock.
 //!
 //! Neither end waits for the other, so that each unit's instant follows from the start alone: the ends' two schedules are
-//! merged into one, whose pauses run from one unit to the next, whoever sends it.
+//! merged into one, whose pauses run from one unit to the next of either end.
 
 use aqmlab_units::{Bytes, Duration, Time};
 
@@ -17,10 +17,10 @@ pub(super) struct Concurrent {
     acceptor: Schedule,
 }
 
-/// What one end sends, and when, the handshake being at 0.
+/// The units of one end with their times since the handshake.
 struct Schedule {
     units: Vec<(Time, Bytes)>,
-    /// When it has done what has been read so far.
+    /// The time at which the units read so far are sent.
     at: Time,
     /// The line before was a pause of this end.
     paused: bool,
@@ -90,7 +90,7 @@ impl Concurrent {
         })
     }
 
-    /// `I send receive size`: nobody waits to receive.
+    /// Reads `I send receive size`; neither end waits to receive.
     fn alternate(&mut self, end: End, line: usize, words: &[&str]) -> Result<(), ConfigError> {
         let [_, send, receive, size] = fields(line, words, "I send receive size` or `A send receive size")?;
         let send = time(line, "the pause after sending", send, MAX_TIME)?;

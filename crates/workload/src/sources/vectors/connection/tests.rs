@@ -61,8 +61,8 @@ impl Generator for Repeated {
     }
 }
 
-/// Plays the first connection of `source`, opened at 0: whatever is written comes after [`DELAY`], in so many
-/// `pieces`, the last one then. Returns what was done, and when.
+/// Plays the first connection of `source`, opened at 0: written data arrive in this number of `pieces`, the last one
+/// after [`DELAY`]. Returns the actions with their times.
 fn play(source: &mut VectorSource, pieces: u64) -> Vec<(Time, VectorAction)> {
     let vector = source.next().expect("one connection");
     let mut connection = source.open(&vector, Time::ZERO);
@@ -114,7 +114,7 @@ fn sizes(n: u64) -> Bytes {
 }
 
 #[test]
-fn both_ends_pause_after_what_they_receive_and_the_initiator_closes() {
+fn both_ends_pause_after_reception_and_the_initiator_closes() {
     let done = play(&mut script(&[asks(0, 300), says(25, 5_000), asks(1_000, 200), says(0, 70)]), 1);
     let (actions, completed) = split(&done);
     let expected = [
@@ -150,7 +150,7 @@ fn an_end_that_sends_again_pauses_after_its_own_write() {
 }
 
 #[test]
-fn what_the_initiator_sends_in_a_row_is_one_request_timed_from_its_last_part() {
+fn units_in_a_row_are_one_request_timed_from_its_last_part() {
     let done = play(&mut script(&[asks(0, 1), says(0, 1), asks(0, 100), asks(30, 20), says(0, 9)]), 1);
     let completed = split(&done).1;
     assert_eq!((completed[1].request, completed[1].started), (sizes(120), at(190)));
@@ -163,7 +163,7 @@ fn what_the_initiator_sends_in_a_row_is_one_request_timed_from_its_last_part() {
 }
 
 #[test]
-fn a_greeting_belongs_to_no_exchange_and_takes_the_handshake_from_the_first() {
+fn a_greeting_is_no_exchange_and_has_the_handshakes_time() {
     let done = play(&mut script(&[says(0, 80), asks(2, 10), says(0, 20)]), 1);
     let (actions, completed) = split(&done);
     assert_eq!(actions[0], (at(80), Answer(sizes(80))));
@@ -175,7 +175,7 @@ fn a_greeting_belongs_to_no_exchange_and_takes_the_handshake_from_the_first() {
 }
 
 #[test]
-fn a_connection_closes_after_its_last_pause_but_never_before_all_has_come() {
+fn a_connection_closes_after_its_last_pause_and_all_data() {
     let closing = |pause| {
         let done = play(&mut script(&[asks(0, 1), says(0, 1), says(pause, 0)]), 1);
         done.last().copied().expect("something happened")
@@ -196,7 +196,7 @@ fn concurrent(units: &[Adu]) -> VectorSource {
 }
 
 #[test]
-fn the_ends_of_a_concurrent_vector_wait_for_nobody_and_its_units_are_no_exchanges() {
+fn the_ends_of_a_concurrent_vector_do_not_wait() {
     let units = [says(0, 80), asks(10, 300), asks(0, 20), says(5, 5_000), asks(200, 7)];
     let done = play(&mut concurrent(&units), 1);
     let (actions, completed) = split(&done);
@@ -218,7 +218,7 @@ fn the_ends_of_a_concurrent_vector_wait_for_nobody_and_its_units_are_no_exchange
 }
 
 #[test]
-fn a_concurrent_connection_closes_when_all_has_come_and_the_last_pause_is_over() {
+fn a_concurrent_connection_closes_after_its_last_pause() {
     let closing = |pause| {
         let done = play(&mut concurrent(&[asks(0, 9), says(0, 9), asks(pause, 0)]), 3);
         done.last().copied().expect("something happened")
@@ -242,7 +242,7 @@ fn a_lost_connection_is_over_unless_it_is_endless() {
 }
 
 #[test]
-fn an_endless_connection_that_is_lost_is_replaced_after_the_pause_of_its_next_request() {
+fn a_lost_endless_connection_is_replaced_after_the_next_pause() {
     let mut source = source(Repeated(asks(100, 10), says(0, 1_000)));
     let vector = source.next().expect("one");
     let (mut connection, mut out) = (source.open(&vector, at(0)), Vec::new());
