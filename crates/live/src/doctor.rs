@@ -1,4 +1,4 @@
-//! What this machine lets a live run do: each thing is done, none is read from a version.
+//! Checks of the machine for live runs: each capability is tried, none is inferred from a version.
 
 use std::ffi::OsString;
 use std::os::fd::AsFd;
@@ -27,7 +27,7 @@ use crate::network::sockets;
 use crate::network::stack::{self, Stack};
 use crate::packet::addresses::{self, BrowserEnd, SERVER_PORT};
 
-/// What was found.
+/// The results of the checks.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// Can there be live runs?
@@ -41,11 +41,11 @@ struct Check {
     what: &'static str,
     ok: bool,
     found: String,
-    /// What a lack costs, and how it is mended.
+    /// The consequence of a lack, and its remedy.
     lack: Option<&'static str>,
 }
 
-/// What a lack of each costs.
+/// The consequences of each lack.
 mod lacks {
     pub(super) const NAMESPACES: &str = "no live runs. In a container: run it privileged, or with a seccomp profile that allows \
          unshare. Elsewhere: see sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone";
@@ -64,7 +64,7 @@ mod lacks {
     pub(super) const OTHERS: &str = "what else runs makes the router late: a run needs two processors";
 }
 
-/// What is soon enough for a valid run: how late threads may wake, 99 and 99.9 of 100 times.
+/// The bounds of a valid run on the lateness of threads: its 99th and 99.9th percentiles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LatencyBounds {
     p99_ms: f64,
@@ -130,14 +130,14 @@ impl Report {
         }
     }
 
-    /// What its TCP can be told, in the namespace of the calling thread.
+    /// Tries the settings of TCP in the namespace of the calling thread.
     fn kernel(&mut self) {
         for (what, values) in ["congestion controls", "ECN modes"].into_iter().zip(stack::accepted()) {
             self.judge(what, values.join(" "), !values.is_empty(), lacks::POWER);
         }
     }
 
-    /// Which queue disciplines the kernel has of its own, for those who want to hold ours to them.
+    /// Lists the kernel's own queue disciplines, for comparisons with ours.
     fn queues(&mut self) {
         let mut found: [Vec<&str>; 2] = Default::default();
         let tried = Netlink::open().and_then(|netlink| {
@@ -156,7 +156,7 @@ impl Report {
         self.judge("queues of the kernel's own", found, ok, lacks::QUEUES);
     }
 
-    /// How late a thread wakes that waits for a millisecond, as the router does.
+    /// Measures the lateness of a thread that waits for a millisecond, as the router does.
     fn timers(&mut self, soon: LatencyBounds) {
         prctl::set_timerslack(1).ok();
         for hurries in [false, true] {
@@ -232,7 +232,7 @@ fn connect_over(device: Kind) -> Result<String, Error> {
 /// The kernel's queue disciplines that there are some like of here, and the shaper that goes before them.
 const QUEUES: [&str; 9] = ["tbf", "pfifo", "bfifo", "red", "pie", "codel", "fq_codel", "dualpi2", "cake"];
 
-/// How long a connection may take, and a wait for packets.
+/// The longest time of a connection, and of a wait for packets.
 const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(1);
 
@@ -268,7 +268,7 @@ fn carry(devices: &mut [Box<dyn Device>], is_over: impl Fn() -> bool) -> Result<
     Ok(())
 }
 
-/// How late this thread wakes from each of many waits of a millisecond, in nanoseconds.
+/// Measures the lateness of this thread after many waits of a millisecond, in nanoseconds.
 fn lateness() -> Result<Histogram<u64>, Error> {
     let mut late = Histogram::new(3).expect("three significant digits are allowed");
     let clock = Clock::start();
@@ -281,5 +281,5 @@ fn lateness() -> Result<Histogram<u64>, Error> {
     Ok(late)
 }
 
-/// So many that their 99.9th percentile is not their longest: a second and a half.
+/// The number of waits, enough for a 99.9th percentile below the maximum: a second and a half.
 const WAITS: u32 = 1500;

@@ -1,8 +1,8 @@
-//! What cannot be done, in one line.
+//! Errors of one line.
 
 use std::io;
 
-/// What was tried and what came of it.
+/// An action that failed, and its error.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The system refuses.

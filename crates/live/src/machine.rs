@@ -1,4 +1,4 @@
-//! What a run asks of its machine: the time, processors as soon as it wants them, and open files.
+//! The machine of a run: its clock, processors without delay, and open files.
 
 pub(crate) mod clock;
 pub(crate) mod limits;

@@ -1,7 +1,7 @@
-//! Which host has which stack: those of the simulator, host by host.
+//! The stack of each host, as in the simulator.
 //!
-//! The kernel has most settings of TCP for a whole namespace, so that all hosts of a side share them. What moves the window is told
-//! to each socket, and a window that is not scaled is bounded by the router connection by connection.
+//! The kernel has most settings of TCP for a whole namespace, so that all hosts of a side share them. The congestion control is
+//! set per socket, and the router bounds windows without scaling per connection.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use aqmlab_workload::sources::SourceConfig;
 use crate::error::Error;
 use crate::network::stack::{self, Stack};
 
-/// What receivers at the two ends of a connection may offer, in bytes; the client's first.
+/// The largest windows that the receivers of a connection may offer, in bytes; the client's first.
 pub(crate) type Offers = [Option<u16>; 2];
 
 /// The stacks of a run.
@@ -53,13 +53,13 @@ impl Mix {
         &self.each[id.index()]
     }
 
-    /// What the kernel of a side is told, and the programs there have: of its stacks the first.
+    /// Returns the stack of a side's kernel and programs: the first of its stacks.
     pub(crate) fn of_side(&self, side: usize) -> &Stack {
         let first = self.sides[side].first().expect("each side has one");
         self.stack(*first)
     }
 
-    /// What moves the windows of hosts on a side.
+    /// Returns the congestion controls of a side's hosts.
     pub(crate) fn congestion_on(&self, side: usize) -> BTreeSet<&str> {
         self.sides[side].iter().map(|&id| self.stack(id).congestion.as_str()).collect()
     }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_a_side_may_differ_in_congestion_control_and_in_windows_that_are_not_scaled() {
+    fn hosts_of_a_side_may_differ_in_control_and_unscaled_windows() {
         let tcp =
             r#"{"mix": [{"share": 0.5, "congestion": "cubic"}, {"share": 0.5, "receive_window": 8192}]}"#;
         let mix = mix(tcp, false).expect("the kernel can do it");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_has_once_for_a_side_is_refused_where_its_hosts_differ_in_it() {
+    fn hosts_of_a_side_that_differ_in_a_setting_of_all_are_refused() {
         let refused = |tcp| mix(tcp, false).expect_err("the kernel cannot do it");
         assert_eq!(
             refused(r#"{"mix": [{"share": 0.5, "side": 1, "sack": true}]}"#),

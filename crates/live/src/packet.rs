@@ -1,4 +1,4 @@
-//! What a router reads of an IP packet, and what it writes: that congestion was experienced, and a smaller window.
+//! The fields of an IP packet that a router reads, and those that it writes: CE marks and smaller windows.
 
 pub(crate) mod addresses;
 pub(crate) mod datagram;
@@ -12,7 +12,7 @@ use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, ip_number};
 use self::addresses::{BrowserEnd, SOURCE_PORT};
 use self::datagram::Stamp;
 
-/// Whose a packet is.
+/// The owner of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketFlow {
     /// A browser's connection, or a source's.
@@ -23,7 +23,7 @@ pub(crate) enum PacketFlow {
     Program(ProgramFlow),
 }
 
-/// What goes between the two programs by one protocol, and between two ports where that has ports.
+/// The traffic between the two programs by one protocol, and between two ports if it has ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ProgramFlow {
     protocol: u8,
@@ -35,11 +35,11 @@ pub(crate) struct ProgramFlow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) flow: PacketFlow,
-    /// Who sends it.
+    /// The end that sends it.
     pub(crate) from: End,
     pub(crate) size: Bytes,
     pub(crate) ecn: Ecn,
-    /// Where its header of TCP begins, if it has one.
+    /// The offset of its TCP header, if it has one.
     tcp: Option<usize>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn read(packet: &[u8]) -> Option<Seen> {
     Some(Seen { flow, from, size, ecn, tcp: tcp.map(|_| header) })
 }
 
-/// When a packet was sent that is a probe.
+/// Returns the sending time of a packet that is a probe.
 pub(crate) fn probed_at(packet: &[u8]) -> Option<Time> {
     let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
     let is_a_probe = [0, 1].map(addresses::probe).map(|end| *end.ip()).contains(&ip.destination_addr());
@@ -110,7 +110,7 @@ fn of_program(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(PacketFlow, E
 /// Bytes of a header of UDP.
 const UDP: usize = 8;
 
-/// What a datagram of a source says of itself.
+/// Returns the stamp in a datagram of a source.
 fn of_datagram(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<Stamp> {
     let whole = ip.protocol() == ip_number::UDP && !ip.is_fragmenting_payload() && payload.len() >= UDP;
     let is_a_sources = whole
@@ -125,7 +125,7 @@ pub(crate) fn set_ce(packet: &mut [u8]) {
     replace(packet, 0, first | 0b11, CHECKSUM);
 }
 
-/// Have a segment, of which `seen` has been read, offer a window of at most so many bytes, where windows are not scaled.
+/// Bounds the offered window of a segment by `most` bytes, where windows are not scaled; `seen` are the fields read from it.
 pub(crate) fn bound_window(packet: &mut [u8], seen: &Seen, most: u16) {
     if let Some(tcp) = seen.tcp
         && word(packet, tcp + WINDOW) > most
@@ -149,7 +149,7 @@ fn replace(packet: &mut [u8], at: usize, value: u16, checksum: usize) {
     packet[checksum..checksum + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Where the checksum stands in the IPv4 header (RFC 791 section 3.1), and window and checksum in that of TCP (RFC 9293 section 3.1).
+/// The offsets of the checksum in the IPv4 header (RFC 791 section 3.1), and of window and checksum in TCP's (RFC 9293 section 3.1).
 const CHECKSUM: usize = 10;
 const WINDOW: usize = 14;
 const TCP_CHECKSUM: usize = 16;

@@ -1,4 +1,4 @@
-//! What a side, or the sources, have to say of themselves at the end.
+//! The report of a side, or of the sources, at the end.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use hdrhistogram::Histogram;
 
 use crate::network::counters;
 
-/// What a side, or the sources, say.
+/// The report of a side, or of the sources.
 #[derive(Debug)]
 pub(crate) struct SideReport {
-    /// How late users or sources were woken, in microseconds.
+    /// The lateness of wake-ups of users or sources, in microseconds.
     pub(crate) wake_lateness_us: Histogram<u64>,
     /// Connections that broke, by the error.
     pub(crate) errors: BTreeMap<String, u64>,
@@ -17,7 +17,7 @@ pub(crate) struct SideReport {
     pub(crate) congestion: BTreeMap<String, u64>,
     /// Packets that the interface or a socket for datagrams had no room for.
     pub(crate) lost: u64,
-    /// What the kernel has counted of TCP, by its names.
+    /// The kernel's counters of TCP, by their names.
     pub(crate) tcp: BTreeMap<&'static str, u64>,
     /// Segments that its hosts had sent again when the measured window began.
     pub(crate) repeats_before: u64,

@@ -28,16 +28,16 @@ use crate::network::device::Device;
 use crate::packet::datagram::Stamp;
 use crate::packet::{self, PacketFlow, Seen};
 
-/// What the router is told of the run.
+/// The router's part of a run's configuration.
 #[derive(Debug)]
 pub(crate) struct RouterConfig {
-    /// What programs may offer.
+    /// The windows that programs may offer.
     pub(crate) offers_of_programs: Offers,
-    /// What is shown the packets, where they are captured.
+    /// The capture that sees the packets, if there is one.
     pub(crate) capture: Option<Capture>,
     /// The round trip of each connection of programs, by its number.
     pub(crate) program_rtt: Option<ProgramRtt>,
-    /// When the run ends before its time.
+    /// The time at which the run ends early.
     pub(crate) ending: Arc<StopTime>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Router {
     network: EmulatedNetwork,
     devices: [Box<dyn Device>; 2],
     board: Arc<EventQueue>,
-    /// What has been taken off it: empty but in [`Router::hear`].
+    /// The events that were taken from it: empty outside [`Router::hear`].
     heard: Vec<SideEvent>,
     clock: Clock,
     flows: KnownFlows,
@@ -88,7 +88,7 @@ impl KeptPackets {
     }
 }
 
-/// How a packet goes on.
+/// The next step of a packet.
 enum PacketRoute {
     Connection(Known),
     Datagram(Stamp),

@@ -42,17 +42,17 @@ const STEP: Duration = Duration::from_secs(1);
 /// A side, or the sources, on a thread.
 struct Started<T> {
     thread: JoinHandle<Result<SideReport, Error>>,
-    /// When it is ready: what it says of itself.
+    /// Receives its report when it is ready.
     ready: Receiver<T>,
     /// Tells it that the run starts.
     start: Sender<Clock>,
 }
 
-/// What a side says of itself when its network is there.
+/// The report of a side whose network is up.
 struct Network {
     /// The router's end of it.
     joint: RouterDevice,
-    /// What the kernel says of its TCP.
+    /// The settings of the kernel's TCP.
     settings: Settings,
     /// Its namespace.
     namespace: File,
@@ -93,7 +93,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Error> {
         programs,
         ending: Arc::clone(&ending),
     };
-    // A side's threads may end before the router hears of it: its network stays for as long as somebody holds its namespace.
+    // A side's threads may end before the router knows: its network stays until the last holder of its namespace ends.
     let Made { settings, devices, threads, namespaces: _held } = make(common, *seed)?;
     let hurries = priority::raise(ThreadPriority::Router);
     let before = Reading::now()?;
@@ -130,7 +130,7 @@ pub(crate) fn run(request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// Go on to the end, and write how far it is.
+/// Continues to the end, and writes the progress.
 fn go_on(
     router: &mut Router,
     request: &Request,
@@ -186,7 +186,7 @@ impl Running {
         Ok(())
     }
 
-    /// What they have to say, at the end.
+    /// Returns their reports at the end.
     fn reports(self) -> Result<Vec<SideReport>, Error> {
         let threads = self.threads.into_iter();
         threads.map(|thread| join(thread.expect("a thread that ends early ends the run"))).collect()
@@ -203,7 +203,7 @@ fn tell_tables(network: &mut EmulatedNetwork, spec: &Spec) {
 
 /// Hosts that are ready.
 struct Made {
-    /// What the kernel says of their TCP, by side.
+    /// The settings of the kernel's TCP, by side.
     settings: [Settings; 2],
     /// The router's ends of their networks.
     devices: [Box<dyn Device>; 2],

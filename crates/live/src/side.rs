@@ -33,7 +33,7 @@ use crate::packet::addresses::SERVER_PORT;
 use crate::report::SideReport;
 use crate::router::event_queue::EventQueue;
 
-/// What both sides are made of.
+/// The configuration of both sides.
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     pub(crate) spec: Arc<Spec>,
@@ -41,12 +41,12 @@ pub(crate) struct Common {
     pub(crate) mix: Arc<Mix>,
     pub(crate) book: Arc<RequestTable>,
     pub(crate) board: Arc<EventQueue>,
-    /// What joins sides to the router, and the router's namespace.
+    /// The device between sides and router, and the router's namespace.
     pub(crate) device: Kind,
     pub(crate) router: Arc<File>,
-    /// What is run beside the users, if anything is.
+    /// The programs that run beside the users, if there are any.
     pub(crate) programs: Option<Arc<UserPrograms>>,
-    /// When the run ends before its time.
+    /// The time at which the run ends early.
     pub(crate) ending: Arc<StopTime>,
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct Side {
     listener: Option<Socket>,
     server: Option<Program>,
     prober: Prober,
-    /// What the kernel says of its TCP.
+    /// The settings of the kernel's TCP.
     pub(crate) settings: Settings,
 }
 
-/// What a browser's socket waits for readiness by: each is at a place of its own.
+/// Returns the readiness token of a browser's socket: each slot has its own.
 fn browser_token(slot: usize) -> Token {
     Token(2 * slot)
 }
@@ -147,7 +147,9 @@ impl Side {
             }
             for event in &events {
                 match event.token() {
-                    LISTENER => servers.accept(&poll, listener.as_ref().expect("it has told of itself"))?,
+                    LISTENER => {
+                        servers.accept(&poll, listener.as_ref().expect("a listener that is ready exists"))?
+                    }
                     Token(place) if place % 2 == 0 => browsers.on_ready(&poll, place / 2)?,
                     Token(place) => servers.on_ready(place / 2),
                 }
@@ -157,7 +159,7 @@ impl Side {
     }
 }
 
-/// What a side has to say at its end.
+/// Returns the report of a side at its end.
 fn report(
     browsers: Browsers,
     servers: Servers,

@@ -1,7 +1,7 @@
 //! The spec's sources on sockets: connections whose two ends follow one vector, and datagrams.
 //!
-//! One thread has both ends of all of them, and one clock. A socket stays in the network namespace in which it was made, whoever
-//! reads and writes it: the thread goes to a side to make one there.
+//! One thread has both ends of all of them, and one clock. A socket stays in the network namespace in which it was created,
+//! independent of its reader and writer: the thread enters a side's namespace to create one there.
 
 mod datagrams;
 mod flows;
@@ -29,7 +29,7 @@ use crate::packet::addresses::{BrowserEnd, SOURCE_PORT};
 use crate::report::SideReport;
 use crate::router::event_queue::{EventQueue, SideEvent};
 
-/// What the sources of a run are made of.
+/// The configuration of a run's sources.
 pub(crate) struct Setting {
     pub(crate) spec: Arc<Spec>,
     pub(crate) seed: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Setting {
     pub(crate) networks: [File; 2],
     pub(crate) mix: Arc<Mix>,
     pub(crate) board: Arc<EventQueue>,
-    /// When the run ends before its time.
+    /// The time at which the run ends early.
     pub(crate) ending: Arc<StopTime>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Sources {
     receivers: [Socket; 2],
 }
 
-/// Sources while the run goes on.
+/// Sources during the run.
 struct RunningSources {
     setting: Setting,
     all: Vec<Source>,
@@ -59,12 +59,12 @@ struct RunningSources {
     next: Vec<Option<Next>>,
     clock: Clock,
     poll: Poll,
-    /// What happens when, the next on top.
+    /// The events by time, the next on top.
     wakes: BinaryHeap<Reverse<(Time, Wake)>>,
     flows: Flows,
     /// By flow of datagrams.
     senders: HashMap<BrowserEnd, Socket>,
-    /// What a connection wants done: always empty between events.
+    /// The actions of a connection: empty between events.
     actions: Vec<VectorAction>,
     scratch: Vec<u8>,
     wake_lateness_us: Histogram<u64>,
@@ -85,7 +85,7 @@ enum Wake {
     Flow { slot: usize, serial: u64 },
 }
 
-/// What waits for readiness: each side's listener and receiver, and the two ends of each flow.
+/// The sockets that wait for readiness: each side's listener and receiver, and the two ends of each flow.
 enum Watched {
     Listener(usize),
     Receiver(usize),

@@ -1,8 +1,8 @@
 //! A law written in Python, behind the seam of laws.
 //!
 //! Each call takes the interpreter's lock for itself, so that runs side by side take turns at it. The first error ends
-//! the law's work: it is kept for whoever drives the law, who looks for it between two steps, and until then everything
-//! passes. What the law is promised, and what it may answer, is said in `python/aqmlab/disciplines/custom/law.py`.
+//! the law's work: the driver of the law checks for it between two steps, and until then every packet passes. The contract
+//! of a law is in `python/aqmlab/disciplines/custom/law.py`.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,7 @@ impl Faults {
     }
 }
 
-/// What a class may have, in the order of [`Hook`].
+/// The methods that a class may have, in the order of [`Hook`].
 const HOOKS: [&str; 6] = ["on_enqueue", "on_dequeue", "on_overflow", "on_empty", "on_timeout", "probe"];
 
 #[derive(Clone, Copy)]
@@ -105,7 +105,7 @@ impl PyLaw {
             .map_err(|error| self.raised(py, HOOKS[hook as usize], error))
     }
 
-    /// The error that tells of an exception in the user's code.
+    /// Returns the error for an exception in the user's code.
     fn raised(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
         let class = self.object.bind(py).get_type();
         // With its traceback, which `value` leaves out.
@@ -132,7 +132,7 @@ impl PyLaw {
             .ok()
     }
 
-    /// When the law wants `on_timeout`: not before `earliest`.
+    /// Reads the time of the next `on_timeout`: not before `earliest`.
     fn read_next_timeout(&self, py: Python<'_>, method: &str, earliest: Time) -> PyResult<Option<Time>> {
         let value =
             self.object.bind(py).getattr_opt(intern!(py, "next_timeout")).and_then(|value| match value {
@@ -186,7 +186,7 @@ impl PyLaw {
         verdict.unwrap_or(Verdict::Pass)
     }
 
-    /// What `probe` shows.
+    /// Returns the variables of `probe`.
     fn shown(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
         const TAKEN: [&str; 4] = ["time_s", "direction", "packets", "bytes"];
         let Some(answer) = self.call(py, Hook::Probe, ())? else { return Ok(Vec::new()) };

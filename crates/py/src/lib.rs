@@ -81,14 +81,14 @@ fn results_number() -> u32 {
     aqmlab_sim::RESULTS
 }
 
-/// What makes the custom law of each direction, where its queue has one.
+/// The constructors of the custom law of each direction, if its queue has one.
 type Makers<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// A run under way. The lock serialises callers; a run is used by one thread at a time.
 #[pyclass(frozen)]
 struct Simulation {
     engine: Mutex<Box<dyn aqmlab_sim::Simulation>>,
-    /// What the laws raised, if they are Python's.
+    /// The exceptions that laws in Python raised.
     faults: Faults,
     /// Its packets, if they are captured.
     capture: Option<Capture>,

@@ -108,7 +108,10 @@ impl Qdisc {
                 Box::new(Fifo::new(law, custom.limit))
             }
             (DisciplineSpec::Custom(custom), None) => {
-                return Err(spec_error(&format!("queue.{}", custom.name), "nobody brings this law"));
+                return Err(spec_error(
+                    &format!("queue.{}", custom.name),
+                    "this law has no implementation here",
+                ));
             }
         };
         let queue = if spec.noecn { Box::new(aqm::WithoutEcn::new(queue)) } else { queue };

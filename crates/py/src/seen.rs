@@ -1,4 +1,4 @@
-//! What a law in Python sees: packets, what waits, its link and its random stream.
+//! The view of a law in Python: packets, the queue, its link and its random stream.
 
 use aqmlab_aqm as aqm;
 use aqmlab_units::{Bytes, Time};
@@ -61,7 +61,7 @@ impl Packet {
     }
 }
 
-/// How much waits.
+/// The content of a queue.
 #[pyclass(frozen, eq, get_all)]
 #[derive(PartialEq, Eq)]
 pub(crate) struct QueueState {
@@ -82,7 +82,7 @@ impl QueueState {
     }
 }
 
-/// What a law may know of the link behind its queue.
+/// The link behind a queue, as its law may know it.
 #[pyclass(frozen)]
 pub(crate) struct LinkContext(pub(crate) aqm::LinkContext);
 

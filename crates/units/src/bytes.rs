@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_written_in_the_largest_unit_of_which_they_are_whole() {
+    fn sizes_are_written_in_the_largest_whole_unit() {
         for text in ["0 B", "1 B", "1500 B", "30 kB", "64 KiB", "1000 GB"] {
             let size: Bytes = text.parse().expect("a size");
             assert_eq!(size.in_largest_unit(), text);

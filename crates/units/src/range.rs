@@ -17,9 +17,9 @@ use crate::{BitRate, Bytes, Duration};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Range<T> {
-    /// Where it begins.
+    /// The lower end.
     pub least: Bound<T>,
-    /// Where it ends.
+    /// The upper end.
     pub most: Bound<T>,
 }
 
@@ -76,7 +76,7 @@ impl<T: PartialOrd> Range<T> {
 }
 
 impl Range<String> {
-    /// What a value must be: `above 0 and at most 1000 Hz`; a unit that is no word is left out.
+    /// Returns the condition on a value: `above 0 and at most 1000 Hz`; a unit that is no word is left out.
     pub fn told(&self, unit: &str) -> String {
         let told = match (&self.least, &self.most) {
             (Bound::Included(least), Bound::Included(most)) => format!("between {least} and {most}"),
@@ -110,7 +110,7 @@ fn describe_max(most: &Bound<String>) -> String {
 
 /// A value that a range can be of, or one that may be left out.
 pub trait Ranged {
-    /// What its range is of.
+    /// The type of the ends of its range.
     type Amount: PartialOrd + Copy + Display;
 
     /// It, if it is there.
@@ -184,7 +184,7 @@ pub trait Ranges {
 pub struct OutOfRange {
     /// The field's name.
     pub field: &'static str,
-    /// What it must be, and what it is: `must be at least 1, got 0`.
+    /// The condition and the given value: `must be at least 1, got 0`.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What may be written for a quantity, as JSON Schema: text, with the kind of quantity and its units beside it. The ends
+//! The accepted text of a quantity, as JSON Schema: text, with the kind of quantity and its units beside it. The ends
 //! of a quantity's range are texts too.
 
 use std::borrow::Cow;

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_numbers_and_impossible_probabilities_are_refused_with_what_to_write() {
+    fn bare_numbers_and_impossible_probabilities_are_refused() {
         let refusal = |json| serde_json::from_str::<Duration>(json).unwrap_err().to_string();
         assert!(refusal("5").starts_with(r#""5": write a unit, such as "5 ms""#));
         assert!(refusal("2.5").starts_with(r#""2.5": write a unit, such as "2.5 ms""#));

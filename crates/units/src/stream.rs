@@ -39,7 +39,7 @@ impl Stream {
         Stream::numbered(Stream::key(seed, name), 0)
     }
 
-    /// A number that stands for `name` in the run `seed`: the first argument of [`Stream::numbered`] for a family
+    /// Returns the number of `name` in the run `seed`: the first argument of [`Stream::numbered`] for a family
     /// of streams, one per user say.
     pub fn key(seed: u64, name: &str) -> u64 {
         name.bytes().fold(mix(seed), |key, byte| mix(key ^ u64::from(byte)))

@@ -24,14 +24,14 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// How the quantities of one kind are written.
+/// The notation of one kind of quantities.
 pub(crate) struct Notation {
     /// Each unit and its size in the smallest one; the unit for an example comes first.
     pub(crate) units: &'static [(&'static str, u64)],
 }
 
 impl Notation {
-    /// The amount that `text` stands for, in the smallest unit.
+    /// Returns the amount in `text`, in the smallest unit.
     pub(crate) fn parse(&self, text: &str) -> Result<u64, ParseError> {
         let refuse = |why: String| ParseError(format!("{text:?}: {why}"));
         let trimmed = text.trim();

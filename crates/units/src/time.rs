@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn long_spans_are_written_in_minutes_and_hours_where_they_are_whole() {
+    fn long_spans_are_written_in_whole_minutes_and_hours() {
         for text in ["0 s", "1 s", "59 s", "1 min", "90 min", "61 s", "25 h", "7 d", "1.5 s"] {
             let span: Duration = text.parse().expect("a span");
             assert_eq!(span.in_largest_unit().parse(), Ok(span));

@@ -24,10 +24,10 @@ impl Clock {
     }
 }
 
-/// When a run ends before its time: with its command.
+/// The time at which a run ends early, with its command.
 pub(crate) type StopTime = OnceLock<Time>;
 
-/// How often it is looked whether it has: a command may end at any time.
+/// The period of the check for an early end: a command may end at any time.
 pub(crate) const LOOK: Duration = Duration::from_millis(5);
 
 /// A span as the standard library has it.

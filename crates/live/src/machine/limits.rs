@@ -1,4 +1,4 @@
-//! How many files this process may open: each connection takes two.
+//! The limit of open files: each connection takes two.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 

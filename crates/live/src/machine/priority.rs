@@ -3,7 +3,7 @@
 
 use nix::libc;
 
-/// Who of a run goes before whom.
+/// The priorities of a run's threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ThreadPriority {
     /// Users, servers and sources.

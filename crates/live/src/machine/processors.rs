@@ -1,4 +1,4 @@
-//! What the processors did while a run went on: how much of their time it could still have had.
+//! The processors during a run: the share of their time that was still available to it.
 
 use std::fs;
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_idle_or_niced_and_others_too_where_the_run_goes_first() {
+    fn time_left_is_idle_or_niced_or_others_if_the_run_has_priority() {
         let before = reading("cpu  100 0 100 500 0 0 0 0 0 0\ncpu0 1 2\n", 0.5);
         // Ten seconds more: 4 busy, of which 2 our own, 1 niced and 5 idle, of which 1 waiting for disks.
         let after = reading("cpu  350 100 200 900 100 20 30 7000 0 0\n", 2.5);

@@ -1,4 +1,4 @@
-//! What the kernel counts: in the network namespace of the calling thread, and of the machine.
+//! Counters of the kernel: of the network namespace of the calling thread, and of the machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ pub(crate) fn of_tcp() -> Result<BTreeMap<&'static str, u64>, Error> {
     OF_TCP.into_iter().map(|(file, group, name)| Ok((name, counter(file, group, name)?))).collect()
 }
 
-/// Datagrams that came to sockets without room for them.
+/// Returns the number of datagrams that arrived at full sockets.
 pub(crate) fn datagram_drops() -> Result<u64, Error> {
     counter("snmp", "Udp:", "RcvbufErrors")
 }

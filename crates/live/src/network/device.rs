@@ -1,7 +1,8 @@
-//! What joins a side's hosts to the router: an interface in the side's namespace, called [`NAME`], and the router's end of it.
+//! The device between a side's hosts and the router: an interface in the side's namespace, called [`NAME`], and its end in the
+//! router.
 //!
-//! There are two kinds, and no run can tell which it had: the hosts see an interface that takes whole IP packets, and the router
-//! reads and writes these.
+//! There are two kinds with the same results: the hosts see an interface for whole IP packets, and the router reads and writes
+//! these.
 
 use std::ffi::CStr;
 use std::io;
@@ -9,7 +10,7 @@ use std::os::fd::AsFd;
 
 use serde::{Deserialize, Serialize};
 
-/// What the interface is called in its side's namespace.
+/// The name of the interface in its side's namespace.
 pub(crate) const NAME: &CStr = c"link";
 
 /// A kind of device.

@@ -12,7 +12,7 @@ use crate::network::tun::{self, Tun};
 use crate::network::veth::{self, RouterEnd};
 use crate::packet::addresses::{self, PREFIX};
 
-/// What a side's network is made of.
+/// The configuration of a side's network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hosts<'a> {
     /// The side, 0 or 1.
@@ -20,7 +20,7 @@ pub(crate) struct Hosts<'a> {
     pub(crate) stack: &'a Stack,
     /// The longest IP packet, in bytes.
     pub(crate) mtu: u32,
-    /// What joins them to the router, and the router's namespace.
+    /// The device between them and the router, and the router's namespace.
     pub(crate) device: Kind,
     pub(crate) router: &'a File,
 }

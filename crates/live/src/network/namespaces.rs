@@ -10,7 +10,7 @@ use nix::unistd::{Pid, getegid, geteuid, getppid};
 
 use crate::error::{Context, Error};
 
-/// Who is allowed to make networks.
+/// The privilege by which networks can be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Power {
     /// Root, as it is.

@@ -18,7 +18,7 @@ pub(crate) struct Netlink {
     socket: OwnedFd,
 }
 
-/// What TCP is told by a route (`RTAX_*` of `linux/rtnetlink.h`).
+/// Settings of TCP in a route (`RTAX_*` of `linux/rtnetlink.h`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RouteMetrics {
     /// The most data in a segment to be offered, in bytes.
@@ -27,7 +27,7 @@ pub(crate) struct RouteMetrics {
     pub(crate) initial_window: u32,
     /// Are all segments acknowledged at once?
     pub(crate) quick_ack: bool,
-    /// What moves the windows of sockets that are told nothing: unlike a namespace's setting it takes all that there are.
+    /// The congestion control of sockets without a setting; unlike a namespace's setting it accepts all that exist.
     pub(crate) congestion: String,
 }
 
@@ -186,7 +186,7 @@ impl Message {
         message
     }
 
-    /// An interface that is to be up, and to ask nobody for hardware addresses (`struct ifinfomsg`).
+    /// Returns the message that brings an interface up, without ARP (`struct ifinfomsg`).
     fn link(index: u32) -> Message {
         let mut message = Message::new(libc::RTM_NEWLINK, 0);
         let flags = u32::try_from(libc::IFF_UP | libc::IFF_NOARP).expect("flags are positive");

@@ -114,10 +114,10 @@ pub(crate) fn is_connected(socket: &Socket) -> io::Result<bool> {
     }
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// So many bytes.
+    /// The number of bytes read.
     Bytes(usize),
     /// Nothing at the moment.
     Nothing,

@@ -12,11 +12,11 @@ use crate::error::{Context, Error};
 use crate::network::netlink::RouteMetrics;
 use crate::network::sockets;
 
-/// What the hosts of a run are told.
+/// The settings of a run's hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     settings: Vec<(&'static str, String)>,
-    /// What moves the windows: told to each socket of ours, and to those of programs by the route.
+    /// The congestion control: set on each socket of ours, and for programs by the route.
     pub(crate) congestion: String,
     /// The most that a receiver's packets are to say that it has room for, in bytes.
     pub(crate) offers_at_most: Option<u16>,
@@ -48,7 +48,7 @@ const KERNELS_OWN: [&str; 16] = [
 /// The kernel's wait for the answer to a first SYN (RFC 6298), which nothing changes.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// How ECN is asked for.
+/// The setting of ECN.
 const ECN: &str = "ipv4/tcp_ecn";
 
 /// The largest window without scaling.
@@ -187,14 +187,14 @@ pub(crate) fn differ_per_side(one: &Profile, other: &Profile) -> Option<(String,
     Some((name.clone(), [ours.clone(), theirs[name].clone()]))
 }
 
-/// How many SYNs after the first come after waits of the same length as the first's.
+/// Returns the number of further SYNs that follow waits of the first wait's length.
 fn linear_timeouts(backoff: &[u16]) -> u8 {
     let alike = backoff.iter().take_while(|wait| Some(*wait) == backoff.first()).count();
     u8::try_from(alike.saturating_sub(1)).unwrap_or(u8::MAX)
 }
 
-/// How often a SYN is sent again once waits double, so that a connection is given up in time, or as late before that as the
-/// kernel can.
+/// Returns the number of SYN retransmissions with doubling waits until a connection is given up in time, or as late before
+/// that as the kernel can.
 fn syn_retries(profile: &Profile, linear: u8) -> u8 {
     let backoff = &profile.syn_backoff;
     let units = backoff.iter().chain(std::iter::repeat(backoff.last().expect("a profile has waits")));
@@ -231,16 +231,16 @@ pub(crate) fn accepted() -> [Vec<String>; 2] {
     ]
 }
 
-/// What the kernel has been told.
+/// The settings that the kernel has accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Settings {
     /// As it says itself now.
     read_back: BTreeMap<&'static str, String>,
     /// Of the route to the other side.
     route: RouteMetrics,
-    /// What the router lets a receiver offer, in bytes.
+    /// The largest window that the router lets a receiver offer, in bytes.
     offers_at_most: Option<u16>,
-    /// What it has its own of: values of the profile, and settings that it does not have.
+    /// The names of the kernel's own values: of the profile, and of settings that it lacks.
     kernels_own: Vec<&'static str>,
 }
 
@@ -260,7 +260,7 @@ mod tests {
 
     use super::*;
 
-    /// Values of a profile that the kernel is told.
+    /// Values of a profile that are set in the kernel.
     const TOLD: [&str; 20] = [
         "mss",
         "receive_window",
@@ -286,17 +286,17 @@ mod tests {
     const REFUSED: [&str; 2] = ["abe", "nagle"];
 
     #[test]
-    fn each_value_of_a_profile_is_told_or_refused_or_said_to_be_the_kernels_own() {
+    fn each_value_of_a_profile_is_set_refused_or_the_kernels_own() {
         let profile = serde_json::to_value(Profile::freebsd_4_5()).expect("a profile has a JSON form");
         let Value::Object(values) = profile else { panic!("a profile is a table") };
         let known: BTreeSet<_> = TOLD.into_iter().chain(REFUSED).chain(KERNELS_OWN).collect();
         assert_eq!(values.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
     }
 
-    /// What a stack is told under a name.
+    /// Returns the setting of a stack under a name.
     fn told(profile: &Profile, name: &str) -> String {
         let stack = Stack::of("tcp", profile).expect("the kernel can do it");
-        stack.settings.into_iter().find(|(each, _)| *each == name).expect("it is told").1
+        stack.settings.into_iter().find(|(each, _)| *each == name).expect("it is set").1
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The router's end of an interface through which a side's hosts reach the other side: a TUN device (`tun(4)`), which hands
-//! whole IP packets to who holds it and is gone when nobody does.
+//! The router's end of an interface through which a side's hosts reach the other side: a TUN device (`tun(4)`), which passes
+//! whole IP packets to its holder and disappears with it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

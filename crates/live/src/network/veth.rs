@@ -1,5 +1,5 @@
 //! A pair of Ethernet interfaces (`veth(4)`), one in a side's namespace, the other in the router's with a packet socket
-//! (`packet(7)`) on it. Frames have no more to say than packets: addresses are given, nobody asks for them.
+//! (`packet(7)`) on it. Frames contain no more than packets: addresses are static, without ARP.
 
 use std::ffi::CString;
 use std::io::{self, Read};
@@ -26,7 +26,7 @@ const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
 nix::ioctl_readwrite_bad!(ethtool, SIOCETHTOOL, libc::ifreq);
 sockopt_impl!(
-    /// What came to a packet socket, and what of it was dropped for want of room, since it was asked for last.
+    /// The packets that arrived at a packet socket, and those dropped because it was full, since the last call.
     PacketStatistics,
     GetOnly,
     libc::SOL_PACKET,
@@ -35,7 +35,7 @@ sockopt_impl!(
     sockopt::GetStruct<libc::tpacket_stats>
 );
 
-/// What the router's end of the pair of `side` is called, and the hardware address of the side's.
+/// Returns the name of the router's end of the pair of `side`, and the hardware address of the side's end.
 fn names(side: usize) -> (CString, [u8; 6]) {
     let number = u8::try_from(side).expect("two sides");
     let name = CString::new(format!("side{side}")).expect("no zero in it");

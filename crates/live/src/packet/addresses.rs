@@ -1,5 +1,5 @@
-//! Who has which address: each user and each server's machine one of its own, all in 10.0.0.0/8, a half for each side. A source
-//! has many, as if it were that many users more.
+//! The addresses of hosts: each user and each server's machine has its own, all in 10.0.0.0/8, a half for each side. A source
+//! has many, like as many further users.
 //!
 //! A user's connections have ports one after another, so that none is used again while the kernel remembers it.
 
@@ -16,14 +16,14 @@ const PER_SOURCE: u32 = 1 << 14;
 /// The host of a half that programs have, beyond the most machines of servers that a spec allows.
 const PROGRAM: u32 = 12_289;
 
-/// The host of a half that sends probes to the router, and the port at both ends of one: where nobody listens.
+/// The host of a half that sends probes to the router, and the port of both ends, on which no socket listens.
 const PROBE: u32 = 12_290;
 const PROBE_PORT: u16 = 1;
 
-/// Where servers listen.
+/// The port of servers.
 pub(crate) const SERVER_PORT: u16 = 80;
 
-/// Where the other ends of sources' connections and datagrams are.
+/// The port of the other ends of sources' connections and datagrams.
 pub(crate) const SOURCE_PORT: u16 = 81;
 
 /// The first port of browsers, and how many they use.
@@ -56,7 +56,7 @@ pub(crate) fn program(side: usize) -> Ipv4Addr {
     address(side, PROGRAM)
 }
 
-/// Where the probes of `side` come from and, of the other side, where they would go.
+/// Returns the origin of the probes of `side`, and for the other side their nominal destination.
 pub(crate) fn probe(side: usize) -> SocketAddrV4 {
     SocketAddrV4::new(address(side, PROBE), PROBE_PORT)
 }
@@ -92,7 +92,7 @@ impl BrowserEnd {
         SocketAddrV4::new(address(side, USERS + (self.user >> 1)), self.port)
     }
 
-    /// Whose address this is, if a browser's.
+    /// Returns the owner of this address, if it is a browser.
     pub(crate) fn at(address: Ipv4Addr, port: u16) -> Option<BrowserEnd> {
         let bits = address.to_bits();
         let (side, host) = (bits >> 23 & 1, bits & (HOSTS - 1));

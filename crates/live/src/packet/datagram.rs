@@ -1,11 +1,11 @@
-//! What a datagram of a source says of itself where its data begin.
+//! The stamp at the beginning of a source's datagram.
 
 use aqmlab_units::{Bytes, Time};
 
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: usize = 28;
 
-/// Whose datagram it is, and when it was sent by the only clock.
+/// The owner of a datagram, and its sending time by the common clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) source: u8,
@@ -22,7 +22,7 @@ impl Stamp {
     /// The shortest IP packet that has room for it.
     pub(crate) const SHORTEST: Bytes = Bytes::new((HEADERS + Stamp::LENGTH) as u64);
 
-    /// What is sent so that an IP packet of `size` bytes carries it.
+    /// Returns the payload that gives an IP packet of `size` bytes.
     pub(crate) fn data(self, size: Bytes) -> Vec<u8> {
         let length = usize::try_from(size.get()).expect("a packet's length") - HEADERS;
         let mut data = [&[self.source, self.side][..], &self.flow.to_be_bytes()].concat();

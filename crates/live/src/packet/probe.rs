@@ -1,13 +1,13 @@
-//! What a probe carries: when it was sent. A side sends them to its router, and they go no farther.
+//! The payload of a probe: its sending time. A side sends probes to its router, and they are not forwarded.
 
 use aqmlab_units::Time;
 
-/// What a probe that is sent at `at` carries.
+/// Returns the payload of a probe that is sent at `at`.
 pub(crate) fn data(at: Time) -> [u8; 8] {
     at.as_nanos().to_be_bytes()
 }
 
-/// When a probe with such data was sent.
+/// Returns the sending time of a probe with this payload.
 pub(crate) fn sent_at(data: &[u8]) -> Option<Time> {
     Some(Time::from_nanos(u64::from_be_bytes(data.try_into().ok()?)))
 }

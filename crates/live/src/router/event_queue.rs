@@ -1,4 +1,4 @@
-//! What the sides tell the router.
+//! Events from the sides to the router.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::mix::Offers;
 use crate::packet::addresses::BrowserEnd;
 use crate::packet::datagram::Stamp;
 
-/// Something that a browser or a source did. What is told before a packet is sent is heard before it is seen.
+/// An action of a browser or a source. An event that is sent before a packet is handled before it.
 #[derive(Debug)]
 pub(crate) enum SideEvent {
     /// It is about to open a connection, whose ends offer so much room at most.
@@ -21,9 +21,9 @@ pub(crate) enum SideEvent {
     Completed { user: u32, exchange: Completed, at: Time },
     /// An exchange ended without its response.
     Aborted { at: Time },
-    /// A source is about to open a connection; that it is closed is told as of browsers.
+    /// A source is about to open a connection; its close is an event as for browsers.
     OpeningOfSource { end: BrowserEnd, connection: SourceConnection, offers: Offers },
-    /// So many bytes have come over connections of a source.
+    /// Bytes have arrived over connections of a source.
     Delivered { source: u8, bytes: Bytes, at: Time },
     /// A datagram has come.
     Received { stamp: Stamp, size: Bytes, at: Time },
@@ -33,9 +33,8 @@ pub(crate) enum SideEvent {
     AbortedOfSource { source: u8, at: Time },
 }
 
-/// What has been told and not been heard yet. A list behind a lock and not a channel: who takes a channel's messages waits,
-/// spinning, for a thread that has been interrupted while it put one in; and that thread may be waiting for the processor on
-/// which the router spins.
+/// Events that are not handled yet. A list behind a lock and not a channel: a channel's receiver spins while a sender that was
+/// interrupted completes its message; and that sender may be waiting for the processor on which the router spins.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     notes: Mutex<Vec<SideEvent>>,

@@ -1,5 +1,5 @@
-//! Which connections there are. One of a browser that is closed is known for a while: its last packets are still on their way.
-//! One of a program is known from its first packet to the end.
+//! The table of connections. A closed connection of a browser stays for a while, for its last packets are still in flight.
+//! A connection of a program is known from its first packet to the end.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::packet::addresses::BrowserEnd;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) route: Route,
-    /// What its ends may offer.
+    /// The windows that its ends may offer.
     pub(super) offers: Offers,
 }
 

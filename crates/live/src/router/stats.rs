@@ -1,16 +1,16 @@
-//! How late a router was, and which packets it knows nothing of.
+//! The lateness of a router, and its counts of unknown packets.
 
 use hdrhistogram::Histogram;
 
 use crate::machine::clock::Clock;
 use crate::packet;
 
-/// What the router has to say of itself.
+/// The router's measurements of itself.
 #[derive(Debug)]
 pub(crate) struct RouterStats {
-    /// How late packets left it, in nanoseconds.
+    /// The lateness of departures, in nanoseconds.
     pub(crate) lateness_ns: Histogram<u64>,
-    /// How late it read probes, in nanoseconds.
+    /// The lateness of its reads of probes, in nanoseconds.
     pub(crate) read_lag_ns: Histogram<u64>,
     /// Packets of hosts that belong to no connection.
     pub(crate) strays: u64,

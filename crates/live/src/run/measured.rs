@@ -1,4 +1,4 @@
-//! What a run measured of itself and of its machine, by which `aqmlab.live.validity` judges whether it is valid.
+//! A run's measurements of itself and of its machine, from which `aqmlab.live.validity` decides its validity.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::report::SideReport;
 use crate::router::RouterStats;
 
-/// What a run says of itself.
+/// A run's measurements of itself.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     router_lateness_ms_p99: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Measured {
     lost_outside: u64,
     /// Packets of no connection.
     strays: u64,
-    /// What the kernels' TCP has counted, both sides together, by its names.
+    /// The kernels' counters of TCP by their names, both sides together.
     tcp_counters: BTreeMap<&'static str, u64>,
     /// Connections that broke, by the error.
     socket_errors: BTreeMap<String, u64>,

@@ -1,4 +1,4 @@
-//! What is asked for: a resolved spec and a seed, as JSON on standard input. What live cannot do is refused here, all of it.
+//! The request for a run: a resolved spec and a seed, as JSON on standard input. Specs that live runs cannot do are refused here.
 
 use std::io;
 
@@ -20,13 +20,13 @@ use crate::side::programs::Programs;
 pub(crate) struct Request {
     pub(crate) spec: Spec,
     pub(crate) seed: u64,
-    /// What joins sides to the router.
+    /// The device between sides and router.
     pub(crate) device: Kind,
-    /// What is run beside the users.
+    /// The programs that run beside the users.
     pub(crate) programs: Option<Programs>,
-    /// Which packets are captured.
+    /// The bounds of the capture, if packets are captured.
     pub(crate) capture: Option<Bounds>,
-    /// Whether its tables are told while it runs too.
+    /// True if the tables are also written while it runs.
     pub(crate) watched: bool,
 }
 

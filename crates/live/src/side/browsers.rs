@@ -32,13 +32,13 @@ pub(super) struct Browsers {
     clock: Clock,
     /// Users in the order of their numbers, of which this side has every other.
     users: Vec<Browser>,
-    /// Who wakes when, the next on top.
+    /// The wake-ups of users, the next on top.
     wakes: BinaryHeap<Reverse<(Time, usize)>>,
     connections: Vec<Option<Open>>,
     free: Vec<usize>,
     /// Connections that could not even begin, whose users do not know yet.
     failed: VecDeque<usize>,
-    /// What a user wants done about the event at hand: always empty between events.
+    /// The user's actions on the current event: empty between events.
     actions: Vec<UserAction>,
     scratch: Vec<u8>,
     pub(super) wake_lateness_us: Histogram<u64>,
@@ -57,7 +57,7 @@ struct Open {
     socket: Socket,
     browser: BrowserEnd,
     connection: Connection,
-    /// Which stack its server has.
+    /// The stack of its server.
     server_stack: StackId,
     is_connected: bool,
     /// Bytes of the request that the socket had no room for yet.
@@ -96,7 +96,7 @@ impl Browsers {
         }
     }
 
-    /// When the next user wakes.
+    /// Returns the time of the next wake-up.
     pub(super) fn next_wake(&self) -> Time {
         self.wakes.peek().map_or(Time::MAX, |&Reverse((at, _))| at)
     }
@@ -162,7 +162,7 @@ impl Browsers {
 
     /// Something happened to the connection in `slot`: tell its user.
     fn tell(&mut self, poll: &Poll, slot: usize, event: UserEvent) -> Result<(), Error> {
-        let open = self.connections[slot].as_mut().expect("a user is told of connections that are there");
+        let open = self.connections[slot].as_mut().expect("users have events of existing connections only");
         let place = (open.browser.user >> 1) as usize;
         let name = ConnectionId(u32::try_from(slot).expect("fewer than 2^32 sockets"));
         let now = self.clock.now();

@@ -15,11 +15,11 @@ use crate::packet::{addresses, probe};
 /// 99.9th percentile.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// Who sends those of a side.
+/// The sender of a side's probes.
 #[derive(Debug)]
 pub(crate) struct Prober {
     socket: Socket,
-    /// When the next is due.
+    /// The time of the next probe.
     pub(crate) next: Time,
 }
 

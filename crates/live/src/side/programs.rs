@@ -21,13 +21,13 @@ use crate::error::{Context, Error};
 use crate::machine::clock;
 use crate::packet::addresses;
 
-/// What is run beside the users.
+/// The programs that run beside the users.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Programs {
     /// The command, which starts with the measured window: the run ends with it.
     pub(crate) command: Vec<String>,
-    /// What it talks to, there before the run starts.
+    /// The server of the program, which is up before the run starts.
     pub(crate) server: Option<Vec<String>>,
     /// The number of the open file that is their standard output.
     output: RawFd,
@@ -87,7 +87,7 @@ impl Program {
         Ok(Program { name, process, ports })
     }
 
-    /// Wait, for 10 s at most, until it listens at a port that nobody listened at before.
+    /// Waits at most 10 s until it listens on a port that was free before.
     pub(crate) fn wait_for_port(&mut self) -> Result<(), Error> {
         for _ in 0..1000 {
             if let Some(code) = self.exit_code()? {
@@ -116,7 +116,7 @@ impl Drop for Program {
     }
 }
 
-/// The program of one side while the run goes on.
+/// The program of one side during the run.
 #[derive(Debug)]
 pub(super) struct RunningProgram {
     side: usize,
@@ -151,7 +151,7 @@ impl RunningProgram {
     }
 }
 
-/// How many sockets listen, or take datagrams, in the namespace of the calling thread.
+/// Returns the number of sockets that listen, or receive datagrams, in the namespace of the calling thread.
 fn ports() -> usize {
     const LISTENS: &str = "0A";
     let mut ports = 0;

@@ -1,4 +1,4 @@
-//! What servers are asked for: requests carry no content of their own, as in the simulator, so browsers write it here.
+//! The table of requests: as in the simulator their bytes have no content, so that browsers write it here.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,11 +8,11 @@ use aqmlab_workload::Exchange;
 
 use crate::packet::addresses::BrowserEnd;
 
-/// What a request says.
+/// The content of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) exchange: Exchange,
-    /// Which stack the server that it finds has.
+    /// The stack of its server.
     pub(crate) stack: StackId,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Servers {
     pub(super) errors: BTreeMap<String, u64>,
 }
 
-/// Where servers learn who they are, and what they are asked for.
+/// The tables in which servers look up their identity and their requests.
 struct ServerContext {
     book: Arc<RequestTable>,
     mix: Arc<Mix>,
@@ -36,7 +36,7 @@ struct Served {
     browser: BrowserEnd,
     /// Has it been asked for nothing yet?
     is_new: bool,
-    /// What is still to come of the request under way, and the response to it.
+    /// The missing bytes of the current request, and the size of its response.
     request: Option<(u64, u64)>,
     /// Bytes of the response that the socket had no room for yet.
     to_write: u64,
@@ -114,7 +114,7 @@ impl Served {
         } else {
             let asked = desk.book.asked_for(self.browser);
             let PendingRequest { exchange, stack } =
-                asked.ok_or_else(|| io::Error::other("a request that nobody made"))?;
+                asked.ok_or_else(|| io::Error::other("a request without a sender"))?;
             // It sends nothing before.
             if std::mem::take(&mut self.is_new) {
                 let congestion = &desk.mix.stack(stack).congestion;

@@ -22,7 +22,7 @@ use crate::router::event_queue::SideEvent;
 pub(super) struct Flows {
     slots: Vec<Option<Flow>>,
     free: Vec<usize>,
-    /// Whose an accepted connection is.
+    /// The flow of an accepted connection.
     by_end: HashMap<BrowserEnd, usize>,
     /// By source, the connections so far.
     opened: Vec<u64>,
@@ -36,7 +36,7 @@ impl Flows {
     }
 }
 
-/// What one vector does, on one connection after another where those are lost.
+/// One vector, on one connection after another if connections are lost.
 struct Flow {
     serial: u64,
     source: u8,
@@ -50,9 +50,9 @@ struct Flow {
 
 struct Connection {
     end: BrowserEnd,
-    /// Which stack the acceptor has.
+    /// The stack of the acceptor.
     server_stack: StackId,
-    /// None when it is over, and the acceptor has yet to hear of it.
+    /// None when it is closed and the acceptor does not know yet.
     client: Option<Socket>,
     /// None before it is accepted.
     server: Option<Socket>,
@@ -62,7 +62,7 @@ struct Connection {
     to_initiator: u64,
 }
 
-/// What a look at a connection found.
+/// The result of a look at a connection.
 enum Look {
     Event(VectorEvent),
     Nothing,
