@@ -86,7 +86,7 @@ def test_packets_are_marked_and_their_senders_hear_of_it(spec: Path, tmp_path: P
 def test_ecn_hosts_behind_noecn_get_drops_and_no_marks(spec: Path, tmp_path: Path) -> None:
     experiment = lab.Experiment.from_toml(spec, changes=[*MARKING, "queue.red.noecn=true"])
     result = run_live(experiment, out=tmp_path / "results")
-    # The hosts have negotiated ECN, and no packet of theirs is marked.
+    # The hosts have negotiated ECN, and none of their packets is marked.
     assert [side["read_back"]["ipv4/tcp_ecn"] for side in result.metadata["live"]["tcp"]] == ["1", "1"]
     assert [way["marked"] for way in result.summary["counters"]] == [0, 0]
     assert sum(way["dropped_early"] for way in result.summary["counters"]) > 0

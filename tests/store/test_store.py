@@ -190,7 +190,7 @@ def test_the_query_of_the_guide_separates_cells_by_label(
     small: lab.Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guide" / "results.md").read_text()
-    (query,) = re.findall(r"^```sql\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    query, *_ = re.findall(r"^```sql\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     for experiment in (small, red(small)):
         lab.run(experiment)

@@ -205,7 +205,7 @@ mod tests {
         }
 
         #[test]
-        fn a_window_that_is_made_smaller_has_the_checksum_of_its_segment(
+        fn a_bounded_window_has_the_checksum_of_its_segment(
             (browser, from) in ends(), offered in any::<u16>(), most in any::<u16>(), data in 0..100usize,
         ) {
             let mut packet = segment(browser, from, 0, data);

@@ -148,7 +148,7 @@ impl Side {
             for event in &events {
                 match event.token() {
                     LISTENER => {
-                        servers.accept(&poll, listener.as_ref().expect("a listener that is ready exists"))?
+                        servers.accept(&poll, listener.as_ref().expect("a listener that is ready exists"))?;
                     }
                     Token(place) if place % 2 == 0 => browsers.on_ready(&poll, place / 2)?,
                     Token(place) => servers.on_ready(place / 2),

@@ -30,9 +30,9 @@ class Number(NamedTuple):
     significant: int = 3
     """Significant digits, where those after the point are not fixed."""
     better: Literal["lower", "higher"] | None = None
-    """Which values are better, if that can be said of it alone."""
+    """The better values, if the number alone decides that."""
     is_brief: bool = False
-    """Whether it is shown where only a few numbers are."""
+    """True if it is shown in short lists of numbers."""
     source: str | None = None
     """The source or the web users that own it."""
     of_class: str | None = None

@@ -250,7 +250,7 @@ fn a_precautionary_probe_stops_at_the_bound_then_continues() {
 }
 
 #[test]
-fn cruising_losses_lower_the_short_term_bounds_by_at_most_30_pct() {
+fn cruising_losses_lower_short_term_bounds_by_at_most_30_pct() {
     for (delivered, expected) in [(RATE * 9 / 10, 0.9), (RATE / 2, 0.7)] {
         let mut path = Path::cruising();
         // Judged when a round with losses has ended; the first knows what was delivered before them.
