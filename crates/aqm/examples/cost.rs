@@ -102,7 +102,7 @@ fn send_time(size: Bytes) -> Duration {
 }
 
 /// The time that a packet takes to be enqueued, judged, and dequeued or dropped, the timeouts between included.
-#[expect(clippy::disallowed_methods, reason = "what is measured here is the time that code takes")]
+#[expect(clippy::disallowed_methods, reason = "the example measures the time that code takes")]
 fn ns_per_packet(config: &QueueConfig, arrivals: &[Arrival]) -> f64 {
     let mut queue = config.visit(&LINK, Empty);
     let start = Instant::now();
@@ -212,9 +212,9 @@ static ALLOCATOR: Counting = Counting;
 
 #[expect(
     unsafe_code,
-    reason = "what a discipline holds can only be counted in an allocator; this one hands all on"
+    reason = "only an allocator can count a discipline's memory; this one forwards all calls"
 )]
-// SAFETY: the system's allocator does the work and gets what was given to this one.
+// SAFETY: the system's allocator does the work, with the arguments of this one.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size(), Ordering::Relaxed);

@@ -7,13 +7,13 @@ use crate::{Ecn, Packet, Verdict};
 /// The fate of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Queued as it came.
+    /// Enqueued unchanged.
     Queued,
-    /// Queued with CE set.
+    /// Enqueued with CE set.
     Marked,
     /// Dropped because the law signalled and the packet could not be marked.
     DroppedEarly,
-    /// Dropped because the law wanted it dropped, ECN-capable or not.
+    /// Dropped because the law's verdict was a drop, for packets that are ECN-capable or not.
     DroppedForced,
     /// Dropped because the queue was full.
     DroppedByLimit,
@@ -83,7 +83,8 @@ impl Counters {
         }
     }
 
-    /// Act on the verdict about a packet that is to leave, and count it: set CE where it is marked. Does it leave?
+    /// Applies the verdict on a packet at dequeue, sets CE if it is a mark, and counts it. Returns whether the packet
+    /// leaves.
     #[inline]
     pub(crate) fn release(&mut self, verdict: Verdict, packet: &mut Packet) -> bool {
         match verdict {

@@ -47,7 +47,7 @@ pub struct QueueState {
 /// for ecn in [Ecn::Ect0, Ecn::Ect0, Ecn::Ect0, Ecn::NotEct] {
 ///     queue.enqueue(Packet { size: Bytes::new(1500), ecn, flow: 0 }, (), Time::ZERO, &mut drop);
 /// }
-/// // A signal marks what is ECN-capable and drops what is not.
+/// // A signal marks ECN-capable packets and drops others.
 /// assert_eq!((queue.counters().marked, queue.counters().dropped_early), (1, 1));
 /// ```
 pub trait Aqm {

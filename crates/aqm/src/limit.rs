@@ -28,7 +28,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Is there room for one more packet of `size`?
+    /// Returns whether the queue has room for one more packet of `size`.
     #[inline]
     pub fn admits(self, size: Bytes, queue: QueueState) -> bool {
         match self {
@@ -37,7 +37,7 @@ impl Limit {
         }
     }
 
-    /// May so much wait?
+    /// Returns whether a queue of this length is within the limit.
     pub(crate) fn holds(self, queue: QueueState) -> bool {
         match self {
             Limit::Packets(most) => queue.packets <= most,
@@ -45,7 +45,7 @@ impl Limit {
         }
     }
 
-    /// Does it let nothing in, ever?
+    /// Returns whether the limit admits no packet at all.
     pub(crate) fn is_zero(self) -> bool {
         matches!(self, Limit::Packets(0) | Limit::Bytes(Bytes::ZERO))
     }

@@ -27,7 +27,8 @@ impl Ecn {
 /// A packet as a law sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Length of the IP packet, headers included, and what the queue counts of its frame ([`LinkContext::header`]).
+    /// Length of the IP packet, headers included, plus the frame header that the queue counts
+    /// ([`LinkContext::header`]).
     ///
     /// [`LinkContext::header`]: crate::LinkContext::header
     pub size: Bytes,

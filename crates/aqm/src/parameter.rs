@@ -44,7 +44,7 @@ pub struct Parameter {
     pub source: &'static str,
 }
 
-/// The parameters of a discipline: what the macro that declares them knows.
+/// The parameters of a discipline, as the macro that declares them generates it.
 pub trait Settings: Clone + Default {
     /// The parameters in their order, as they are set here.
     fn parameters(&self) -> Vec<Parameter>;
@@ -265,7 +265,10 @@ pub(crate) fn in_display_order(own: Vec<DeclaredParameter>, included: Vec<Parame
         }
         all.push(next);
     }
-    assert!(among.next().is_none(), "what stands among included parameters is declared in their order");
+    assert!(
+        among.next().is_none(),
+        "parameters placed before included ones are declared in the order of these"
+    );
     all
 }
 

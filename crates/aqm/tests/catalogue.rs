@@ -47,7 +47,7 @@ fn defaults_are_shown_as_they_are_written() {
 }
 
 /// Packets that `name` with its defaults, and room for 200, dropped or marked when they arrived and when they left: 10 s
-/// of twice what the link carries, from eight flows of which a third each is not ECN-capable, ECT(0) and ECT(1).
+/// of twice the link's capacity, from eight flows of which a third each is not ECN-capable, ECT(0) and ECT(1).
 fn decided(name: &str) -> (u64, u64) {
     let config: QueueConfig =
         serde_json::from_value(json!({ name: {"limit": 200} })).expect("a limit is all");

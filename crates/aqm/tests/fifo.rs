@@ -1,4 +1,4 @@
-//! The queue accounts for every packet, keeps their order, and drops what it has no room for.
+//! FIFO: it accounts for every packet, keeps their order, and drops packets beyond its limit.
 
 use std::collections::VecDeque;
 
@@ -78,7 +78,7 @@ proptest! {
             let counters: Counters = fifo.counters();
             let waiting = fifo.state().packets;
             let dropped = counters.refused() + counters.dropped_at_dequeue;
-            prop_assert_eq!(dropped, lost.len() as u64, "what is dropped is handed over");
+            prop_assert_eq!(dropped, lost.len() as u64, "dropped packets are handed over");
             prop_assert_eq!(fifo.counters().offered, offered);
             prop_assert_eq!(offered, delivered + dropped + u64::from(waiting));
             prop_assert_eq!(fifo.counters().delivered(waiting), delivered);
@@ -137,7 +137,7 @@ fn a_departure_goes_on_until_a_packet_passes() {
     let departure = fifo.dequeue(Time::from_nanos(5), &mut drop).expect("the third packet passes");
     assert_eq!((departure.payload, departure.packet.ecn), (700, Ecn::Ce));
     assert_eq!((fifo.counters().dropped_at_dequeue, fifo.counters().marked), (2, 1));
-    assert_eq!(fifo.law().1, [Time::from_nanos(5)], "the law hears once that the queue is empty");
+    assert_eq!(fifo.law().1, [Time::from_nanos(5)], "the law is notified once of the empty queue");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! GSP: Lautenschlaeger and Francini (2015), and what it promises.
+//! GSP: Lautenschlaeger and Francini (2015), and its properties.
 
 mod common;
 
@@ -138,7 +138,7 @@ fn signals_grow_with_squared_time_above_and_stop_below() {
     assert!((90..=100).contains(&signalled), "{signalled}");
     assert!(probed(&gsp, "interval") < 0.025);
     assert_eq!(signals(&mut gsp, 3, 4..13), 0);
-    assert!((probed(&gsp, "interval") - 0.2).abs() < 1e-9, "what was ahead has been made up for");
+    assert!((probed(&gsp, "interval") - 0.2).abs() < 1e-9, "the excess time above has been compensated");
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl Side {
         Side { queue: config.queue(&slow_link(), rng()), ecn }
     }
 
-    /// Eleven packets arrive while ten leave: gentle enough that no law goes over to dropping what it could mark.
+    /// Eleven packets arrive while ten leave: an overload too small for any law to drop packets that it could mark.
     fn step(&mut self, step: u32, now: Time) -> Step {
         let mut done = Step::default();
         let marked = self.queue.counters().marked;
@@ -104,7 +104,7 @@ fn the_first_signal_marks_or_drops_the_same_packet() {
         for step in 0..100_000_u32 {
             let now = Time::from_nanos(u64::from(step) * 205_000);
             let (with, without) = (capable.step(step, now), not.step(step, now));
-            assert!(!without.marked, "{name}: what is not ECN-capable is never marked");
+            assert!(!without.marked, "{name}: a packet that is not ECN-capable is never marked");
             if with != without {
                 first = Some((step, with, without));
                 break;
@@ -159,7 +159,7 @@ fn a_timeout_before_its_time_changes_nothing() {
     }
 }
 
-/// Does a law's timeout change its variables?
+/// A visitor that returns whether a law's timeout changes its variables.
 struct Moves;
 
 impl Visitor for Moves {

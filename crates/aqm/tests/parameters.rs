@@ -1,4 +1,4 @@
-//! Parameters are refused in one line or work: for every discipline of the catalogue, drawn as it declares them.
+//! Parameters of every discipline, drawn as it declares them: each set works or is refused with a one-line error.
 #![cfg(feature = "serde")]
 
 mod common;
@@ -209,7 +209,7 @@ fn any_parameters_are_refused_in_one_line_or_work() {
                     prop_assert_eq!(
                         resolved.resolve(&link()),
                         Ok(resolved.clone()),
-                        "what is resolved stays"
+                        "resolving is idempotent"
                     );
                     walk(&resolved, is_one_queue)?;
                 }

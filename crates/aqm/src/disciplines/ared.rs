@@ -20,7 +20,7 @@ use crate::{
 };
 
 parameters! {
-    /// Adaptive RED's parameters. What is `None` follows from the link.
+    /// Adaptive RED's parameters. `None` follows from the link.
     pub struct AredConfig {
         /// The queueing delay to aim at with automatic thresholds.
         target_delay: Duration = Duration::from_millis(5), in up_to(Duration::from_secs(60)), source "Floyd et al. 2001; ns-2";
@@ -47,7 +47,7 @@ parameters! {
         /// `max_p` stays at or below this.
         max_p_top: Prob = Prob::clamped(0.5), source "Floyd et al. 2001";
     }
-    /// The RED that is adapted; what stands above is put in its place.
+    /// The RED that is adapted; the parameters above replace its own.
     include red: RedConfig {
         /// The packet size that counts as one packet: in C, in byte mode, and while the link is idle.
         mean_packet = Bytes::new(500), source "ns-2; Le et al. 2004: a little over 500 B";

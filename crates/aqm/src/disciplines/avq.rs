@@ -1,7 +1,7 @@
-//! AVQ, the adaptive virtual queue: a queue on paper, with a slower link that is tuned to the load.
+//! AVQ, the adaptive virtual queue: signals from a simulated queue with a slower link, whose rate adapts to the load.
 //!
-//! Every arrival is also put into a virtual queue that a link of the virtual capacity serves; what does not fit there
-//! is signalled. The virtual capacity falls with what arrives and rises with what is wanted, so that arrivals settle
+//! Every arrival also enters a virtual queue, which a link of the virtual capacity serves; an arrival that overflows it
+//! is signalled. The virtual capacity falls with the arrivals and rises at the desired rate, so that arrivals settle
 //! at the share `gamma` of the link.
 //!
 //! Source: Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for active queue

@@ -8,7 +8,7 @@
 //! allocation", INFOCOM 2000: the basic scheme, with one drop candidate.
 //!
 //! Differs from Linux (`sch_choke.c`): the draw is uniform over the waiting packets, where Linux tries three places that
-//! may be holes and then takes the head. RED is this crate's, so what its head says of the paper holds here too. The paper
+//! may be holes and then takes the head. RED is [`crate::Red`], with its differences from the paper. The paper
 //! does not know ECN: as in Linux a matched pair is dropped in any case and RED's part marks, by [`EcnAboveMax`].
 
 use aqmlab_units::{Stream, Time};

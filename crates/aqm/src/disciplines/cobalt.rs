@@ -135,7 +135,7 @@ impl Cobalt {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// Plan the next signal, to be given or taken back, from the last.
+    /// Schedules the next signal, to be given or taken back, from the last.
     fn plan(&mut self, count: u32) {
         self.count = count;
         self.control_law.set_count(count);
@@ -143,8 +143,8 @@ impl Cobalt {
         self.drop_next = self.control_law.after(self.drop_next);
     }
 
-    /// CoDel's half: is it time to signal, with a packet that waited too long or did not? Takes back what is due if it
-    /// did not.
+    /// Returns whether CoDel's half signals, for a packet above the target or not. Below the target, it takes back the
+    /// signals that are due.
     fn codel(&mut self, over_target: bool, now: Time) -> bool {
         let due = self.is_due(now);
         if over_target && !self.dropping {

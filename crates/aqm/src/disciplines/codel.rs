@@ -108,7 +108,8 @@ impl Codel {
         now >= *self.first_above_time.get_or_insert(now + self.interval)
     }
 
-    /// May an episode begin, now that packets have waited too long since `first_above_time` or longer?
+    /// Returns whether an episode may begin, given that the sojourn time has been above target since
+    /// `first_above_time`.
     fn may_begin(&self, now: Time) -> bool {
         match self.reentry {
             Reentry::Paper => {
@@ -119,12 +120,12 @@ impl Codel {
         }
     }
 
-    /// Did the last episode end so lately that its rate is a good one to begin with?
+    /// Returns whether the last episode ended recently enough to begin at its rate.
     fn remembers(&self, now: Time) -> bool {
         now.saturating_since(self.drop_next) < self.interval * self.reentry.memory()
     }
 
-    /// Begin an episode whose first signal is given now.
+    /// Begins an episode, whose first signal is given now.
     fn begin(&mut self, now: Time) {
         self.dropping = true;
         let restored = self.reentry.restored(self.count, self.lastcount);

@@ -18,7 +18,7 @@ impl Discipline for DroptailConfig {
     const FAMILY: &'static str = "drop-tail";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const ECN: EcnUse = EcnUse::Ignores;
-    const SUMMARY: &'static str = "Drops what arrives at a full queue: no active management";
+    const SUMMARY: &'static str = "Drops packets that arrive at a full queue: no active management";
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |_| Droptail)

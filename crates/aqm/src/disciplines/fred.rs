@@ -35,7 +35,7 @@ choices! {
 }
 
 parameters! {
-    /// FRED's parameters. What is `None` follows from the limit.
+    /// FRED's parameters. `None` follows from the limit.
     pub struct FredConfig {
         /// The average below which nothing is dropped at random, and the most that a flow may have waiting; automatic:
         /// a quarter of the limit.
@@ -179,7 +179,7 @@ impl Aqm for Fred {
         }
         let verdict = self.judge(pkt);
         if verdict == Verdict::Pass || (verdict == Verdict::Mark && pkt.ecn.is_capable()) {
-            // The average is not moved by what is dropped, nor by an empty queue, which has aged instead.
+            // A dropped packet does not move the average, nor does an empty queue, which has aged it instead.
             if queue.packets > 0 {
                 self.avg.sample(self.measure.queue(queue));
             }

@@ -1,4 +1,4 @@
-//! PIE, the proportional-integral controller enhanced: a controller drives the time that packets wait to a reference.
+//! PIE, the proportional-integral controller enhanced: a controller holds the queueing delay at a reference.
 //!
 //! At fixed intervals the probability is corrected by how far the delay is from its reference and by how it changed, in
 //! steps that shrink with the probability; each arriving packet is then signalled with it. Bursts after quiet times
@@ -8,7 +8,7 @@
 //! derandomisation and the cap, as appendix B has them.
 //!
 //! Where descriptions differ there is an option: [`DelayFrom`], [`LightLoad`], [`Decay`], and the parameters with an "or"
-//! in their source. Differs from RFC 8033: a packet that the limit refuses is judged all the same, and may be signalled
+//! in their source. Differs from RFC 8033: a packet that the limit drops is judged as well, and may be signalled
 //! first; random numbers are drawn only when the outcome is open. PIE is always active (section 5.3 would turn it on at a
 //! third of the buffer). Differs from Linux and ns-3 in how the burst allowance is used up: here at updates, as in the
 //! RFC; in Linux when packets leave; ns-3 also holds the probability at zero meanwhile.
@@ -120,7 +120,7 @@ impl Pie {
         qdelay < self.qdelay_ref / 2.0
     }
 
-    /// Is this packet signalled?
+    /// Returns whether this packet is signalled.
     fn drop_early(&mut self, queue: QueueState) -> bool {
         let qdelay = match self.config.light_load {
             LightLoad::LastUpdate => self.qdelay_old,

@@ -131,7 +131,7 @@ impl Red {
         self.avg.sample(self.measure.queue(queue))
     }
 
-    /// Judge an arriving packet; the average knows of it.
+    /// Judges an arriving packet, which is already sampled in the average.
     #[inline]
     pub(crate) fn judge(&mut self, pkt: &Packet, queue: QueueState) -> Verdict {
         let avg = self.avg.get();

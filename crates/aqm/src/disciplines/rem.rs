@@ -1,8 +1,8 @@
 //! REM, random exponential marking: a price that rises with excess demand and backlog.
 //!
-//! Every `tau` the price is raised by what arrived beyond the link's capacity and by what waits beyond the target;
-//! each arriving packet is then signalled with a probability that is exponential in the price, so that the
-//! probability along a path tells the sum of its prices.
+//! Every `tau` the price rises with the arrivals beyond the link's capacity and the backlog beyond the target. Each
+//! arriving packet is then signalled with a probability that is exponential in the price, so that the
+//! probability along a path reveals the sum of its prices.
 //!
 //! Source: Athuraliya, Li, Low and Yin, "REM: active queue management", IEEE Network 15(3), 2001; the equations as
 //! printed by Le et al. (2004), section 2.

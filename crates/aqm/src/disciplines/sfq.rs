@@ -1,7 +1,7 @@
 //! SFQ, stochastic fairness queueing: flows are hashed onto queues, and the queues are served in turn.
 //!
 //! Nothing is managed actively: on overflow, a packet of the longest queue is dropped. The hash can be changed from
-//! time to time, so that flows which share a queue do not share it for ever.
+//! time to time, so that flows do not share a queue permanently.
 //!
 //! Source: McKenney, "Stochastic fairness queueing", INFOCOM 1990; Shreedhar and Varghese, "Efficient fair queuing using
 //! deficit round-robin", IEEE/ACM Transactions on Networking 4(3), 1996; defaults of Linux `sch_sfq.c`.

@@ -1,4 +1,4 @@
-//! SRED, stabilized RED: signals grow with the number of active flows, which is guessed without any state per flow.
+//! SRED, stabilized RED: signals grow with the number of active flows, which is estimated without state per flow.
 //!
 //! Each arriving packet is compared with a random entry of a list of flows seen lately, the zombies; how often they agree,
 //! P, is about one over the number of active flows. The probability of a signal grows with the square of that number,
@@ -7,8 +7,8 @@
 //! Source: Ott, Lakshman and Wong, "SRED: stabilized RED", INFOCOM 1999: the zombie list, Simple SRED and Full SRED.
 //!
 //! Differs from the paper: a zombie keeps no count and no time of arrival, which there serve to name misbehaving flows and
-//! decide nothing. Until the list is full nothing is compared and P stays 0, which reads as "more flows than can be
-//! told". The paper drops; here a signal marks what is ECN-capable.
+//! decide nothing. Until the list is full nothing is compared and P stays 0, which means more flows than the list can
+//! distinguish. The paper drops; here a signal marks ECN-capable packets.
 
 use aqmlab_units::{Prob, Stream, Time};
 
@@ -69,7 +69,7 @@ pub struct Sred {
     rng: Stream,
     /// Flows seen lately.
     zombies: Vec<u32>,
-    /// P(t), how often a packet has hit its zombie of late.
+    /// P(t), the recent frequency of hits.
     p_hit: f64,
 }
 

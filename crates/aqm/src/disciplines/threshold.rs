@@ -1,12 +1,12 @@
-//! The threshold of ECN+: above a queue length every packet that can be marked is marked.
+//! The threshold of ECN+: above a queue length, every ECN-capable packet is marked.
 //!
-//! It looks at the instantaneous queue, has neither average nor chance, and never drops: what cannot be marked passes
-//! until the queue is full.
+//! It uses the instantaneous queue length, without average or random numbers. It never drops: packets that are not
+//! ECN-capable pass until the queue is full.
 //!
 //! Source: Kuzmanovic, "The power of explicit congestion notification", SIGCOMM 2005, section 5.1.
 //!
-//! Differs from nothing that the paper says. It leaves open what the threshold was, whether a queue that stands at it
-//! exceeds it (here it does not), and what befalls a packet that cannot be marked.
+//! Agrees with the paper, which leaves open the value of the threshold, whether a queue of exactly that length exceeds
+//! it (here it does not), and the fate of a packet that cannot be marked.
 
 use aqmlab_units::{Bytes, Duration, Time};
 

@@ -24,7 +24,7 @@ pub(crate) fn write<C: Settings, S: Serializer>(config: &C, serializer: S) -> Re
     map.end()
 }
 
-/// Read a configuration: what is not given stays at its default.
+/// Reads a configuration; a missing key keeps its default.
 pub(crate) fn read<'de, C: Settings, D: Deserializer<'de>>(deserializer: D) -> Result<C, D::Error> {
     deserializer.deserialize_map(Given(PhantomData))
 }

@@ -27,15 +27,15 @@ impl RedCurve {
         self.max_p
     }
 
-    /// Both slopes change with `max_p`: the gentle one must start where the other ends. They stay finite, lest a threshold
-    /// next to zero makes of no distance and a slope without bound something that is not a number.
+    /// Both slopes change with `max_p`: the gentle one must start where the other ends. They stay finite:
+    /// with a threshold near zero, an infinite slope times a zero distance would give NaN.
     pub(crate) fn set_max_p(&mut self, max_p: f64) {
         self.max_p = max_p;
         self.slope = (max_p / (self.max_th - self.min_th)).min(f64::MAX);
         self.gentle_slope = ((1.0 - max_p) / self.max_th).min(f64::MAX);
     }
 
-    /// Is every packet signalled at this average?
+    /// Returns whether every packet is signalled at this average.
     #[inline]
     pub(crate) fn is_full(&self, avg: f64) -> bool {
         avg >= self.full_th

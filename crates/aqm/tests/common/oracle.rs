@@ -1,9 +1,10 @@
-//! Oracles: dull transcriptions of what was published, and the comparison of a discipline with one, packet by packet.
+//! Oracles: literal transcriptions of publications, and the comparison of a discipline with one, packet by packet.
 //!
 //! An oracle shares no code with the disciplines: it keeps its own packets, computes powers as powers and divides where the
-//! papers divide. It is given the same stream, so that the same draws must lead to the same decisions. What a discipline
-//! shows of itself is compared with some tolerance; where a decision hangs on such a number, [`Oracle::variable_mut`] lets
-//! the oracle continue with the discipline's, so that no last bit decides whether a random number is drawn.
+//! papers divide. It gets the same stream, so that the same draws must lead to the same decisions. The variables that a
+//! discipline reports are compared with a tolerance. Where a decision depends on such a variable,
+//! [`Oracle::variable_mut`] lets the oracle continue with the discipline's value, so that no last bit decides whether a
+//! random number is drawn.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -34,7 +35,7 @@ impl Item {
         secs(self.at)
     }
 
-    /// Can it be marked?
+    /// Returns whether it can be marked.
     pub(crate) fn capable(&self) -> bool {
         self.ecn != Ecn::NotEct
     }
@@ -80,7 +81,7 @@ pub(crate) fn hashed(secret: u64, flow: u32, queues: u64) -> usize {
         .expect("a number of a queue")
 }
 
-/// A discipline that owns its packets. What it drops goes to `lost`, in its order.
+/// A discipline that owns its packets. Dropped packets go to `lost`, in the order of the drops.
 pub(crate) trait Oracle {
     /// The fate of an arriving packet, if the source specifies more than its loss.
     fn enqueue(&mut self, packet: Item, lost: &mut Vec<usize>) -> Option<Admission>;
@@ -111,12 +112,12 @@ pub(crate) enum Decision {
     DropBoth(usize),
 }
 
-/// A law that decides when a packet arrives, and sees the whole queue: it counts in it what it needs.
+/// A law that decides on arrival. It sees the whole queue and counts in it.
 pub(crate) trait Law {
     fn arrive(&mut self, item: &Item, queue: &Queue) -> Decision;
-    /// There was no room for a packet that `arrive` has just let through.
+    /// Notes that a packet which `arrive` has just passed overflowed the queue.
     fn overflow(&mut self, _item: &Item) {}
-    /// A packet has left; `queue` is what stayed behind.
+    /// Notes that a packet has left; `queue` is the rest.
     fn left(&mut self, _item: &Item, _queue: &Queue) {}
     /// The queue became empty, at this second.
     fn empty(&mut self, _now: f64) {}
@@ -251,7 +252,7 @@ impl<O: Oracle> Both<O> {
         prop_assert_eq!(
             (expected.unwrap_or(admission), expected_lost),
             (admission, lost),
-            "what was expected of packet {} at {}",
+            "the expected fate of packet {} at {}",
             item.serial,
             now
         );
@@ -267,7 +268,7 @@ impl<O: Oracle> Both<O> {
             left.map(|left| (left.payload, left.packet.ecn, marked | self.marked.contains(&left.payload)));
         let expected = self.oracle.dequeue(now.as_nanos().cast_signed(), &mut expected_lost);
         let expected = expected.map(|item| (item.serial, item.ecn, item.marked));
-        prop_assert_eq!((expected, expected_lost), (left, lost), "what was expected to leave at {}", now);
+        prop_assert_eq!((expected, expected_lost), (left, lost), "the expected departure at {}", now);
         Ok(())
     }
 
@@ -279,7 +280,7 @@ impl<O: Oracle> Both<O> {
         self.queue.probe(&mut |name, value| shown.push((name, value)));
         for (name, expected) in self.oracle.variables() {
             let found = shown.iter().find(|(shown, _)| *shown == name).map(|(_, value)| *value);
-            let value = found.expect("the discipline shows what the oracle knows");
+            let value = found.expect("the discipline reports each variable of the oracle");
             let close = (value - expected).abs() <= 1e-9 * (1.0 + expected.abs());
             prop_assert!(close, "{} = {}, not {}", name, value, expected);
             if let Some(variable) = self.oracle.variable_mut(name) {

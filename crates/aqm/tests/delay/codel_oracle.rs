@@ -116,7 +116,7 @@ impl Oracle for Codel {
                 if ok_to_drop {
                     self.drop_next = self.control_law(self.drop_next);
                 } else {
-                    // What follows has no effect on the plan, but carries an approximation on, as Linux does.
+                    // The rest does not change the schedule, but continues an approximation, as Linux does.
                     self.control_law(0);
                     self.dropping = false;
                 }

@@ -8,10 +8,10 @@ use aqmlab_units::Stream;
 
 use crate::common::link;
 
-/// Is it a law that has said all when a packet has arrived?
-struct DoesWithoutDepartures;
+/// A visitor that returns whether the discipline is a law that decides on arrival.
+struct DecidesOnArrival;
 
-impl Visitor for DoesWithoutDepartures {
+impl Visitor for DecidesOnArrival {
     type Payload = ();
     type Output = bool;
 
@@ -26,7 +26,7 @@ impl Visitor for DoesWithoutDepartures {
 
 #[test]
 fn only_laws_with_the_link_rate_need_no_departures() {
-    let is_law = |config: QueueConfig| config.visit(&link(), DoesWithoutDepartures);
+    let is_law = |config: QueueConfig| config.visit(&link(), DecidesOnArrival);
     for delay_from in [DelayFrom::Timestamp, DelayFrom::RateEstimate, DelayFrom::LinkRate] {
         let by_link_rate = delay_from == DelayFrom::LinkRate;
         assert_eq!(is_law(QueueConfig::Pie(PieConfig { delay_from, ..PieConfig::default() })), by_link_rate);

@@ -130,7 +130,7 @@ impl Oracle for Pie {
         if self.drop_prob == 0.0 && current_qdelay < self.half() && self.qdelay_old < self.half() {
             self.burst_allowance = self.config.max_burst.as_secs_f64();
         }
-        // Less than a nanosecond is what is left of a difference of floating-point numbers.
+        // A difference of less than a nanosecond is a rounding error.
         let signalled = self.burst_allowance < 1e-9 && self.drop_early();
         let mut admission = Admission::Queued;
         if signalled {

@@ -66,7 +66,7 @@ pub(crate) fn run(
     let mut sent: Vec<(usize, Time)> = Vec::new();
     let mut news: BinaryHeap<Feedback> = BinaryHeap::new();
     let mut now = Time::ZERO;
-    // One packet's time on the link after another, what arrives in between at its beginning.
+    // One packet's transmission time per step; packets that arrive within a step arrive at its beginning.
     while now < to {
         while let Some(due) = queue.poll_timeout().filter(|due| *due <= now) {
             queue.on_timeout(due);

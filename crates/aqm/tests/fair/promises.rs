@@ -134,7 +134,7 @@ fn a_one_packet_flow_loses_none_while_another_overflows() {
     }
 }
 
-/// Small queues of every kind, that meet in hash buckets, overflow and drop.
+/// Small queues of every kind, whose flows collide in the hash, and which overflow and drop.
 fn small() -> impl Strategy<Value = QueueConfig> {
     let limit = prop_oneof![
         (1_u32..40).prop_map(|n| format!("{n} packets")),
@@ -212,14 +212,14 @@ proptest! {
                 prop_assert_eq!(departure.enqueued_at, at(serial));
                 prop_assert!(last.insert(flow, serial) < Some(serial), "flow {} is reordered", flow);
             } else {
-                prop_assert_eq!(queue.state().packets, 0, "what waits leaves when it is asked for");
+                prop_assert_eq!(queue.state().packets, 0, "dequeue empties the queue");
             }
             let counters: Counters = queue.counters();
             let waiting = queue.state().packets;
             prop_assert_eq!(counters.offered, offered);
             prop_assert_eq!(counters.refused(), refused);
             prop_assert_eq!(counters.queued, offered - refused);
-            prop_assert_eq!(counters.dropped(), lost.len() as u64, "what is dropped is handed over");
+            prop_assert_eq!(counters.dropped(), lost.len() as u64, "dropped packets are handed over");
             prop_assert_eq!(counters.delivered(waiting), delivered);
             prop_assert_eq!(waiting == 0, queue.state().bytes == Bytes::ZERO);
             let capacity = match config.limit() {

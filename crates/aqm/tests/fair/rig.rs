@@ -1,4 +1,4 @@
-//! A link with flows that always have something to send, for what a scheduler promises.
+//! A link with flows that always have data to send, for tests of schedulers.
 
 use std::collections::BTreeMap;
 

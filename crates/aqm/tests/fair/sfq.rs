@@ -27,7 +27,7 @@ struct Papers {
     rng: Stream,
     queues: Vec<Subqueue>,
     active: VecDeque<usize>,
-    /// Has the queue at the front got its quantum for this turn?
+    /// True once the queue at the front has its quantum for this turn.
     turn_begun: bool,
 }
 
@@ -55,7 +55,7 @@ impl Papers {
         }
     }
 
-    /// The queue at the front has done what it may.
+    /// Ends the turn of the queue at the front.
     fn end_turn(&mut self) {
         self.turn_begun = false;
         let queue = self.active.pop_front().expect("a queue had its turn");

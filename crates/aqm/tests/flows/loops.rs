@@ -53,7 +53,7 @@ fn time(ms: f64) -> Time {
     Time::from_secs_f64(ms / 1000.0)
 }
 
-/// The unresponsive flow's share of what leaves, over 40 s after 20 s.
+/// The unresponsive flow's share of the departures, over 40 s after 20 s.
 pub(crate) fn share(config: &QueueConfig, Scenario { adaptive, load }: Scenario) -> f64 {
     let config = config.resolve(&link()).expect("these parameters are possible");
     let mut queue = config.queue(&link(), Stream::named(1, "queue/0"));

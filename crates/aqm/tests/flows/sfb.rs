@@ -367,12 +367,12 @@ fn new_hash_functions_free_a_flow_from_a_greedy_ones_bins() {
     });
     assert!(p_max(&queue) >= 1.0, "the greedy flow is found again");
     let after = victims.iter().filter(|&&flow| offer(&mut queue.clone(), flow, Ecn::NotEct, due).is_queued());
-    assert!(after.count() > victims.len() * 8 / 10, "and meets only a few of its old companions");
+    assert!(after.count() > victims.len() * 8 / 10, "and collides with only a few of its old companions");
 }
 
 #[test]
 fn warmed_up_bins_detect_the_unresponsive_flow_at_once() {
-    // Nothing leaves, so that all bins of the flow stay full; 5,000 tokens let it through.
+    // Nothing leaves, so that all bins of the flow stay full; 5,000 tokens pass it.
     let config = SfbConfig {
         bin_size: 5,
         max: 100_000,

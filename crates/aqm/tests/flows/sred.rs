@@ -204,7 +204,7 @@ fn only_full_sred_signals_larger_shares_more() {
 
 #[test]
 fn full_sred_gives_an_unresponsive_flow_less_than_drop_tail() {
-    // SRED only compares packets, and is weaker than what counts them: with `max_flows` at 1 it does what it can.
+    // SRED only compares packets, and is weaker than laws that count them: with `max_flows` at 1 it is at its strongest.
     let scenario = Scenario { adaptive: 30, load: 0.5 };
     let share = |variant| {
         let config = SredConfig { variant, max_flows: 1.0, ..SredConfig::default() };

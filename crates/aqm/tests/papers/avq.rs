@@ -1,4 +1,4 @@
-//! AVQ: Kunniyur and Srikant (2001), and what it promises.
+//! AVQ: Kunniyur and Srikant (2001), and its properties.
 
 use aqmlab_aqm::{
     AdmissionControl, Aqm, Avq, AvqConfig, AvqLoad, Discipline, Ecn, Limit, Packet, QueueConfig, QueueState,
@@ -111,8 +111,8 @@ proptest! {
     }
 }
 
-/// Offers packets of 500 B to `law` at a rate that `next` answers each verdict with, as a multiple of C. Returns what was
-/// let in after the first half of `secs`, as a share of C.
+/// Offers packets of 500 B to `law` at a rate that `next` answers each verdict with, as a multiple of C. Returns the
+/// admitted load after the first half of `secs`, as a share of C.
 fn utilisation(law: &mut Avq, ecn: Ecn, secs: f64, mut next: impl FnMut(Verdict) -> f64) -> f64 {
     let pkt: Packet = packet(500, ecn);
     let (mut now, mut accepted) = (0.0, 0.0);
@@ -150,7 +150,7 @@ fn with_accepted_load_gamma_of_an_unresponsive_overload_passes() {
     };
     let accepted = share(AvqLoad::Accepted);
     assert!((accepted - 0.98).abs() < 0.01, "{accepted} of the link is used");
-    // What is offered never comes down to gamma, so the virtual capacity falls to nothing.
+    // The offered load stays above gamma, so the virtual capacity falls to zero.
     assert!(share(AvqLoad::Offered) < 0.01);
 }
 

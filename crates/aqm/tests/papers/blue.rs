@@ -1,4 +1,4 @@
-//! BLUE: Feng, Kandlur, Saha and Shin (1999), and what it promises.
+//! BLUE: Feng, Kandlur, Saha and Shin (1999), and its properties.
 
 use aqmlab_aqm::{
     Admission, AdmissionControl, Aqm, Blue, BlueConfig, Discipline, Ecn, Fifo, IdleDecrease, Limit, Qdisc,

@@ -1,4 +1,4 @@
-//! LDC: Kwon and Fahmy (2002), and what it promises.
+//! LDC: Kwon and Fahmy (2002), and its properties.
 
 use aqmlab_aqm::{Aqm, Discipline, Ecn, Ldc, LdcConfig, Limit, OutputRate, QueueConfig, QueueState};
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};

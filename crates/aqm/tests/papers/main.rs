@@ -1,4 +1,4 @@
-//! Laws that decide when a packet arrives, each against a dull transcription of its paper and for what it promises.
+//! Laws that decide on arrival, each against a literal transcription of its paper, and their properties.
 
 mod avq;
 mod blue;

@@ -1,4 +1,4 @@
-//! MIMD RED: Feng, Kandlur, Saha and Shin (INFOCOM 1999), and what it promises.
+//! MIMD RED: Feng, Kandlur, Saha and Shin (INFOCOM 1999), and its properties.
 
 use aqmlab_aqm::{Aqm, Discipline, Ecn, MimdRed, MimdRedConfig, Mode, QueueConfig, QueueState, RedConfig};
 use aqmlab_units::{Bytes, Stream, Time};

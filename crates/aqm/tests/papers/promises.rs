@@ -91,8 +91,8 @@ fn byte_mode_spares_small_packets_in_proportion() {
     }
 }
 
-/// A fluid queue: `excess` times the link's capacity arrives, less what is signalled (as if dropped). Returns the queue
-/// in packets and p after this many seconds.
+/// A fluid queue: `excess` times the link's capacity arrives, less the signalled share (as if dropped). Returns the
+/// queue in packets and p after this many seconds.
 fn fluid<A: Aqm>(law: &mut A, excess: f64, secs: f64) -> (f64, f64) {
     let c = link().packets_per_sec(Bytes::new(500));
     let (mut q, mut last) = (0.0_f64, Time::ZERO);
@@ -201,5 +201,5 @@ fn ared_finds_the_papers_thresholds_at_their_frame_size() {
     let (min_th, max_th, w_q) = (resolved.min_th.unwrap(), resolved.max_th.unwrap(), resolved.w_q.unwrap());
     assert!((min_th - 60.0).abs() < 0.1 && (max_th - 180.0).abs() < 0.1);
     assert!((1.0 / w_q - 24_000.0).abs() < 10.0);
-    assert_eq!(resolved.resolve(&link), Ok(resolved), "what is resolved stays as it is");
+    assert_eq!(resolved.resolve(&link), Ok(resolved), "resolving is idempotent");
 }

@@ -1,4 +1,4 @@
-//! RED*: Kuzmanovic (2005), and what it promises.
+//! RED*: Kuzmanovic (2005), and its properties.
 
 use aqmlab_aqm::{
     Admission, AdmissionControl, DecidesAtEnqueue, Discipline, Ecn, Limit, Qdisc, QueueConfig, RedConfig,

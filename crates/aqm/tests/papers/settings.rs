@@ -15,7 +15,7 @@ pub(crate) fn mean_packet() -> impl Strategy<Value = Bytes> {
 }
 
 /// RED with thresholds a `width` apart and this weight, every region of which random traffic of a few hundred packets
-/// reaches; what is not drawn is that of `base`.
+/// reaches; parameters that are not drawn are those of `base`.
 pub(crate) fn red(base: RedConfig, width: Range<f64>, w_q: Range<f64>) -> impl Strategy<Value = RedConfig> {
     let thresholds = (0.5..8.0, width, w_q, 0.01..0.9, any::<bool>());
     let spacing = prop::sample::select(Spacing::ALL);

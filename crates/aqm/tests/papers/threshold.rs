@@ -1,4 +1,4 @@
-//! The threshold of ECN+: Kuzmanovic (2005), and what it promises.
+//! The threshold of ECN+: Kuzmanovic (2005), and its properties.
 
 use aqmlab_aqm::{
     AdmissionControl, Aqm, Discipline, Ecn, LinkContext, QueueState, Threshold, ThresholdConfig, Verdict,
@@ -47,7 +47,7 @@ fn the_automatic_threshold_is_link_rate_times_target_delay() {
         let resolved = config.resolve(&link).unwrap();
         let threshold = resolved.threshold.expect("resolved");
         assert!((threshold - expected).abs() < 0.1, "{threshold} packets at {mbit} Mbit/s");
-        assert_eq!(resolved.resolve(&link), Ok(resolved), "what is resolved stays as it is");
+        assert_eq!(resolved.resolve(&link), Ok(resolved), "resolving is idempotent");
     }
 }
 

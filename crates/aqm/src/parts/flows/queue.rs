@@ -121,7 +121,7 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         if self.limit.admits(size, self.waiting.total()) {
             return true;
         }
-        // What is longer than the limit would push out everything and itself.
+        // A packet longer than the limit would evict all packets and itself.
         let alone = self.limit.admits(size, QueueState::default());
         alone
             && self.eviction.is_some_and(|eviction| {

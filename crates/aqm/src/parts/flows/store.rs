@@ -11,7 +11,7 @@ use crate::{Departure, QueueState};
 #[derive(Clone, Debug)]
 pub(crate) struct FlowStore<P> {
     queues: Vec<VecDeque<Departure<P>>>,
-    /// Apart from the queues, because the search for the longest looks at all of them.
+    /// Stored apart from the queues, because the search for the longest queue reads all lengths.
     lengths: Vec<QueueState>,
     total: QueueState,
 }

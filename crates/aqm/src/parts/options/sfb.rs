@@ -24,7 +24,7 @@ choices! {
 }
 
 choices! {
-    /// The change of the hash functions over time, so that no flow shares its bins with a greedy one for ever.
+    /// The change of the hash functions over time, so that no flow shares its bins with a greedy one permanently.
     pub enum Hashing {
         /// None: the paper's basic scheme.
         Fixed = "fixed",
