@@ -1,8 +1,8 @@
 //! Costs of each discipline of the catalogue: nanoseconds per packet and bytes of state, as JSON.
 //!
-//! `cargo run --release -p aqmlab-aqm --features serde --example cost`; `make cost` makes a page of it. With `-- NAME N`
-//! it lets N packets through one queue and says nothing, for a tool that counts its instructions. A discipline in the
-//! catalogue appears without a change here.
+//! `cargo run --release -p aqmlab-aqm --features serde --example cost`; `make cost` makes a page of it. With `--
+//! NAME N` it passes N packets through one queue and prints nothing, for a tool that counts its instructions. A
+//! discipline in the catalogue appears without a change here.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::error::Error;
@@ -20,7 +20,7 @@ const LINK: LinkContext =
     LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
 /// Packets that arrive in one measurement of time.
 const ARRIVALS: usize = 200_000;
-/// Measurements of time; the fastest counts, since other load of the machine can only add.
+/// Measurements of time; the fastest counts, because other load of the machine can only add time.
 const REPEATS: usize = 25;
 /// Flows of the workload.
 const FLOWS: u32 = 256;
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for entry in catalogue() {
         costs.push((entry.name, config(entry.name)?, f64::INFINITY));
     }
-    // By turns, so that a busy moment of the machine does not fall upon one discipline.
+    // In turns, so that a busy moment of the machine does not affect one discipline alone.
     for _ in 0..REPEATS {
         for (_, config, fastest) in &mut costs {
             *fastest = ns_per_packet(config, &arrivals).min(*fastest);
@@ -68,14 +68,14 @@ fn config(name: &str) -> Result<QueueConfig, Box<dyn Error>> {
     Ok(config.resolve(&LINK)?)
 }
 
-/// A packet and when it arrives.
+/// A packet and its arrival time.
 struct Arrival {
     at: Time,
     packet: Packet,
 }
 
-/// Random packets of 256 flows, by turns half a second at 90 % and half a second at 110 % of the link's rate; one in
-/// two is a full packet, the others have 40 to 1,500 bytes, and every other flow can be marked.
+/// Random packets of 256 flows, in alternating half seconds at 90 % and 110 % of the link's rate. Every second
+/// packet is a full one, the others have 40 to 1,500 bytes; every second flow is ECN-capable.
 fn workload() -> Vec<Arrival> {
     let mut rng = Stream::named(1, "cost");
     let mut at = Time::ZERO;
@@ -101,8 +101,8 @@ fn send_time(size: Bytes) -> Duration {
     LINK.rate.time_to_send(size + LINK.overhead)
 }
 
-/// The time that a packet takes to be enqueued, judged, and dequeued or dropped, the timeouts between included.
-#[expect(clippy::disallowed_methods, reason = "the example measures the time that code takes")]
+/// The time to enqueue, judge, and dequeue or drop a packet, including the timeouts in between.
+#[expect(clippy::disallowed_methods, reason = "what is measured here is the time that code takes")]
 fn ns_per_packet(config: &QueueConfig, arrivals: &[Arrival]) -> f64 {
     let mut queue = config.visit(&LINK, Empty);
     let start = Instant::now();
@@ -110,7 +110,7 @@ fn ns_per_packet(config: &QueueConfig, arrivals: &[Arrival]) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / arrivals.len() as f64
 }
 
-/// Makes a queue whose packets carry nothing.
+/// Makes a queue whose packets have no payload.
 struct Empty;
 
 impl Visitor for Empty {
@@ -130,7 +130,7 @@ impl Visitor for Empty {
     }
 }
 
-/// Let the packets through the queue and the link behind it.
+/// Pass the packets through the queue and the link behind it.
 fn carry(queue: &mut dyn Qdisc<()>, arrivals: &[Arrival]) {
     let mut free_at = Time::ZERO;
     for arrival in arrivals {
@@ -153,11 +153,11 @@ fn time_out(queue: &mut dyn Qdisc<()>, now: Time) {
     }
 }
 
-/// Bytes on the heap that a queue holds, its packets' payloads not included.
+/// Bytes of heap that a queue uses, without its packets' payloads.
 struct State {
-    /// With no packet waiting.
+    /// Without packets.
     empty: usize,
-    /// The number of packets queued at the next two.
+    /// The number of waiting packets for the next two values.
     packets: usize,
     /// For each waiting packet.
     per_packet: f64,
@@ -182,8 +182,8 @@ impl State {
     }
 }
 
-/// Fill a queue in one instant with packets of the flows `flow` says: bytes held when empty, and whenever a power of
-/// two is waiting for the first time.
+/// Fill a queue at one time with packets of the flows that `flow` returns. Returns the bytes used when empty, and
+/// those at each power of two of waiting packets.
 fn fill(config: &QueueConfig, flow: impl Fn(u32) -> u32) -> (usize, Vec<usize>) {
     let before = HELD.load(Ordering::Relaxed);
     let held = || HELD.load(Ordering::Relaxed) - before;
@@ -201,7 +201,7 @@ fn fill(config: &QueueConfig, flow: impl Fn(u32) -> u32) -> (usize, Vec<usize>) 
     (empty, at_powers)
 }
 
-/// The system's allocator, counting.
+/// The system's allocator with a counter.
 struct Counting;
 
 /// Bytes on the heap.
@@ -212,7 +212,7 @@ static ALLOCATOR: Counting = Counting;
 
 #[expect(
     unsafe_code,
-    reason = "only an allocator can count a discipline's memory; this one forwards all calls"
+    reason = "only an allocator can count the memory of a discipline; this one forwards every call"
 )]
 // SAFETY: the system's allocator does the work, with the arguments of this one.
 unsafe impl GlobalAlloc for Counting {

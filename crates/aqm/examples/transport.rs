@@ -1,11 +1,11 @@
-//! A link for the tests of a transport: packets of a QUIC or TCP stack queue under `CoDel` and leave at 10 Mbit/s.
+//! A link for tests of a transport: packets of a QUIC or TCP stack queue under `CoDel` and leave at 10 Mbit/s.
 //!
-//! Driven like the sender below, in virtual time, every run is the same. `cargo run -p aqmlab-aqm --example transport`.
+//! With a sender in virtual time, as below, every run is the same. `cargo run -p aqmlab-aqm --example transport`.
 
 use aqmlab_aqm::{Codel, CodelConfig, Discipline, Ecn, Fifo, LinkContext, Packet, ParameterError, Qdisc};
 use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 
-/// One direction of a link; the other is a second one.
+/// One direction of a link; use a second one for the other direction.
 struct Link {
     rate: BitRate,
     queue: Fifo<Codel, Vec<u8>>,
@@ -20,7 +20,7 @@ impl Link {
         Ok(Link { rate, queue: Fifo::new(law, config.limit), free: Time::ZERO })
     }
 
-    /// A datagram comes to the queue.
+    /// Enqueue a datagram.
     fn send(&mut self, datagram: Vec<u8>, ecn: Ecn, now: Time) {
         if self.due().is_none() {
             self.free = self.free.max(now);
@@ -29,12 +29,12 @@ impl Link {
         self.queue.enqueue(packet, datagram, now, &mut drop);
     }
 
-    /// The instant at which the next one leaves the queue.
+    /// The time at which the next datagram leaves the queue.
     fn due(&self) -> Option<Time> {
         (self.queue.state().packets > 0).then_some(self.free)
     }
 
-    /// That one, its mark, and how long it waited; the law may have dropped it.
+    /// Return that datagram, its ECN field and its sojourn time; `None` if the law has dropped it.
     fn receive(&mut self) -> Option<(Vec<u8>, Ecn, Duration)> {
         let now = self.due()?;
         let sent = self.queue.dequeue(now, &mut drop)?;
@@ -45,7 +45,7 @@ impl Link {
 
 fn main() -> Result<(), ParameterError> {
     let mut link = Link::new(BitRate::from_mbit_per_sec(10))?;
-    // A sender that is a fifth too fast for ten seconds: a datagram of 1,200 bytes each 0.8 ms.
+    // A sender that is a fifth too fast for ten seconds: a datagram of 1,200 bytes every 0.8 ms.
     let mut marks = 0;
     for now in (0..12_500).map(|step| Time::ZERO + Duration::from_micros(800) * step) {
         link.send(vec![0; 1200], Ecn::Ect0, now);
@@ -53,7 +53,7 @@ fn main() -> Result<(), ParameterError> {
             marks += link.receive().map_or(0, |(_, ecn, _)| u32::from(ecn == Ecn::Ce));
         }
     }
-    println!("{marks} marks told it to slow down; {} datagrams wait", link.queue.state().packets);
+    println!("{marks} marks asked it to slow down; {} datagrams wait", link.queue.state().packets);
     assert!(marks > 0);
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! The entrance of a queue: a law and a limit, and what became of each packet.
+//! Admission to a queue: a law, a limit, and counters of the outcome.
 //!
-//! Everything that can be said when a packet arrives is said here, once, for the queue that holds packets
-//! ([`crate::Fifo`]) and for the engine's link that only computes when they leave.
+//! The queue that holds packets ([`crate::Fifo`]) and the engine's link, which only computes departures, share
+//! it.
 
 use aqmlab_units::Time;
 
@@ -13,7 +13,7 @@ use crate::{Admission, Aqm, Counters, Limit, Packet, QueueState, Verdict};
 /// use aqmlab_aqm::{Admission, AdmissionControl, Droptail, Ecn, Limit, Packet, QueueState};
 /// use aqmlab_units::{Bytes, Time};
 ///
-/// // For a queue of one's own: it holds the packets, and asks here whether to take one.
+/// // For a queue of your own: it holds the packets, and asks here whether to take one.
 /// let mut control = AdmissionControl::new(Droptail, Limit::Bytes(Bytes::new(3000)));
 /// let packet = Packet { size: Bytes::new(1500), ecn: Ecn::NotEct, flow: 0 };
 /// let full = QueueState { packets: 2, bytes: Bytes::new(3000) };
@@ -23,21 +23,21 @@ use crate::{Admission, Aqm, Counters, Limit, Packet, QueueState, Verdict};
 /// ```
 #[derive(Clone, Debug)]
 pub struct AdmissionControl<A> {
-    /// The law that judges.
+    /// The law that decides.
     pub law: A,
-    /// The queue's limit.
+    /// The maximum that may wait behind it.
     pub limit: Limit,
-    /// The packets so far, counted by outcome.
+    /// Counts of the packets so far, by outcome.
     pub counters: Counters,
 }
 
 impl<A: Aqm> AdmissionControl<A> {
-    /// One through which nothing has passed yet.
+    /// Return an admission control that no packet has passed.
     pub fn new(law: A, limit: Limit) -> AdmissionControl<A> {
         AdmissionControl { law, limit, counters: Counters::default() }
     }
 
-    /// Decides the fate of an arriving packet and counts it. The caller enqueues an admitted packet, and sets CE on one
+    /// Decide about an arriving packet and count it. The caller queues an admitted packet, and sets CE on one
     /// that is [`Admission::Marked`].
     #[inline]
     pub fn admit(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Admission {
@@ -48,7 +48,7 @@ impl<A: Aqm> AdmissionControl<A> {
     }
 }
 
-/// Decides the fate of an arriving packet under `law`; `has_room` says whether the limit leaves room for it.
+/// Return the outcome of an arriving packet under `law`; `has_room` tells if the queue could take it.
 #[inline]
 pub(crate) fn judge<A: Aqm>(
     law: &mut A,

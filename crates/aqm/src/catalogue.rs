@@ -1,11 +1,11 @@
-//! The catalogue of disciplines, and the configuration that selects one of them.
+//! The catalogue of disciplines, and the choice of one by a configuration.
 
 use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
 use crate::{DecidesAt, Discipline, EcnUse, LinkContext, Parameter, Qdisc, QueueConfig};
 
-/// One discipline as the catalogue shows it.
+/// A discipline's entry in the catalogue.
 ///
 /// ```
 /// let codel = aqmlab_aqm::catalogue().into_iter().find(|entry| entry.name == "codel").expect("it is there");
@@ -19,15 +19,15 @@ use crate::{DecidesAt, Discipline, EcnUse, LinkContext, Parameter, Qdisc, QueueC
 pub struct Entry {
     /// Its name in configurations.
     pub name: &'static str,
-    /// The line of thought it belongs to.
+    /// The family of disciplines it belongs to.
     pub family: &'static str,
-    /// The point at which it drops and marks.
+    /// The time of its drops and marks.
     pub decides_at: DecidesAt,
     /// The treatment of ECN-capable packets.
     pub ecn: EcnUse,
-    /// A summary of one line.
+    /// Its effect, in one line.
     pub summary: &'static str,
-    /// The classes of packets that it treats apart, by name.
+    /// The classes of packets that it treats separately, by name.
     pub classes: &'static [&'static str],
     /// Its parameters, set to their defaults.
     pub parameters: Vec<Parameter>,
@@ -36,7 +36,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(crate) fn of<D: Discipline>(name: &'static str, page: &'static str) -> Entry {
+    pub(crate) fn from_discipline<D: Discipline>(name: &'static str, page: &'static str) -> Entry {
         Entry {
             name,
             family: D::FAMILY,
@@ -50,8 +50,8 @@ impl Entry {
     }
 }
 
-/// Declares which disciplines there are, each in one line: its name, which is that of its module and of its page, its
-/// name in Rust, and its configuration. All else that is said of it is in its own file.
+/// Declare the disciplines, one a line: its name, which is that of its module and of its page, its name in Rust,
+/// and its configuration. Everything else about it is in its own file.
 macro_rules! disciplines {
     ($($name:ident: $Variant:ident($Config:ident),)+) => {
         $(
@@ -73,7 +73,7 @@ macro_rules! disciplines {
                 match self {$(QueueConfig::$Variant(_) => stringify!($name),)+}
             }
 
-            /// The queue's limit.
+            /// The maximum that may wait.
             pub fn limit(&self) -> $crate::Limit {
                 match self {$(QueueConfig::$Variant(config) => $crate::Settings::limit(config),)+}
             }
@@ -83,23 +83,23 @@ macro_rules! disciplines {
                 match self {$(QueueConfig::$Variant(_) => <$Config as $crate::Discipline>::ECN,)+}
             }
 
-            /// This configuration with its automatic values filled in for `link`, checked.
+            /// Check this configuration, and fill in its automatic values for `link`.
             pub fn resolve(&self, link: &$crate::LinkContext) -> Result<QueueConfig, $crate::ParameterError> {
                 Ok(match self {$(
                     QueueConfig::$Variant(config) => QueueConfig::$Variant($crate::Discipline::resolve(config, link)?),
                 )+})
             }
 
-            /// Run `visitor` with this discipline in front of `link`. The configuration has passed
+            /// Run `visitor` with this discipline in front of `link`. The configuration must have passed
             /// [`QueueConfig::resolve`].
             pub fn visit<V: $crate::Visitor>(&self, link: &$crate::LinkContext, visitor: V) -> V::Output {
                 match self {$(QueueConfig::$Variant(config) => $crate::Discipline::visit(config, link, visitor),)+}
             }
         }
 
-        /// Every discipline there is, the simplest first.
+        /// All disciplines, the simplest first.
         pub fn catalogue() -> Vec<$crate::Entry> {
-            vec![$($crate::Entry::of::<$Config>(
+            vec![$($crate::Entry::from_discipline::<$Config>(
                 stringify!($name),
                 include_str!(concat!("../pages/", stringify!($name), ".md")),
             )),+]
@@ -109,11 +109,11 @@ macro_rules! disciplines {
 pub(crate) use disciplines;
 
 impl QueueConfig {
-    /// Returns an empty queue of this discipline in front of `link`. The configuration has passed
+    /// Return an empty queue of this discipline in front of `link`. The configuration must have passed
     /// [`QueueConfig::resolve`].
     ///
-    /// The payload of a packet is an index into the caller's own data, so that each discipline is compiled once for all
-    /// callers that choose at run time. For code that is compiled for each discipline, write a
+    /// The payload of its packets is a number, by which the caller finds its own data: so each discipline is
+    /// compiled once for all callers that choose at run time. Code that must be compiled for each is a
     /// [`Visitor`](crate::Visitor).
     pub fn queue(&self, link: &LinkContext, rng: Stream) -> Box<dyn Qdisc<usize> + Send> {
         self.visit(link, Boxed { rng })

@@ -4,30 +4,30 @@ use aqmlab_units::Bytes;
 
 use crate::{Ecn, Packet, Verdict};
 
-/// The fate of an arriving packet.
+/// Outcome of a packet's arrival at a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Enqueued unchanged.
+    /// Queued unchanged.
     Queued,
     /// Enqueued with CE set.
     Marked,
-    /// Dropped because the law signalled and the packet could not be marked.
+    /// Dropped because the law signalled and the packet is not ECN-capable.
     DroppedEarly,
-    /// Dropped because the law's verdict was a drop, for packets that are ECN-capable or not.
+    /// Dropped because the law demanded a drop, ECN-capable or not.
     DroppedForced,
     /// Dropped because the queue was full.
     DroppedByLimit,
 }
 
 impl Admission {
-    /// Returns whether the packet was enqueued.
+    /// True if the packet was enqueued.
     #[inline]
     pub fn is_queued(self) -> bool {
         matches!(self, Admission::Queued | Admission::Marked)
     }
 }
 
-/// Counters of the packets offered to a queue, by outcome and cause.
+/// Counts of the packets offered to a queue, by outcome.
 ///
 /// Every packet is accounted for: `offered = queued + dropped_early + dropped_forced + dropped_by_limit` on
 /// arrival, and `queued = delivered + dropped_at_dequeue + evicted + still in the queue` after it.
@@ -41,28 +41,28 @@ impl Admission {
 ///     counters.count(admission, Bytes::new(1500));
 /// }
 /// assert_eq!((counters.offered, counters.marked, counters.dropped()), (3, 1, 1));
-/// // One of the two enqueued packets has left.
+/// // One of the two queued packets has left.
 /// assert_eq!(counters.delivered(1), 1);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived.
     pub offered: u64,
-    /// Packets enqueued, marked ones included.
+    /// Packets enqueued, including marked ones.
     pub queued: u64,
-    /// Packets that this queue set to CE, on arrival or at dequeue.
+    /// Packets marked with CE here, on arrival or on departure.
     pub marked: u64,
     /// Packets dropped on arrival as a signal to a sender without ECN.
     pub dropped_early: u64,
-    /// Packets dropped on arrival because the law dropped packets of any kind, ECN-capable or not.
+    /// Packets dropped on arrival because the law demanded a drop.
     pub dropped_forced: u64,
     /// Packets dropped on arrival because the queue was full.
     pub dropped_by_limit: u64,
     /// Packets enqueued, and dropped by the law at dequeue.
     pub dropped_at_dequeue: u64,
-    /// Packets enqueued, and evicted by the arrival of another.
+    /// Packets enqueued, and evicted by another one's arrival.
     pub evicted: u64,
-    /// Bytes enqueued, in sizes as the queue counts them.
+    /// Bytes enqueued, with sizes as the queue counts them.
     pub queued_bytes: Bytes,
 }
 
@@ -83,7 +83,7 @@ impl Counters {
         }
     }
 
-    /// Applies the verdict on a packet at dequeue, sets CE if it is a mark, and counts it. Returns whether the packet
+    /// Apply the verdict about a packet at dequeue: set CE if it is marked, and count it. Returns true if it
     /// leaves.
     #[inline]
     pub(crate) fn release(&mut self, verdict: Verdict, packet: &mut Packet) -> bool {
@@ -101,12 +101,12 @@ impl Counters {
         }
     }
 
-    /// Returns the packets that left the queue for the link, given that `waiting` are still in it.
+    /// Packets that left the queue for the link, when `waiting` packets are still in it.
     pub fn delivered(&self, waiting: u32) -> u64 {
         self.queued - self.dropped_at_dequeue - self.evicted - u64::from(waiting)
     }
 
-    /// Returns the packets dropped, for any cause.
+    /// Packets dropped, for any reason.
     pub fn dropped(&self) -> u64 {
         self.refused() + self.dropped_at_dequeue + self.evicted
     }

@@ -1,4 +1,4 @@
-//! The description of a queue discipline, and code that runs for the one that is chosen.
+//! Self-description of a queue discipline, and code that runs for any discipline.
 
 use aqmlab_units::Stream;
 
@@ -6,15 +6,15 @@ use crate::law::DecidesAtEnqueue;
 use crate::parameter::check;
 use crate::{Fifo, Limit, LinkContext, ParameterError, Qdisc, Settings};
 
-/// The point at which a discipline with its default parameters drops and marks.
+/// The time at which a discipline drops and marks, with its default parameters.
 ///
-/// `when_a_discipline_says_that_it_decides_is_when_it_does` in `tests/catalogue.rs` checks it.
+/// Checked by `the_declared_decision_point_is_the_actual_one` in `tests/catalogue.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum DecidesAt {
-    /// On arrival, and never at dequeue.
+    /// On arrival only.
     Enqueue,
-    /// At dequeue; on arrival it drops only if the queue is full.
+    /// On departure; on arrival it drops only if the queue is full.
     Dequeue,
 }
 
@@ -22,11 +22,11 @@ pub enum DecidesAt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum EcnUse {
-    /// It marks them where it drops others. `noecn` has it drop them too.
+    /// It marks them where it drops others. With `noecn` it drops them too.
     Marks,
     /// It drops them like others: it never marks.
     Ignores,
-    /// It classifies packets by their ECN field, so that it does not work without ECN.
+    /// It classifies packets by their ECN field, so that it needs ECN.
     Requires,
 }
 
@@ -41,18 +41,18 @@ pub enum EcnUse {
 /// assert_eq!(refused.field, "max_th");
 /// ```
 pub trait Discipline: Settings {
-    /// The line of thought it belongs to.
+    /// The family of disciplines it belongs to.
     const FAMILY: &'static str;
-    /// The point at which it drops and marks.
+    /// The time of its drops and marks.
     const DECIDES_AT: DecidesAt;
-    /// A summary of one line.
+    /// Its effect, in one line.
     const SUMMARY: &'static str;
     /// The treatment of ECN-capable packets.
     const ECN: EcnUse = EcnUse::Marks;
-    /// The classes of packets that it treats apart, by name.
+    /// The classes of packets that it treats separately, by name.
     const CLASSES: &'static [&'static str] = &[];
 
-    /// This configuration with its automatic values filled in for `link`, checked.
+    /// Check this configuration, and fill in its automatic values for `link`.
     fn resolve(&self, link: &LinkContext) -> Result<Self, ParameterError> {
         self.check()?;
         check(!self.limit().is_zero(), "limit", "at least 1 packet or 1 B", &self.limit())?;
@@ -61,26 +61,27 @@ pub trait Discipline: Settings {
         Ok(complete)
     }
 
-    /// Fills in automatic values and checks parameters that depend on each other. Each parameter is already known to be
-    /// in its range.
+    /// Fill in automatic values, and check parameters that depend on each other. Each is already in its range.
     fn complete(&self, _link: &LinkContext) -> Result<Self, ParameterError> {
         Ok(self.clone())
     }
 
-    /// Run `visitor` with this discipline in front of `link`. The configuration has passed [`Discipline::resolve`].
+    /// Run `visitor` with this discipline in front of `link`. The configuration must have passed
+    /// [`Discipline::resolve`].
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output;
 }
 
 /// Code that runs for any discipline.
 ///
-/// It receives the discipline that is chosen at run time as a type, so that its code has no dynamic dispatch per
-/// packet. `make` makes any number of queues: one for each direction of a link, each with a random stream of its own.
+/// It joins a discipline chosen at run time with code compiled for each: the discipline comes as a type, so that
+/// the code has no dynamic dispatch per packet. `make` makes any number of queues or laws: one for each direction
+/// of a link, each with its own random stream.
 ///
 /// ```
 /// use aqmlab_aqm::{Aqm, DecidesAtEnqueue, LinkContext, Limit, PiConfig, Qdisc, QueueConfig, Visitor};
 /// use aqmlab_units::{BitRate, Bytes, Stream};
 ///
-/// /// The size of the queue's type: code that is compiled for each discipline.
+/// /// Returns the size of a discipline: code that is compiled for each.
 /// struct Size;
 ///
 /// impl Visitor for Size {
@@ -102,9 +103,9 @@ pub trait Discipline: Settings {
 /// # Ok::<(), aqmlab_aqm::ParameterError>(())
 /// ```
 pub trait Visitor: Sized {
-    /// The payload of a packet.
+    /// Payload of packets.
     type Payload: Send + 'static;
-    /// The value that the code returns.
+    /// Result of the code.
     type Output;
 
     /// Run with a law that decides when a packet arrives, for a queue of at most `limit`.
@@ -118,7 +119,7 @@ pub trait Visitor: Sized {
     fn queue<Q: Qdisc<Self::Payload> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output;
 }
 
-/// A visitor that makes one boxed queue of any discipline.
+/// Makes one queue of any kind.
 pub(crate) struct Boxed {
     pub(crate) rng: Stream,
 }

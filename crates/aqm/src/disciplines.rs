@@ -1,4 +1,4 @@
-//! The disciplines, one a file, and which there are: the simplest first.
+//! The disciplines, one a file, and their list: the simplest first.
 
 use crate::catalogue::disciplines;
 

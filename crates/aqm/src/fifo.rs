@@ -1,4 +1,4 @@
-//! The plainest queue: first in, first out, under one law.
+//! The simplest queue: first in, first out, under one law.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use aqmlab_units::Time;
 
 use crate::{Admission, AdmissionControl, Aqm, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
-/// First in, first out, behind a [`AdmissionControl`].
+/// First in, first out, behind an [`AdmissionControl`].
 ///
 /// ```
 /// use aqmlab_aqm::{Droptail, Ecn, Fifo, Limit, Packet, Qdisc};
@@ -28,7 +28,7 @@ pub struct Fifo<A, P> {
 }
 
 impl<A: Aqm, P> Fifo<A, P> {
-    /// An empty queue.
+    /// Return an empty queue.
     pub fn new(law: A, limit: Limit) -> Fifo<A, P> {
         Fifo {
             control: AdmissionControl::new(law, limit),
@@ -37,7 +37,7 @@ impl<A: Aqm, P> Fifo<A, P> {
         }
     }
 
-    /// The law that judges.
+    /// The law that decides.
     pub fn law(&self) -> &A {
         &self.control.law
     }
@@ -46,14 +46,14 @@ impl<A: Aqm, P> Fifo<A, P> {
         &mut self.control.law
     }
 
-    /// The packet that waits at `place`, the head being at 0.
-    pub(crate) fn packet(&self, place: usize) -> &Packet {
-        &self.waiting[place].packet
+    /// The waiting packet at `index`; the head has index 0.
+    pub(crate) fn packet(&self, index: usize) -> &Packet {
+        &self.waiting[index].packet
     }
 
-    /// Push out the packet that waits at `place`. Those behind it move up, which takes time in proportion to the queue.
-    pub(crate) fn evict(&mut self, place: usize, now: Time) -> P {
-        let evicted = self.waiting.remove(place).expect("a packet waits at this place");
+    /// Evict the waiting packet at `index`. Those behind it move up, which takes time in proportion to the queue.
+    pub(crate) fn evict(&mut self, index: usize, now: Time) -> P {
+        let evicted = self.waiting.remove(index).expect("a packet waits at this index");
         self.state.packets -= 1;
         self.state.bytes = self.state.bytes - evicted.packet.size;
         self.control.counters.evicted += 1;
@@ -63,14 +63,14 @@ impl<A: Aqm, P> Fifo<A, P> {
         evicted.payload
     }
 
-    /// Drop an arriving packet that the law is not asked about.
+    /// Drop an arriving packet without asking the law.
     pub(crate) fn refuse(&mut self, packet: &Packet, payload: P, lost: &mut dyn FnMut(P)) -> Admission {
         self.control.counters.count(Admission::DroppedForced, packet.size);
         lost(payload);
         Admission::DroppedForced
     }
 
-    /// The packet at the head, which no longer counts as waiting.
+    /// Remove the packet at the head, which no longer counts as waiting.
     fn pop(&mut self) -> Option<Departure<P>> {
         let head = self.waiting.pop_front()?;
         self.state.packets -= 1;

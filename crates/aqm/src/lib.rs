@@ -1,12 +1,12 @@
 //! Active queue management, sans-IO.
 //!
-//! A *law* ([`Aqm`]) judges packets; a *queue* ([`AdmissionControl`], [`Fifo`]) acts on its verdicts: it owns the packets, marks,
-//! drops and counts. A law gets the time as an argument, reads no clock, and draws random numbers from the [`Stream`]
-//! it was built with. It can therefore be replayed exactly.
+//! A *law* ([`Aqm`]) decides about packets. A *queue* ([`AdmissionControl`], [`Fifo`]) acts on its verdicts: it
+//! owns the packets, marks, drops and counts. A law gets the time as an argument and draws random numbers from
+//! the [`Stream`] that it was built with, so that it can be replayed exactly.
 //!
-//! Each law has a configuration whose fields declare their meaning, unit, default and source. [`catalogue`] lists them,
-//! and [`QueueConfig`] selects one. None has a switch for ECN: a law *signals*, and a signal marks a packet that is
-//! ECN-capable and drops any other.
+//! Each law has a configuration whose fields have a meaning, a unit, a default and a source; [`catalogue`] lists
+//! them, and [`QueueConfig`] chooses one. No law has a switch for ECN: a law *signals*, and the packet's ECN
+//! field decides whether the signal is a mark or a drop.
 //!
 //! ```
 //! use aqmlab_aqm::{Discipline, Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};

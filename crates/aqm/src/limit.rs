@@ -7,7 +7,7 @@ use aqmlab_units::Bytes;
 
 use crate::QueueState;
 
-/// The limit of a queue: `240 packets` or `30 kB`.
+/// The maximum that may wait in a queue: `240 packets` or `30 kB`.
 ///
 /// ```
 /// use aqmlab_aqm::{Limit, QueueState};
@@ -28,24 +28,24 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Returns whether the queue has room for one more packet of `size`.
+    /// True if there is room for one more packet of `size`.
     #[inline]
     pub fn admits(self, size: Bytes, queue: QueueState) -> bool {
         match self {
-            Limit::Packets(most) => queue.packets < most,
-            Limit::Bytes(most) => queue.bytes + size <= most,
+            Limit::Packets(packets) => queue.packets < packets,
+            Limit::Bytes(bytes) => queue.bytes + size <= bytes,
         }
     }
 
-    /// Returns whether a queue of this length is within the limit.
+    /// True if a queue of this length is within the limit.
     pub(crate) fn holds(self, queue: QueueState) -> bool {
         match self {
-            Limit::Packets(most) => queue.packets <= most,
-            Limit::Bytes(most) => queue.bytes <= most,
+            Limit::Packets(packets) => queue.packets <= packets,
+            Limit::Bytes(bytes) => queue.bytes <= bytes,
         }
     }
 
-    /// Returns whether the limit admits no packet at all.
+    /// True if it admits no packet, ever.
     pub(crate) fn is_zero(self) -> bool {
         matches!(self, Limit::Packets(0) | Limit::Bytes(Bytes::ZERO))
     }
@@ -54,13 +54,13 @@ impl Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Limit::Packets(most) => write!(f, "{most} packets"),
-            Limit::Bytes(most) => most.fmt(f),
+            Limit::Packets(packets) => write!(f, "{packets} packets"),
+            Limit::Bytes(bytes) => bytes.fmt(f),
         }
     }
 }
 
-/// Why a text is not a limit.
+/// A text that is not a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?}: write packets or a size, such as \"240 packets\" or \"30 kB\"")]
 pub struct ParseLimitError(String);
@@ -110,14 +110,14 @@ mod serial {
         }
 
         fn visit_u64<E: Error>(self, packets: u64) -> Result<Limit, E> {
-            let few = u32::try_from(packets);
-            few.map(Limit::Packets).map_err(|_| E::invalid_value(Unexpected::Unsigned(packets), &self))
+            let count = u32::try_from(packets);
+            count.map(Limit::Packets).map_err(|_| E::invalid_value(Unexpected::Unsigned(packets), &self))
         }
 
         // TOML has signed integers only.
         fn visit_i64<E: Error>(self, packets: i64) -> Result<Limit, E> {
-            let few = u32::try_from(packets);
-            few.map(Limit::Packets).map_err(|_| E::invalid_value(Unexpected::Signed(packets), &self))
+            let count = u32::try_from(packets);
+            count.map(Limit::Packets).map_err(|_| E::invalid_value(Unexpected::Signed(packets), &self))
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<Limit, E> {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_other_than_packets_or_a_size_is_an_error() {
+    fn a_text_that_is_no_limit_is_refused_with_examples() {
         for text in ["240", "-1 packets", "2.5 packets", "30 ms", ""] {
             let refusal = text.parse::<Limit>().unwrap_err().to_string();
             assert_eq!(
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_of_bytes_admits_what_still_fits() {
+    fn a_limit_in_bytes_admits_packets_that_still_fit() {
         let limit = Limit::Bytes(Bytes::new(3000));
         let queue = QueueState { packets: 2, bytes: Bytes::new(2000) };
         assert!(limit.admits(Bytes::new(1000), queue));

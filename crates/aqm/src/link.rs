@@ -1,4 +1,4 @@
-//! The properties of the link behind a queue that a law may use.
+//! The link behind a queue, as a law knows it.
 
 use aqmlab_units::{BitRate, Bytes};
 
@@ -8,7 +8,7 @@ use aqmlab_units::{BitRate, Bytes};
 /// use aqmlab_aqm::LinkContext;
 /// use aqmlab_units::{BitRate, Bytes};
 ///
-/// // Ethernet whose queue counts IP lengths, as the papers' does.
+/// // Ethernet whose queue counts IP lengths, as in the papers.
 /// let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
 /// assert_eq!(link.on_wire(Bytes::new(1500)), Bytes::new(1538));
 /// assert_eq!(link.packets_per_sec(Bytes::new(1500)).round(), 8127.0);
@@ -17,20 +17,20 @@ use aqmlab_units::{BitRate, Bytes};
 pub struct LinkContext {
     /// Its bit rate on the wire.
     pub rate: BitRate,
-    /// Bytes of each frame's header that the queue counts: a packet's size is its IP length and these.
+    /// Bytes of each frame's header that the queue counts: a packet's size is its IP length plus these.
     pub header: Bytes,
-    /// Bytes that each packet costs on the wire beyond its size: with the header 38 for Ethernet (preamble 8, header 14,
-    /// check sequence 4, gap 12).
+    /// Bytes of each packet on the wire beyond its size: including the header, 38 for Ethernet (preamble 8,
+    /// header 14, check sequence 4, gap 12).
     pub overhead: Bytes,
 }
 
 impl LinkContext {
-    /// Returns the size on the wire of a packet of this IP length.
+    /// The size on the wire of a packet of this IP length.
     pub fn on_wire(&self, ip_length: Bytes) -> Bytes {
         ip_length + self.header + self.overhead
     }
 
-    /// C, the papers' link capacity: packets of this mean IP length per second, their frames included.
+    /// C, the papers' link capacity: packets of this mean IP length per second, including their frames.
     pub fn packets_per_sec(&self, mean_packet: Bytes) -> f64 {
         self.rate.packets_per_sec(self.on_wire(mean_packet))
     }
@@ -48,7 +48,7 @@ mod tests {
             let capacity = LinkContext { rate, header, overhead }.packets_per_sec(Bytes::new(1500));
             assert!(
                 (capacity - 8127.4).abs() < 0.1,
-                "a 100 Mbit/s Ethernet carries 8,127 full packets a second, however its queue counts headers"
+                "a 100 Mbit/s Ethernet carries 8,127 full packets a second, however much of a frame its queue counts"
             );
         }
     }

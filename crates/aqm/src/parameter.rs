@@ -1,4 +1,4 @@
-//! Parameters of disciplines: each declared once, with its meaning, unit, default, range and source.
+//! Parameters of disciplines, each declared once.
 
 mod allowed;
 mod choice;
@@ -17,13 +17,13 @@ use aqmlab_units::{Bytes, Duration, Range};
 
 use crate::Limit;
 
-/// The error for an invalid parameter: `max_th: must be above min_th = 12 packets, got 8`.
+/// An invalid parameter: `max_th: must be above min_th = 12 packets, got 8`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct ParameterError {
     /// The parameter's name in its configuration.
     pub field: &'static str,
-    /// The accepted values, and the value that was given.
+    /// The accepted values, and the value given.
     pub message: String,
 }
 
@@ -32,11 +32,11 @@ pub struct ParameterError {
 pub struct Parameter {
     /// Its name in the configuration.
     pub name: &'static str,
-    /// The unit of its value, or the kind of value it is.
+    /// The unit of its value, or the kind of the value.
     pub unit: &'static str,
     /// Its value.
     pub value: Value,
-    /// Its accepted values.
+    /// The accepted values.
     pub allowed: Allowed,
     /// Its meaning.
     pub meaning: String,
@@ -44,33 +44,33 @@ pub struct Parameter {
     pub source: &'static str,
 }
 
-/// The parameters of a discipline, as the macro that declares them generates it.
+/// The parameters of a discipline, as the macro that declares them provides them.
 pub trait Settings: Clone + Default {
-    /// The parameters in their order, as they are set here.
+    /// The parameters in their order, with their values here.
     fn parameters(&self) -> Vec<Parameter>;
 
-    /// The queue's limit.
+    /// The maximum that may wait.
     fn limit(&self) -> Limit;
 
-    /// Checks that each parameter is in its own range.
+    /// Check that each parameter alone has an accepted value.
     fn check(&self) -> Result<(), ParameterError>;
 
-    /// Sets the parameter `name` to the next value in `map`; returns false if no parameter has that name.
+    /// Set the parameter `name` to the next value of `map`. Returns false if there is no such parameter.
     #[cfg(feature = "serde")]
     fn read<'de, M: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut M) -> Result<bool, M::Error>;
 }
 
-/// Declares a configuration. One statement is a field, its documentation, its default, what may be written for it, the
-/// check of that, its text form and its row in the catalogue:
+/// Declare a configuration. One statement declares a field, its documentation, its default, its accepted values
+/// and their check, its text form and its row in the catalogue:
 ///
 /// ```text
 /// /// The weight of a new sample in the average.
 /// w_q: f64 = 0.002, in above(0.0).up_to(1.0), unit "1", source "Floyd & Jacobson 1993";
 /// ```
 ///
-/// Last may come the parameters of another law that this one is made of, as a field that holds them; in text they stand
-/// among the others. What differs is said there: another default, which needs another source, or a `fixed` value,
-/// which is then no parameter. A parameter of the same name here takes an included one's place, and `before` puts one
+/// At the end there may be a block of another law's parameters, as a field that holds them; in text they are
+/// among the others. The block lists the differences: another default with its source, or a `fixed` value, which
+/// is then no parameter. A parameter of the same name here replaces an included one, and `before` inserts one
 /// among them.
 macro_rules! parameters {
     (
@@ -119,7 +119,7 @@ macro_rules! parameters {
 
         impl $crate::Settings for $Config {
             fn parameters(&self) -> Vec<$crate::Parameter> {
-                let own = vec![$(
+                let declared = vec![$(
                     $crate::parameter::DeclaredParameter {
                         parameter: $crate::Parameter {
                             name: stringify!($name),
@@ -135,13 +135,13 @@ macro_rules! parameters {
                     },
                 )*];
                 let included = $crate::parameter::parameters!(@option $(
-                    $crate::parameter::included(
+                    $crate::parameter::with_overrides(
                         $crate::Settings::parameters(&self.$block),
                         &[$((stringify!($other), concat!($($other_meaning),*), $other_source)),*],
                         &[$(stringify!($fixed)),*],
                     )
                 )?);
-                $crate::parameter::in_display_order(own, included.unwrap_or_default())
+                $crate::parameter::in_display_order(declared, included.unwrap_or_default())
             }
 
             fn limit(&self) -> $crate::Limit {
@@ -216,14 +216,14 @@ macro_rules! parameters {
 }
 pub(crate) use parameters;
 
-/// A parameter that a configuration declares itself.
+/// A parameter that a configuration declares itself, rather than include it.
 pub(crate) struct DeclaredParameter {
     pub(crate) parameter: Parameter,
-    /// The included parameter that it precedes.
+    /// The included parameter that follows it.
     pub(crate) before: Option<&'static str>,
 }
 
-/// Returns the documentation of a parameter of type `T`; for a choice, with its names appended.
+/// Return the meaning of a parameter of type `T`; for a choice, with the names of its values.
 pub(crate) fn meaning<T: Settable>(written: &str) -> String {
     let written = written.trim_ascii();
     let Allowed::Choice(choices) = T::allowed(T::Range::default()) else { return written.to_owned() };
@@ -232,14 +232,14 @@ pub(crate) fn meaning<T: Settable>(written: &str) -> String {
     format!("{}: {} or {last}.", written.trim_end_matches('.'), names.join(", "))
 }
 
-/// The parameters of a block without the `fixed` ones, and with other meanings and sources where they differ.
-pub(crate) fn included(
+/// Return the parameters of a block without the `fixed` ones, and with the meanings and sources of `overrides`.
+pub(crate) fn with_overrides(
     mut block: Vec<Parameter>,
-    others: &[(&'static str, &'static str, &'static str)],
+    overrides: &[(&'static str, &'static str, &'static str)],
     fixed: &[&'static str],
 ) -> Vec<Parameter> {
     block.retain(|parameter| !fixed.contains(&parameter.name));
-    for (name, meaning, source) in others {
+    for (name, meaning, source) in overrides {
         let parameter = block.iter_mut().find(|parameter| parameter.name == *name);
         let parameter = parameter.expect("the field that has another default is a parameter of the block");
         parameter.source = source;
@@ -250,29 +250,29 @@ pub(crate) fn included(
     block
 }
 
-/// Returns all parameters in display order.
-pub(crate) fn in_display_order(own: Vec<DeclaredParameter>, included: Vec<Parameter>) -> Vec<Parameter> {
-    let (among, first): (Vec<DeclaredParameter>, Vec<DeclaredParameter>) =
-        own.into_iter().partition(|own| own.before.is_some());
-    let mut all: Vec<Parameter> = first.into_iter().map(|own| own.parameter).collect();
-    let mut among = among.into_iter().peekable();
+/// Return the parameters in the order in which they are shown and written.
+pub(crate) fn in_display_order(declared: Vec<DeclaredParameter>, included: Vec<Parameter>) -> Vec<Parameter> {
+    let (inserted, first): (Vec<DeclaredParameter>, Vec<DeclaredParameter>) =
+        declared.into_iter().partition(|declared| declared.before.is_some());
+    let mut all: Vec<Parameter> = first.into_iter().map(|declared| declared.parameter).collect();
+    let mut inserted = inserted.into_iter().peekable();
     for next in included {
-        if all.iter().any(|own| own.name == next.name) {
+        if all.iter().any(|declared| declared.name == next.name) {
             continue;
         }
-        while let Some(own) = among.next_if(|own| own.before == Some(next.name)) {
-            all.push(own.parameter);
+        while let Some(declared) = inserted.next_if(|declared| declared.before == Some(next.name)) {
+            all.push(declared.parameter);
         }
         all.push(next);
     }
     assert!(
-        among.next().is_none(),
-        "parameters placed before included ones are declared in the order of these"
+        inserted.next().is_none(),
+        "parameters with `before` are declared in the order of the included ones"
     );
     all
 }
 
-/// Returns an error for `field`, which must be `must`, unless the condition `holds`.
+/// Return an error unless `holds`: `field` must be `must`.
 pub(crate) fn check(
     holds: bool,
     field: &'static str,
@@ -283,7 +283,7 @@ pub(crate) fn check(
     if holds { Ok(()) } else { Err(ParameterError { field, message: format!("must be {must}, got {got}") }) }
 }
 
-/// A gain. Values far above the useful ones are mistakes, and would only overflow.
+/// A gain: far above useful values, it is a slip and would only overflow.
 pub(crate) const GAIN: Range<f64> = above(0.0).up_to(1000.0);
 
 /// The weight of a new sample in a moving average.
@@ -295,11 +295,11 @@ pub(crate) const LENGTH: Range<f64> = from(0.0).up_to(1e9);
 /// The size of a packet, up to the largest that IP has.
 pub(crate) const PACKET_SIZE: Range<Bytes> = from(Bytes::new(1)).up_to(Bytes::new(65_535));
 
-/// A number of queues to hash flows onto.
+/// A number of queues to hash flows to.
 pub(crate) const QUEUES: Range<u32> = from(1).up_to(65_536);
 
-/// The credit of a queue for one round: with less, rounds without a packet would cost too much.
+/// The credit of a queue in one round: with less, rounds without a packet would cost too much time.
 pub(crate) const QUANTUM: Range<Bytes> = from(Bytes::new(64)).up_to(Bytes::new(1_000_000));
 
-/// The upper bound of delays and intervals.
+/// Upper bound of the delays and intervals of a law.
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);

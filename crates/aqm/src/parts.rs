@@ -1,4 +1,4 @@
-//! Components of disciplines: averages, curves, hashes, schedulers, and the options that several share.
+//! Parts of disciplines: averages, curves, hashes, schedulers, and options that several share.
 
 pub(crate) mod average;
 pub(crate) mod bloom;

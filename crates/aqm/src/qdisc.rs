@@ -1,21 +1,21 @@
-//! A queue discipline: what owns packets.
+//! Queue disciplines: the owners of packets.
 
 use aqmlab_units::Time;
 
 use crate::{Admission, Counters, Packet, QueueState};
 
-/// A queue discipline: it owns packets that carry a payload `P` each (a buffer, an index, nothing).
+/// A queue discipline: it owns packets, each with a payload `P` (a buffer, an index, or none).
 ///
-/// The owner calls [`Qdisc::enqueue`] and [`Qdisc::dequeue`] in the order of time, and [`Qdisc::on_timeout`] when the
-/// instant of [`Qdisc::poll_timeout`] comes, after a departure and before an arrival of the same instant.
+/// The owner calls [`Qdisc::enqueue`] and [`Qdisc::dequeue`] in the order of time. It calls [`Qdisc::on_timeout`]
+/// at the time of [`Qdisc::poll_timeout`], after a departure and before an arrival at the same time.
 ///
-/// The payload of each dropped packet is handed to `lost`, for drops on arrival, evictions and drops at dequeue.
+/// The payload of each packet that is dropped, on arrival, in the queue or at dequeue, is passed to `lost`.
 ///
 /// ```
 /// use aqmlab_aqm::{Ecn, LinkContext, Packet, PieConfig, Qdisc, QueueConfig};
 /// use aqmlab_units::{BitRate, Bytes, Stream, Time};
 ///
-/// /// Let a queue do what falls due until `now`.
+/// /// Run the queue's timeouts up to `now`.
 /// fn advance<P>(queue: &mut dyn Qdisc<P>, now: Time) {
 ///     while let Some(due) = queue.poll_timeout().filter(|due| *due <= now) {
 ///         queue.on_timeout(due);
@@ -35,45 +35,76 @@ use crate::{Admission, Counters, Packet, QueueState};
 /// # Ok::<(), aqmlab_aqm::ParameterError>(())
 /// ```
 pub trait Qdisc<P> {
-    /// A packet arrives. A drop of another packet to make room for it goes to `lost` too.
+    /// Handle an arriving packet. A packet that is evicted for it goes to `lost` too.
     fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission;
 
-    /// Returns the next packet for the free link, or `None` if the queue is empty.
+    /// Return the next packet to send, for a link that is free, or `None` if there is none.
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>>;
 
-    /// Returns the length of the queue.
+    /// The length of the queue.
     fn state(&self) -> QueueState;
 
-    /// Returns the counters of the packets so far.
+    /// Counts of the packets so far, by outcome.
     fn counters(&self) -> Counters;
 
-    /// Returns the instant of the next [`Qdisc::on_timeout`]. It may change after any call.
+    /// The time at which the discipline needs [`Qdisc::on_timeout`]. May change after any call.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Handles the timeout of [`Qdisc::poll_timeout`].
+    /// The time returned by [`Qdisc::poll_timeout`] has come.
     fn on_timeout(&mut self, now: Time);
 
-    /// Returns the names of the classes of packets that it treats apart, such as `L4S` and `Classic`; usually none.
+    /// The classes of packets that it treats separately, by name, if any: `L4S` and `Classic`.
     fn classes(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns the class of a packet from its fields on arrival, as an index into [`Qdisc::classes`].
+    /// The class of a packet that has these fields on arrival.
     fn class_of(&self, _packet: &Packet) -> u8 {
         0
     }
 
-    /// Reports the discipline's variables, always the same ones in the same order.
+    /// Report the discipline's variables, always the same ones in the same order.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
 }
 
-/// A packet on its way out of a queue.
+/// A packet that leaves a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<P> {
     /// The packet, with CE set if it was marked.
     pub packet: Packet,
     /// Its payload.
     pub payload: P,
-    /// The instant of its arrival.
+    /// Time of its arrival.
     pub enqueued_at: Time,
+}
+
+/// Forward the methods of [`Qdisc`] that handle no packet to the queue in the field `$queue`, in the implementation of a
+/// discipline that wraps another.
+#[macro_export]
+macro_rules! forward_qdisc {
+    ($queue:ident) => {
+        fn state(&self) -> $crate::QueueState {
+            self.$queue.state()
+        }
+
+        fn counters(&self) -> $crate::Counters {
+            self.$queue.counters()
+        }
+
+        fn poll_timeout(&self) -> Option<aqmlab_units::Time> {
+            self.$queue.poll_timeout()
+        }
+
+        fn on_timeout(&mut self, now: aqmlab_units::Time) {
+            self.$queue.on_timeout(now);
+        }
+
+        fn classes(&self) -> &'static [&'static str] {
+            self.$queue.classes()
+        }
+
+        fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+            self.$queue.probe(out);
+        }
+    };
 }

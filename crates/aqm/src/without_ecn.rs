@@ -2,11 +2,11 @@
 
 use aqmlab_units::Time;
 
-use crate::{Admission, Counters, Departure, Ecn, Packet, Qdisc, QueueState};
+use crate::{Admission, Departure, Ecn, Packet, Qdisc, forward_qdisc};
 
-/// A discipline to which no packet is ECN-capable, so that it signals by drops alone.
+/// A discipline for which no packet is ECN-capable, so that it signals only by drops.
 ///
-/// [`Departure::packet`] is the packet as the discipline sees it; its payload keeps the ECN field that it has.
+/// [`Departure::packet`] is the packet as the discipline sees it; its payload keeps the real ECN field.
 ///
 /// ```
 /// use aqmlab_aqm::{Ecn, LinkContext, Packet, PiConfig, Qdisc, QueueConfig, WithoutEcn};
@@ -32,50 +32,29 @@ pub struct WithoutEcn<P> {
 }
 
 impl<P> WithoutEcn<P> {
-    /// `queue` is empty.
+    /// Wrap `queue`, which is empty.
     pub fn new(queue: Box<dyn Qdisc<P> + Send>) -> WithoutEcn<P> {
         WithoutEcn { queue }
     }
 }
 
-fn seen(packet: &Packet) -> Packet {
+/// Return the packet as the discipline sees it.
+fn without_ect(packet: &Packet) -> Packet {
     Packet { ecn: Ecn::NotEct, ..*packet }
 }
 
 impl<P> Qdisc<P> for WithoutEcn<P> {
     fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
-        self.queue.enqueue(seen(&packet), payload, now, lost)
+        self.queue.enqueue(without_ect(&packet), payload, now, lost)
     }
 
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
         self.queue.dequeue(now, lost)
     }
 
-    fn state(&self) -> QueueState {
-        self.queue.state()
-    }
-
-    fn counters(&self) -> Counters {
-        self.queue.counters()
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.queue.poll_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.queue.on_timeout(now);
-    }
-
-    fn classes(&self) -> &'static [&'static str] {
-        self.queue.classes()
-    }
+    forward_qdisc!(queue);
 
     fn class_of(&self, packet: &Packet) -> u8 {
-        self.queue.class_of(&seen(packet))
-    }
-
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.queue.probe(out);
+        self.queue.class_of(&without_ect(packet))
     }
 }

@@ -75,7 +75,7 @@ fn decided(name: &str) -> (u64, u64) {
 }
 
 #[test]
-fn when_a_discipline_says_that_it_decides_is_when_it_does() {
+fn the_declared_decision_point_is_the_actual_one() {
     for entry in catalogue() {
         let (at_arrival, at_departure) = decided(entry.name);
         let does = if at_departure > 0 { DecidesAt::Dequeue } else { DecidesAt::Enqueue };

@@ -1,15 +1,15 @@
-//! Adaptive RED: RED that finds its own settings.
+//! Adaptive RED: RED that adapts its settings.
 //!
-//! Thresholds and weight follow from the link and a target delay; every half second `max_p` is raised a little when the
-//! average queue is above a band around the middle of the thresholds, and lowered when it is below.
+//! Thresholds and weight follow from the link and a target delay. Every half second `max_p` is raised a little if
+//! the average queue is above a band around the middle of the thresholds, and lowered if it is below.
 //!
 //! Source: Floyd, Gummadi and Shenker, "Adaptive RED: an algorithm for increasing the robustness of RED's active queue
 //! management", 2001. RED itself, always gentle, is [`crate::Red`].
 //!
-//! Differs from ns-2 (`red.cc` with `adaptive_`): a timer checks the average, as in the paper, where ns-2 waits for the
-//! first arrival half a second after the last change; the gentle slope follows `max_p`, where ns-2 keeps the first one;
-//! the capacity counts each frame's overhead. Differs from the paper: `max_p` is clipped to its bounds, which there a
-//! last step may overshoot, and the average of an idle queue is aged before it is compared.
+//! Differs from ns-2 (`red.cc` with `adaptive_`). A timer checks the average, as in the paper; ns-2 waits for the
+//! first arrival half a second after the last change. The gentle slope follows `max_p`; ns-2 keeps the first
+//! slope. The capacity counts each frame's overhead. Differs from the paper: `max_p` is clipped to its bounds,
+//! which the paper's last step may overshoot, and the average of an idle queue is aged before it is compared.
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
@@ -20,34 +20,35 @@ use crate::{
 };
 
 parameters! {
-    /// Adaptive RED's parameters. `None` follows from the link.
+    /// Adaptive RED's parameters. A parameter that is `None` follows from the link.
     pub struct AredConfig {
         /// The queueing delay to aim at with automatic thresholds.
         target_delay: Duration = Duration::from_millis(5), in up_to(Duration::from_secs(60)), source "Floyd et al. 2001; ns-2";
-        /// The average below which nothing is signalled; automatic: max(5, `target_delay` C / 2) with C in packets/s.
+        /// The average below which no packet is signalled; automatic: max(5, `target_delay` C / 2) with C in
+        /// packets/s.
         min_th: Option<f64> = None, in LENGTH, unit "packets", source "Floyd et al. 2001";
         /// The average at which the probability reaches `max_p`; automatic: 3 `min_th`.
         max_th: Option<f64> = None, in LENGTH, unit "packets", source "Floyd et al. 2001";
         /// The weight of a new sample in the average; automatic: 1 - exp(-1/C), a time constant of one second.
         w_q: Option<f64> = None, in WEIGHT, unit "1", source "Floyd et al. 2001";
-        /// The probability at `max_th` to start from.
+        /// The initial probability at `max_th`.
         max_p: Prob = Prob::clamped(0.1), source "ns-2";
         /// The time between two corrections of `max_p`.
         interval: Duration = Duration::from_millis(500), in above(Duration::ZERO), source "Floyd et al. 2001";
-        /// The most that one correction adds to `max_p`; never more than a quarter of it.
+        /// The most that one correction adds to `max_p`; at most a quarter of it.
         alpha: f64 = 0.01, in WEIGHT, unit "1", source "Floyd et al. 2001";
         /// The factor by which one correction lowers `max_p`.
         beta: f64 = 0.9, in above(0.0).below(1.0), unit "1", source "Floyd et al. 2001";
-        /// The start of the target band, as a fraction of the distance from `min_th` to `max_th`.
+        /// The lower end of the target band, as a fraction of the distance from `min_th` to `max_th`.
         target_low: f64 = 0.4, in from(0.0).up_to(1.0), unit "1", source "Floyd et al. 2001";
-        /// The end of the target band, as a fraction of the distance from `min_th` to `max_th`.
+        /// The upper end of the target band, as a fraction of the distance from `min_th` to `max_th`.
         target_high: f64 = 0.6, in from(0.0).up_to(1.0), unit "1", source "Floyd et al. 2001";
-        /// `max_p` stays at or above this.
+        /// The lower bound of `max_p`.
         max_p_bottom: Prob = Prob::clamped(0.01), in above(Prob::ZERO), source "Floyd et al. 2001";
-        /// `max_p` stays at or below this.
+        /// The upper bound of `max_p`.
         max_p_top: Prob = Prob::clamped(0.5), source "Floyd et al. 2001";
     }
-    /// The RED that is adapted; the parameters above replace its own.
+    /// The RED that is adapted. The parameters above replace its own.
     include red: RedConfig {
         /// The packet size that counts as one packet: in C, in byte mode, and while the link is idle.
         mean_packet = Bytes::new(500), source "ns-2; Le et al. 2004: a little over 500 B";
@@ -78,7 +79,7 @@ impl Discipline for AredConfig {
 }
 
 impl AredConfig {
-    /// The RED that is adapted.
+    /// The RED that is adapted, with its automatic values.
     fn red(&self, link: &LinkContext) -> RedConfig {
         let c = link.packets_per_sec(self.red.mean_packet);
         // min_th = max(5, target_delay C / 2), max_th = 3 min_th, w_q = 1 - exp(-1/C)
@@ -100,7 +101,7 @@ pub struct Ared {
     interval: Duration,
     alpha: f64,
     beta: f64,
-    /// The band in which `avg` is left alone, in packets.
+    /// The band in which `avg` causes no change, in packets.
     target: (f64, f64),
     max_p_bottom: f64,
     max_p_top: f64,
@@ -108,7 +109,7 @@ pub struct Ared {
 }
 
 impl Ared {
-    /// A law that has seen an empty queue so far. `config` has passed [`AredConfig::resolve`].
+    /// Return a law that has seen only an empty queue. `config` must have passed [`AredConfig::resolve`].
     pub fn new(config: &AredConfig, link: &LinkContext, rng: Stream) -> Ared {
         let red = config.red(link);
         let at = |fraction: f64| red.min_th + fraction * (red.max_th - red.min_th);
@@ -126,7 +127,7 @@ impl Ared {
 }
 
 impl DecidesAtEnqueue for Ared {
-    const MINDS_EMPTY: bool = true;
+    const USES_ON_EMPTY: bool = true;
 }
 
 impl Aqm for Ared {
@@ -149,6 +150,7 @@ impl Aqm for Ared {
             return;
         }
         self.next_check += self.interval;
+        // An idle queue has not aged its average, because only arrivals do.
         self.red.age(queue, now);
         let (avg, max_p) = (self.red.average(), self.red.max_p());
         let (low, high) = self.target;

@@ -1,15 +1,15 @@
-//! AVQ, the adaptive virtual queue: signals from a simulated queue with a slower link, whose rate adapts to the load.
+//! AVQ, the adaptive virtual queue: a virtual queue on a slower virtual link whose capacity adapts to the load.
 //!
-//! Every arrival also enters a virtual queue, which a link of the virtual capacity serves; an arrival that overflows it
-//! is signalled. The virtual capacity falls with the arrivals and rises at the desired rate, so that arrivals settle
-//! at the share `gamma` of the link.
+//! Each arrival also enters a virtual queue that a link of the virtual capacity serves; an arrival that overflows
+//! it is signalled. The virtual capacity falls with each arrival and rises with time, so that arrivals settle at
+//! the share `gamma` of the link.
 //!
 //! Source: Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for active queue
 //! management", SIGCOMM 2001, section 2 and the algorithm of section 5.
 //!
-//! Differs from ns-2 (`vq.cc`): bytes are counted on the wire, each frame's overhead included; the virtual capacity is
-//! clipped to C before a packet is taken from it, as in the paper, where ns-2 clips after. When ns-2 drops a packet it
-//! leaves it out of the load: see [`AvqLoad`].
+//! Differs from ns-2 (`vq.cc`): bytes are counted on the wire, including each frame's overhead. The virtual
+//! capacity is clipped to C before a packet is subtracted from it, as in the paper; ns-2 clips it after. A packet
+//! that ns-2 drops is not part of the load: see [`AvqLoad`].
 
 use aqmlab_units::{Bytes, Duration, Prob, Time};
 
@@ -21,19 +21,19 @@ use crate::{
 parameters! {
     /// AVQ's parameters.
     pub struct AvqConfig {
-        /// The rate of adaptation of the virtual capacity to the load.
+        /// The rate at which the virtual capacity follows the load.
         alpha: f64 = 0.15, in GAIN, unit "1/s", source "Kunniyur & Srikant 2001; ns-2";
-        /// The utilisation of the link to aim at.
+        /// The utilization of the link to aim at.
         gamma: Prob = Prob::clamped(0.98), in above(Prob::ZERO), source "Kunniyur & Srikant 2001; ns-2";
-        /// The room of the virtual queue as a multiple of the limit.
+        /// The size of the virtual queue as a multiple of the limit.
         buffer: f64 = 1.0, in GAIN, unit "1", source "Kunniyur & Srikant 2001; ns-2";
-        /// The virtual capacity at the start, as a share of the link's.
+        /// The initial virtual capacity, as a share of the link's.
         initial: Prob = Prob::clamped(0.8), source "ns-2";
         /// The arrivals that lower the virtual capacity.
         load: AvqLoad = AvqLoad::Offered, source "Kunniyur & Srikant 2001";
         /// The packet size with which the limit is converted to bytes on the wire.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
-        /// The limit of the queue, and by default of the virtual queue.
+        /// The maximum that may wait, in the queue and by default in the virtual one.
         limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }
@@ -41,11 +41,10 @@ parameters! {
 choices! {
     /// The arrivals that lower the virtual capacity.
     pub enum AvqLoad {
-        /// All arrivals: the offered load settles at the share `gamma` of the link, and the throughput is that less the
-        /// drops.
+        /// All: offered traffic settles at the share `gamma` of the link, before drops.
         Offered = "offered",
-        /// The arrivals that the law passes or marks: a signalled packet that cannot be marked does not count. ns-2
-        /// when it drops.
+        /// Those that the law lets pass: a signalled packet that is not ECN-capable does not count. As ns-2 when
+        /// it drops.
         Accepted = "accepted",
     }
 }
@@ -54,7 +53,7 @@ impl Discipline for AvqConfig {
     const FAMILY: &'static str = "virtual queue";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
-        "Signals what overflows a virtual queue whose capacity adapts until the link is used as wanted";
+        "Signals packets that overflow a virtual queue whose capacity adapts to the wanted utilization";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |_| Avq::new(self, link))
@@ -70,20 +69,20 @@ pub struct Avq {
     overhead: Bytes,
     /// C, the link's capacity in bytes per second, on the wire.
     c: f64,
-    /// B, the room of the virtual queue in bytes on the wire.
+    /// B, the size of the virtual queue in bytes on the wire.
     b: f64,
     /// The bytes in the virtual queue.
     vq: f64,
     /// C~, the virtual capacity, in bytes per second.
     c_tilde: f64,
-    /// The last arrival.
+    /// Time of the last arrival.
     s: Time,
-    /// The time since then that the virtual capacity has not been credited with.
+    /// The time that has not raised the virtual capacity yet.
     uncredited: Duration,
 }
 
 impl Avq {
-    /// A law that has seen no packet so far. `config` has passed [`AvqConfig::resolve`].
+    /// Return a law that has seen no packet. `config` must have passed [`AvqConfig::resolve`].
     pub fn new(config: &AvqConfig, link: &LinkContext) -> Avq {
         let frames = match config.limit {
             Limit::Packets(packets) => f64::from(packets),
@@ -104,7 +103,8 @@ impl Avq {
         }
     }
 
-    /// Put a packet that arrives `dt` after the one before into the virtual queue. Returns false on overflow.
+    /// Enqueue a packet into the virtual queue that arrives `dt` after the previous one. Returns false on
+    /// overflow.
     fn enqueue_virtual(&mut self, bytes: f64, dt: Duration) -> bool {
         // VQ = max(0, VQ - C~ (t - s)), then VQ + b if that is at most B
         self.vq = (self.vq - self.c_tilde * dt.as_secs_f64()).max(0.0);
@@ -133,6 +133,7 @@ impl Aqm for Avq {
         self.uncredited = self.uncredited + dt;
         let bytes = (pkt.size + self.overhead).as_f64();
         let fits = self.enqueue_virtual(bytes, dt);
+        // A mark does not reduce the load on the link, a drop does.
         if self.load == AvqLoad::Offered || fits || pkt.ecn.is_capable() {
             self.adapt(bytes);
         }

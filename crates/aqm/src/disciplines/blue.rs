@@ -1,15 +1,15 @@
-//! BLUE: a probability that rises when the queue overflows and falls when the link is idle.
+//! BLUE: a signalling probability that queue overflows raise and idle periods lower.
 //!
-//! Each arriving packet is signalled with p. An overflow raises p by `d1`, an empty queue lowers it by `d2`, and after
-//! either p is frozen for `freeze_time`; the length of the queue plays no part.
+//! Each arriving packet is signalled with p. An overflow raises p by `d1`, an empty queue lowers it by `d2`.
+//! After either, p is frozen for `freeze_time`. The length of the queue has no effect.
 //!
 //! Source: Feng, Kandlur, Saha and Shin, "BLUE: a new class of active queue management algorithms", University of
 //! Michigan CSE-TR-387-99, 1999, section 3.1; the same in IEEE/ACM Transactions on Networking 10(4), 2002.
 //!
-//! Differs from the paper, whose idle event has no duration: while the queue stays empty p is lowered once every
-//! `freeze_time`, or, by option, once an idle period as in ALTQ (`altq_blue.c`); see [`IdleDecrease`]. The lowering of
-//! an idle period is computed by the arrival that ends it, since p has no effect before. As in both, lowering a p
-//! that is zero freezes it too. ALTQ also drops a random packet of a full queue and forgets p after an idle second.
+//! Differs from the paper, whose idle event has no duration: while the queue stays empty, p is lowered once every
+//! `freeze_time`, or by option once per idle period as in ALTQ (`altq_blue.c`); see [`IdleDecrease`]. The arrival
+//! that ends an idle period computes its decrease, because p has no effect before. As in both, lowering a p of
+//! zero freezes it too. ALTQ also drops a random packet of a full queue, and resets p after an idle second.
 
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
@@ -21,29 +21,29 @@ use crate::{
 };
 
 parameters! {
-    /// BLUE's parameters. The limit matters as in drop-tail, since the law responds to overflows.
+    /// BLUE's parameters. The limit matters as in drop-tail: overflows are the law's input.
     pub struct BlueConfig {
-        /// The increase of p by one overflow; well above `d2`, since a loss needs a faster response than an idle link.
+        /// The increase of p at an overflow; well above `d2`, because loss is more urgent than idleness.
         d1: Prob = Prob::clamped(0.0025), in above(Prob::ZERO), source "Feng's ns code, as ported to ns-3";
-        /// The decrease of p by one idle event.
+        /// The decrease of p at an idle event.
         d2: Prob = Prob::clamped(0.00025), in above(Prob::ZERO), source "Feng's ns code, as ported to ns-3";
-        /// The least time between two changes of p.
+        /// The minimum time between two changes of p.
         freeze_time: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "Feng's ns code, as ported to ns-3; Kwon & Fahmy 2002";
-        /// The number of decreases of p in one idle period.
+        /// The frequency of decreases in an idle period.
         idle_decrease: IdleDecrease = IdleDecrease::WhileIdle, source "Feng et al. 1999: when the link is idle";
-        /// A queue above this counts as an overflow; automatic: the limit, so that only an overflow does.
+        /// A queue above this counts as an overflow; automatic: the limit, so that only overflows count.
         level: Option<Limit> = None, source "Feng et al. 1999: overflow, or a level L";
-        /// The queue's limit.
+        /// The maximum that may wait.
         limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }
 
 choices! {
-    /// The number of decreases of p in one idle period.
+    /// The frequency of BLUE's decreases in an idle period.
     pub enum IdleDecrease {
-        /// One at its start, or as soon as p is not frozen, and a further one each `freeze_time` as long as it lasts.
+        /// At its start, or as soon as p is not frozen, and then once every `freeze_time`.
         WhileIdle = "while_idle",
-        /// One, by the arrival that ends it, unless p is frozen. ALTQ.
+        /// Once, by the arrival that ends it, unless p is frozen. As in ALTQ.
         Once = "once",
     }
 }
@@ -80,14 +80,14 @@ pub struct Blue {
     rng: Stream,
     /// The probability of a signal.
     p: f64,
-    /// `last_update` + `freeze_time`: when p may change again.
+    /// `last_update` + `freeze_time`: the time at which p may change again.
     frozen_until: Time,
-    /// While the queue is empty: since when.
+    /// Start of the idle period, while the queue is empty.
     idle_since: Time,
 }
 
 impl Blue {
-    /// A law that has seen an empty queue so far. `config` has passed [`BlueConfig::resolve`].
+    /// Return a law that has seen only an empty queue. `config` must have passed [`BlueConfig::resolve`].
     pub fn new(config: &BlueConfig, rng: Stream) -> Blue {
         Blue {
             d1: config.d1.get(),
@@ -102,7 +102,7 @@ impl Blue {
         }
     }
 
-    /// The queue overflowed, or as good as that.
+    /// Raise p for an overflow, or a queue above the level, unless p is frozen.
     fn raise(&mut self, now: Time) {
         if now >= self.frozen_until {
             // p = p + d1
@@ -111,8 +111,9 @@ impl Blue {
         }
     }
 
-    /// The queue has been empty from `idle_since` to `now`.
+    /// Lower p for an idle period from `idle_since` to `now`.
     fn lower(&mut self, now: Time) {
+        // The first decrease comes when the period has begun and p is no longer frozen.
         let first = self.idle_since.max(self.frozen_until);
         if now < first {
             return;
@@ -138,7 +139,7 @@ impl Blue {
 }
 
 impl DecidesAtEnqueue for Blue {
-    const MINDS_EMPTY: bool = true;
+    const USES_ON_EMPTY: bool = true;
 }
 
 impl Aqm for Blue {

@@ -1,38 +1,39 @@
-//! CHOKe: RED that holds greedy flows back without knowing any flow.
+//! CHOKe: RED that limits greedy flows without state per flow.
 //!
-//! While the average queue is above `min_th`, each arriving packet is compared with one drawn at random from the queue. If
-//! both are of one flow, both are dropped, the more often, the larger the flow's share of the queue; otherwise RED
-//! decides.
+//! While the average queue is above `min_th`, each arriving packet is compared with one drawn at random from the
+//! queue. If both belong to one flow, both are dropped; this happens more often to a flow that holds more of the
+//! queue. Otherwise RED decides.
 //!
 //! Source: Pan, Prabhakar and Psounis, "CHOKe, a stateless active queue management scheme for approximating fair bandwidth
 //! allocation", INFOCOM 2000: the basic scheme, with one drop candidate.
 //!
-//! Differs from Linux (`sch_choke.c`): the draw is uniform over the waiting packets, where Linux tries three places that
-//! may be holes and then takes the head. RED is [`crate::Red`], with its differences from the paper. The paper
-//! does not know ECN: as in Linux a matched pair is dropped in any case and RED's part marks, by [`EcnAboveMax`].
+//! Differs from Linux (`sch_choke.c`): the draw is uniform over the waiting packets; Linux tries three slots that
+//! may be empty, and then takes the head. RED is this crate's, so its differences from the paper apply here too.
+//! The paper does not mention ECN: as in Linux, a matched pair is always dropped, and RED's part marks, by
+//! [`EcnAboveMax`].
 
 use aqmlab_units::{Stream, Time};
 
 use crate::parameter::parameters;
 use crate::{
-    Admission, Aqm, Counters, DecidesAt, Departure, Discipline, EcnAboveMax, Fifo, Limit, LinkContext, Mode,
-    Packet, ParameterError, Qdisc, QueueState, Red, RedConfig, Verdict, Visitor,
+    Admission, Aqm, DecidesAt, Departure, Discipline, EcnAboveMax, Fifo, Limit, LinkContext, Mode, Packet,
+    ParameterError, Qdisc, QueueState, Red, RedConfig, Verdict, Visitor, forward_qdisc,
 };
 
 parameters! {
     /// CHOKe's parameters. The defaults are those of the paper's simulations, at 1 Mbit/s with 33 flows.
     pub struct ChokeConfig {}
-    /// The RED that decides when no pair was matched.
+    /// The RED that decides if no pair matches.
     include red: RedConfig {
-        /// The average up to which nothing is compared or signalled: some three packets a flow.
+        /// The average up to which no packet is compared or signalled: some three packets per flow.
         min_th = 100.0, source "Pan et al. 2000";
-        /// The average from which on every packet is signalled.
+        /// The average from which every packet is signalled.
         max_th = 200.0, source "Pan et al. 2000: twice min_th";
-        /// The treatment of ECN-capable packets from `max_th` on: `drop_above_max` or `mark`; there is no gentle
+        /// Treatment of ECN-capable packets from `max_th` on: `drop_above_max` or `mark`; there is no gentle
         /// region.
         ecn_policy = EcnAboveMax::DropAboveMax, source "RFC 3168; Linux with harddrop";
         mode = Mode::Packet, source "Pan et al. 2000; Linux";
-        /// The queue's limit.
+        /// The maximum that may wait.
         limit = Limit::Packets(300), source "Pan et al. 2000";
     }
     fixed gentle = false;
@@ -42,7 +43,7 @@ impl Discipline for ChokeConfig {
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
-        "RED that drops an arriving packet and a random waiting one if they are of one flow";
+        "RED that drops an arriving packet and a random waiting one if they belong to one flow";
 
     fn complete(&self, link: &LinkContext) -> Result<ChokeConfig, ParameterError> {
         self.red.complete(link)?;
@@ -54,11 +55,11 @@ impl Discipline for ChokeConfig {
     }
 }
 
-/// RED without its average, which CHOKe has brought up to date before it compares.
+/// RED without the update of its average, which CHOKe does before it compares.
 #[derive(Clone, Debug)]
-struct Unmatched(Red);
+struct RedWithoutSample(Red);
 
-impl Aqm for Unmatched {
+impl Aqm for RedWithoutSample {
     fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
         self.0.judge(pkt, queue)
     }
@@ -76,18 +77,18 @@ impl Aqm for Unmatched {
 #[derive(Clone, Debug)]
 pub struct Choke<P> {
     min_th: f64,
-    fifo: Fifo<Unmatched, P>,
+    fifo: Fifo<RedWithoutSample, P>,
 }
 
 impl<P> Choke<P> {
-    /// An empty queue. `config` has passed [`ChokeConfig::resolve`].
+    /// Return an empty queue. `config` must have passed [`ChokeConfig::resolve`].
     pub fn new(config: &ChokeConfig, link: &LinkContext, rng: Stream) -> Choke<P> {
         let red = Red::new(&config.red, link, rng);
-        Choke { min_th: config.red.min_th, fifo: Fifo::new(Unmatched(red), config.red.limit) }
+        Choke { min_th: config.red.min_th, fifo: Fifo::new(RedWithoutSample(red), config.red.limit) }
     }
 
-    /// A waiting packet drawn at random, if it is of this flow.
-    fn matched(&mut self, flow: u32) -> Option<usize> {
+    /// Draw a waiting packet at random; return its index if it belongs to `flow`.
+    fn draw_match(&mut self, flow: u32) -> Option<usize> {
         let waiting = u64::from(self.fifo.state().packets);
         if waiting == 0 {
             return None;
@@ -103,9 +104,9 @@ impl<P> Qdisc<P> for Choke<P> {
         let queue = self.fifo.state();
         let avg = self.fifo.law_mut().0.sample(queue, now);
         if avg > self.min_th
-            && let Some(place) = self.matched(packet.flow)
+            && let Some(index) = self.draw_match(packet.flow)
         {
-            lost(self.fifo.evict(place, now));
+            lost(self.fifo.evict(index, now));
             return self.fifo.refuse(&packet, payload, lost);
         }
         self.fifo.enqueue(packet, payload, now, lost)
@@ -115,23 +116,5 @@ impl<P> Qdisc<P> for Choke<P> {
         self.fifo.dequeue(now, lost)
     }
 
-    fn state(&self) -> QueueState {
-        self.fifo.state()
-    }
-
-    fn counters(&self) -> Counters {
-        self.fifo.counters()
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.fifo.poll_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.fifo.on_timeout(now);
-    }
-
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.fifo.probe(out);
-    }
+    forward_qdisc!(fifo);
 }

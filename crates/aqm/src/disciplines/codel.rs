@@ -1,14 +1,14 @@
-//! CoDel, controlled delay: signals ever faster while the time that packets wait stays above a target.
+//! CoDel, controlled delay: signals with rising frequency while sojourn times stay above a target.
 //!
-//! The first signal is given when every packet for a whole interval has waited longer than the target; each further one
-//! comes interval / sqrt(count) after the one before, until a packet has waited less.
+//! The first signal is given when the sojourn times of a whole interval have exceeded the target. Each further
+//! one follows interval / sqrt(count) after the previous one, until a packet's sojourn time is below the target.
 //!
 //! Source: RFC 8289, section 5; Nichols and Jacobson, "Controlling queue delay", ACM Queue 10(5), 2012.
 //!
-//! The RFC's loop drops a packet, looks at the next one, and only then plans the next drop. Here the same is said packet
-//! by packet: that a drop left something to be planned is remembered until the packet behind it is judged.
-//! With ECN the RFC has no loop: as in Linux a mark ends the call and plans the next signal at once. Where descriptions
-//! differ there is an option: [`Sqrt`], [`NextMarkFrom`], [`Reentry`]. Differs from Linux: an episode may begin exactly
+//! The RFC's loop drops a packet, looks at the next one, and only then schedules the next drop. Here the same
+//! happens packet by packet: a flag after a drop has the next packet schedule the next drop. With ECN the RFC has
+//! no loop: as in Linux, a mark ends the call and schedules the next signal at once. Where descriptions differ
+//! there is an option: [`Sqrt`], [`NextMarkFrom`], [`Reentry`]. Differs from Linux: an episode may begin exactly
 //! one interval after the first packet above target, as in the RFC, not only later.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
@@ -25,18 +25,18 @@ parameters! {
     pub struct CodelConfig {
         /// The acceptable standing sojourn time: 5 to 10 % of `interval`.
         target: Duration = Duration::from_millis(5), in up_to(HOUR), source "RFC 8289, section 4.3";
-        /// The time for which the sojourn time must exceed `target` before the first signal: the longest usual
+        /// The time for which sojourn times must exceed `target` before the first signal: the longest usual
         /// round-trip time.
         interval: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "RFC 8289, section 4.2";
-        /// Nothing is signalled while at most this is left in the queue: the largest packet.
+        /// No packet is signalled while at most this stays behind it: the largest packet.
         mtu: Bytes = Bytes::new(1500), source "RFC 8289, section 5.6; Ethernet";
         /// The computation of the square root.
         sqrt: Sqrt = Sqrt::Exact, source "RFC 8289, section 5.6; Linux and ns-3 have newton16";
-        /// The instant from which the next mark is scheduled after a mark.
+        /// The time from which the next mark is scheduled after a mark.
         next_mark_from: NextMarkFrom = NextMarkFrom::DropNext, source "Linux; ns-3 has now";
-        /// The signalling rate, from that of the last episode, at which a new episode begins.
+        /// The rate with which the next episode starts after a recent one.
         reentry: Reentry = Reentry::Delta, source "RFC 8289, section 5.5; Linux";
-        /// The queue's limit, large enough that no tail drops hide the effect of the law.
+        /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
     }
 }
@@ -45,7 +45,7 @@ impl Discipline for CodelConfig {
     const FAMILY: &'static str = "delay";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
-        "Signals at a growing rate while the sojourn time stays above a target for an interval";
+        "Signals with rising frequency while sojourn times exceed a target for an interval";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| Fifo::new(Codel::new(self, link, rng), self.limit))
@@ -61,21 +61,21 @@ pub struct Codel {
     next_mark_from: NextMarkFrom,
     reentry: Reentry,
     control_law: ControlLaw,
-    /// The instant at which the sojourn time will have exceeded `target` for an interval; `None` if the last one did
-    /// not exceed it.
+    /// The time at which sojourn times will have exceeded `target` for an interval; `None` if the last one did
+    /// not.
     first_above_time: Option<Time>,
     dropping: bool,
-    /// The instant of the next signal; between episodes, the instant at which it would have been due.
+    /// The time of the next signal; between episodes, the time at which it would have been due.
     drop_next: Time,
-    /// Signals given in this episode, and those it began with.
+    /// Signals given in this episode, and the count at its start.
     count: u32,
     lastcount: u32,
-    /// A packet was dropped, and the next drop is scheduled after the law has judged the packet behind it.
+    /// A packet was dropped; the next packet schedules the next drop.
     after_drop: bool,
 }
 
 impl Codel {
-    /// A law that has seen no packet so far. `config` has passed [`CodelConfig::resolve`].
+    /// Return a law that has seen no packet. `config` must have passed [`CodelConfig::resolve`].
     pub fn new(config: &CodelConfig, _link: &LinkContext, _rng: Stream) -> Codel {
         Codel {
             target: config.target,
@@ -93,14 +93,15 @@ impl Codel {
         }
     }
 
-    /// Counts an evicted packet as a signal.
+    /// Count an evicted packet as a signal.
     pub(crate) fn count_evicted(&mut self) {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Update `first_above_time` as RFC 8289 §5.6 does. Returns its `ok_to_drop`: the sojourn time has been above the target
-    /// for an interval.
+    /// Update `first_above_time` as RFC 8289 §5.6 does. Returns its `ok_to_drop`: sojourn times have exceeded the
+    /// target for an interval.
     fn update_first_above_time(&mut self, sojourn_time: Duration, queue: QueueState, now: Time) -> bool {
+        // With at most one packet left, dropping it would idle the link (RFC 8289 §5.6).
         if sojourn_time < self.target || queue.bytes <= self.mtu {
             self.first_above_time = None;
             return false;
@@ -108,28 +109,27 @@ impl Codel {
         now >= *self.first_above_time.get_or_insert(now + self.interval)
     }
 
-    /// Returns whether an episode may begin, given that the sojourn time has been above target since
-    /// `first_above_time`.
+    /// True if an episode may begin, given that sojourn times have exceeded the target for an interval.
     fn may_begin(&self, now: Time) -> bool {
         match self.reentry {
             Reentry::Paper => {
-                let twice = |since| now.saturating_since(since) >= self.interval;
-                self.remembers(now) || self.first_above_time.is_some_and(twice)
+                let is_second_interval = |since| now.saturating_since(since) >= self.interval;
+                self.has_recent_episode(now) || self.first_above_time.is_some_and(is_second_interval)
             }
             Reentry::Delta | Reentry::MinusOne | Reentry::MinusTwo => true,
         }
     }
 
-    /// Returns whether the last episode ended recently enough to begin at its rate.
-    fn remembers(&self, now: Time) -> bool {
-        now.saturating_since(self.drop_next) < self.interval * self.reentry.memory()
+    /// True if the last episode ended recently enough that its rate is a good start.
+    fn has_recent_episode(&self, now: Time) -> bool {
+        now.saturating_since(self.drop_next) < self.interval * self.reentry.memory_intervals()
     }
 
     /// Begins an episode, whose first signal is given now.
     fn begin(&mut self, now: Time) {
         self.dropping = true;
-        let restored = self.reentry.restored(self.count, self.lastcount);
-        self.count = if self.remembers(now) { restored } else { 1 };
+        let initial = self.reentry.initial_count(self.count, self.lastcount);
+        self.count = if self.has_recent_episode(now) { initial } else { 1 };
         self.lastcount = self.count;
         self.control_law.set_count(self.count);
         // drop_next = now + interval / sqrt(count)
@@ -151,7 +151,7 @@ impl Aqm for Codel {
             self.begin(now);
             return Verdict::Mark;
         }
-        // drop_next = drop_next + interval / sqrt(count)
+        // A drop has left the next one to be scheduled: drop_next = drop_next + interval / sqrt(count)
         if after_drop {
             self.drop_next = self.control_law.after(self.drop_next);
         }
@@ -160,6 +160,8 @@ impl Aqm for Codel {
         }
         self.count = self.count.saturating_add(1);
         self.control_law.set_count(self.count);
+        // A dropped packet's successor schedules the next drop, as in the RFC's loop; a marked packet leaves, and
+        // ends it.
         if pkt.ecn.is_capable() {
             self.drop_next = self.control_law.after(match self.next_mark_from {
                 NextMarkFrom::DropNext => self.drop_next,
@@ -172,7 +174,7 @@ impl Aqm for Codel {
     }
 
     fn on_empty(&mut self, _now: Time) {
-        // A call that finds no packet: of consequence only where the backlog is not this queue's alone.
+        // A call that finds no packet. It matters only if the backlog includes other queues.
         self.first_above_time = None;
         self.dropping = false;
         self.after_drop = false;

@@ -1,6 +1,6 @@
-//! Drop-tail: a packet is dropped when the queue is full, and only then.
+//! Drop-tail: drops a packet if and only if the queue is full.
 //!
-//! The queue without active management that the others are compared with. Source: Le et al. (2004), section 4, with
+//! The queue without active management that others are compared with. Source: Le et al. (2004), section 4, with
 //! 24, 240 and 2,400 packets; 240 packets of the testbed's mean size are 10 ms at 100 Mbit/s.
 
 use crate::parameter::parameters;
@@ -9,7 +9,7 @@ use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, EcnUse, Limit, LinkCon
 parameters! {
     /// A drop-tail queue; the default suits a link of 100 Mbit/s.
     pub struct DroptailConfig {
-        /// The queue's limit. A larger limit costs delay, a smaller one packets.
+        /// The maximum that may wait. A larger limit costs queueing delay, a smaller one costs packets.
         limit: Limit = Limit::Packets(240), source "Le et al. 2004, the baseline";
     }
 }
@@ -25,7 +25,7 @@ impl Discipline for DroptailConfig {
     }
 }
 
-/// The law of drop-tail: everything may pass, and the queue's limit does the rest.
+/// The law of drop-tail: every packet passes, and only the queue's limit drops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Droptail;
 

@@ -1,13 +1,14 @@
-//! DualPI2: two queues under one controller, for senders that keep queues short and for all others.
+//! DualPI2: two queues under one controller, for scalable senders (L4S) and for all others (Classic).
 //!
-//! Packets with ECT(1) or CE go to the L4S queue, all others to the Classic queue. Both share the link as if they were
-//! one, because their AQMs are coupled (`parts/dual/coupled.rs`); L4S packets go first, within limits (`parts/dual/scheduler.rs`).
+//! Packets with ECT(1) or CE go to the L4S queue, all others to the Classic queue. Their AQMs are coupled
+//! (`parts/dual/coupled.rs`), so that both kinds of flow share the link as in one queue. L4S packets go first,
+//! within limits (`parts/dual/scheduler.rs`).
 //!
 //! Source: RFC 9332, section 2.5 and appendix A; De Schepper, Bondarenko, Tsang and Briscoe, "PI2: a linearized AQM for
 //! both classic and scalable TCP", CoNEXT 2016; defaults of Linux `sch_dualpi2.c`.
 //!
 //! Where descriptions differ there is an option: [`Native`], [`Share`], [`Decide`], [`Controlled`], [`Overload`],
-//! `min_backlog`, `min_left`. Differs from Linux in that one random number decides where Linux draws two and asks both to
+//! `min_backlog`, `min_left`. Differs from Linux: one random number decides; Linux draws two and requires both to
 //! be below p', which has the same probability.
 
 use std::collections::VecDeque;
@@ -23,18 +24,18 @@ use crate::{
 };
 
 parameters! {
-    /// DualPI2's parameters. The gains suit round trips up to 100 ms; the step suits links that send several full packets
-    /// in a millisecond.
+    /// DualPI2's parameters. The gains suit round-trip times up to 100 ms; the step suits links that send several
+    /// full packets in a millisecond.
     pub struct DualPi2Config {
         /// The target delay of the Classic queue.
         target: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 9332, appendix A.1; Linux";
-        /// The time between two updates of p'.
+        /// The time between two updates of the controller.
         t_update: Duration = Duration::from_millis(16), in from(Duration::from_micros(100)).up_to(HOUR), source "Linux; RFC 9332 and ns-3 have 15 ms";
-        /// Gain on the distance from `target`, for each update.
+        /// The gain on the distance from `target`, for each update.
         alpha: f64 = 0.16, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 0.15 Hz";
-        /// Gain on the change since the last update.
+        /// The gain on the change since the last update.
         beta: f64 = 3.2, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz";
-        /// The coupling factor: L4S packets are marked with the probability k p'.
+        /// The coupling factor: L4S packets are marked with k times p'.
         k: f64 = 2.0, in from(1.0).up_to(100.0), unit "1", source "RFC 9332, section 2.1";
         /// The delay that is controlled.
         controlled: Controlled = Controlled::Longer, source "RFC 9332, appendix A.2; Linux";
@@ -44,25 +45,25 @@ parameters! {
         step: Duration = Duration::from_millis(1), in up_to(HOUR), source "Linux";
         /// The delay above which `ramp` begins to mark.
         min_th: Duration = Duration::from_micros(800), in up_to(HOUR), source "RFC 9332, appendix A.1";
-        /// The delay beyond `min_th` from which on `ramp` marks each packet.
+        /// The further delay at which `ramp` marks every packet.
         range: Duration = Duration::from_micros(400), in up_to(HOUR), source "RFC 9332, appendix A.1";
-        /// The L4S queue's own AQM does not signal while fewer L4S packets than this are left in the queue.
+        /// The L4S queue's own AQM marks nothing while fewer L4S packets than this stay behind.
         min_left: u32 = 0, unit "packets", source "Linux; RFC 9332 has 2: more than Th_len = 1";
-        /// Base probability and coupling do not signal while fewer bytes than this are left in the queues.
+        /// The base probability and the coupling signal nothing while less than this stays behind.
         min_backlog: Bytes = Bytes::new(3028), source "Linux: two full frames; RFC 9332 has 0 B";
-        /// The conversion of a probability into decisions.
+        /// The conversion of probabilities into decisions.
         decide: Decide = Decide::Random, source "Linux; RFC 9332 has recur";
-        /// The scheduler that shares the link between the queues.
+        /// The scheduler of the two queues.
         share: Share = Share::Wrr, source "Linux; RFC 9332 allows both";
         /// With `wrr`, the share of the Classic queue.
         classic_weight: u32 = 10, in from(1).up_to(99), unit "percent", source "Linux";
-        /// With `wrr`, the packet size that sets the initial credit of the L4S queue.
+        /// With `wrr`, the packet size of the L4S queue's initial credit.
         mtu: Bytes = Bytes::new(1514), in up_to(Bytes::new(65_535)), source "Linux";
         /// With `ts_fifo`, the head start of L4S packets.
         tshift: Duration = Duration::from_millis(50), in up_to(HOUR), source "ns-3";
-        /// The response to a load that marking each L4S packet does not reduce.
+        /// The response to an overload, when marking every L4S packet is not enough.
         overload: Overload = Overload::Drop, source "RFC 9332, appendix A.2; Linux";
-        /// The limit of both queues together.
+        /// The maximum that may wait in both queues.
         limit: Limit = Limit::Packets(10_000), source "Linux; RFC 9332 has 250 ms";
     }
 }
@@ -95,7 +96,7 @@ pub struct DualPi2<P> {
 }
 
 impl<P> DualPi2<P> {
-    /// Empty queues. `config` has passed [`DualPi2Config::resolve`].
+    /// Return empty queues. `config` must have passed [`DualPi2Config::resolve`].
     pub fn new(config: &DualPi2Config, rng: Stream) -> DualPi2<P> {
         DualPi2 {
             aqm: Coupled::new(config, rng),
@@ -111,13 +112,13 @@ impl<P> DualPi2<P> {
     }
 }
 
-/// Returns the queue of an arriving packet.
+/// Return the queue of an arriving packet.
 #[inline]
 fn lane_of(packet: &Packet) -> Lane {
     if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) { Lane::L4s } else { Lane::Classic }
 }
 
-/// Returns the sojourn time of the first packet so far.
+/// Return the sojourn time of the first packet so far.
 fn head_delay<P>(queue: &VecDeque<Departure<P>>, now: Time) -> Option<Duration> {
     queue.front().map(|head| now.saturating_since(head.enqueued_at))
 }
@@ -152,8 +153,9 @@ impl<P> Qdisc<P> for DualPi2<P> {
                 bytes_left: self.state.bytes,
             });
             if self.counters.release(verdict, &mut head.packet) {
+                // Only contention counts against a queue's share.
                 if let (Some(_), Some(_)) = delays {
-                    self.scheduler.sent(lane, head.packet.size);
+                    self.scheduler.on_sent(lane, head.packet.size);
                 }
                 return Some(head);
             }

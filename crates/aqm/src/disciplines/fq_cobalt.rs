@@ -1,18 +1,19 @@
-//! FQ-COBALT: CAKE without its shaper: flows find queues of their own, each under COBALT, served with new flows first.
+//! FQ-COBALT: CAKE without its shaper. Flows have separate queues, each under COBALT, and new flows are served
+//! first.
 //!
-//! As FQ-CoDel, but the hash is set-associative, so that flows share a queue only when eight queues are all taken; the law
-//! reduces its rate step by step and drops packets of unresponsive flows. Packets beyond the limit are evicted one by
-//! one.
+//! Unlike FQ-CoDel, the hash is set-associative, so that flows share a queue only when all eight queues of a set
+//! are taken. The law forgets slowly and drops packets of unresponsive flows. An overflow evicts single packets.
 //!
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: a comprehensive queue management solution for home
 //! gateways", LANMAN 2018, sections III-B and III-D; Linux `sch_cake.c`.
 //!
-//! An emptied new queue passes through the old ones, as in FQ-CoDel; CAKE lets it leave while it has credit, and gives
-//! less credit where it shapes a slow link (see the page).
+//! A new queue that empties passes through the old ones, as in FQ-CoDel; CAKE lets it leave while it has credit,
+//! and gives less credit when it shapes a slow link (see the page).
 //!
-//! Not here, of CAKE: the shaper with its overhead compensation, tins by `DiffServ`, fairness among hosts, the filter of
-//! acknowledgements, and the list of decaying queues, in which an empty queue's COBALT runs on; here it stands still
-//! until the queue's next packet. Differs from CAKE: a queue's last packet that BLUE would drop leaves unmarked.
+//! Left out of CAKE: the shaper with its overhead compensation, tins by `DiffServ`, fairness among hosts, the
+//! filter of acknowledgements, and the list of decaying queues, in which an empty queue's COBALT continues; here
+//! its state is frozen until the queue's next packet. Differs from CAKE: a queue's last packet that BLUE would
+//! drop leaves unmarked.
 
 use aqmlab_units::{Bytes, Stream, Time};
 
@@ -31,17 +32,17 @@ parameters! {
     pub struct FqCobaltConfig {
         /// The number of queues, in sets of eight.
         flows: u32 = 1024, in QUEUES, unit "queues", source "CAKE";
-        /// The credit that a queue gets for each round. CAKE takes less below 50 Mbit/s: 300 B up to 10 Mbit/s.
+        /// The credit of a queue in each round. CAKE uses less below 50 Mbit/s: 300 B up to 10 Mbit/s.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "CAKE, when it does not shape";
-        /// The cases in which an empty new queue joins the old ones. With `never` a flow whose packets are smaller than
-        /// the quantum can stay new, and gets more than its share.
+        /// Passage of a new queue that empties through the old ones. With `never`, a flow whose packets are
+        /// smaller than the quantum can stay new, and takes more than its share.
         through_old: ThroughOld = ThroughOld::Always, source "RFC 8290, section 4.2; CAKE has never";
-        /// Let a queue's last packet through, marked perhaps, where COBALT would drop it.
+        /// Let a queue's last packet leave, possibly marked, when COBALT would drop it.
         spare_last: bool = true, source "CAKE";
     }
-    /// The COBALT of each queue, for which an evicted packet of its queue is an overflow.
+    /// The COBALT of each queue, which is notified when an overflow evicts a packet of its queue.
     include cobalt: CobaltConfig {
-        /// The limit of all queues together.
+        /// The maximum that may wait in all queues.
         limit = Limit::Bytes(Bytes::new(4 << 20)), source "CAKE: the least when it shapes";
     }
 }
@@ -77,7 +78,7 @@ impl FqCobaltConfig {
     }
 }
 
-/// The COBALT of one queue, which may have to spare the last packet.
+/// The COBALT of one queue, which may spare the last packet.
 #[derive(Clone, Debug)]
 struct CobaltOfFlow {
     cobalt: Cobalt,

@@ -1,13 +1,15 @@
-//! FQ-CoDel: flows are hashed onto queues, each under CoDel, and served by deficit round robin with new flows first.
+//! FQ-CoDel: flows are hashed to queues, each under CoDel, and served by deficit round robin with new flows
+//! first.
 //!
-//! A flow that sends little finds its queue empty and is served at once; one that sends much waits in its own queue, and
-//! CoDel keeps that short. On overflow, up to half of the queue with the most bytes is evicted.
+//! A flow that sends little finds its queue empty and is served at once. A flow that sends much waits in its own
+//! queue, which CoDel keeps short. On overflow, the queue with the most bytes loses up to half of it.
 //!
 //! Source: RFC 8290, sections 4 and 5; Linux `sch_fq_codel.c`.
 //!
-//! Differs from the RFC's wording in one place: a queue whose credit is exactly used up has had its turn, as the RFC's own
-//! explanation has it ("already dequeued at least a quantum"), ns-3 and Linux too, though it says "negative". Where
-//! descriptions differ there is an option: [`Half`], [`Backlog`], [`ThroughOld`], `count_evicted`, and those of CoDel.
+//! Differs from the RFC's wording in one place: a queue whose credit is exactly used up has had its turn,
+//! although the RFC says "negative". The RFC's explanation ("already dequeued at least a quantum"), ns-3 and
+//! Linux agree with this. Where descriptions differ there is an option: [`Half`], [`Backlog`], [`ThroughOld`],
+//! `count_evicted`, and those of CoDel.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
@@ -25,26 +27,26 @@ parameters! {
     pub struct FqCodelConfig {
         /// The number of queues that flows are hashed onto.
         flows: u32 = 1024, in QUEUES, unit "queues", source "RFC 8290, section 5.2";
-        /// The credit that a queue gets for each round: less favours small packets.
+        /// The credit of a queue in each round; less favours small packets.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "RFC 8290, section 5.2";
         /// The backlog that is compared with `mtu`.
         backlog: Backlog = Backlog::Flow, source "RFC 8289, section 5.6; ns-3; Linux has all", before sqrt;
-        /// The half of the queue with the most bytes that is evicted beyond the limit.
+        /// The measure of the half that an overflow drops from the fattest queue.
         drop_half: Half = Half::Packets, source "RFC 8290, section 4.1; Linux and ns-3 have bytes", before limit;
-        /// The most packets that are evicted at once beyond the limit.
+        /// The maximum number of packets that one overflow drops.
         drop_batch: u32 = 64, in from(1), unit "packets", source "RFC 8290, section 4.1", before limit;
-        /// Count packets evicted beyond the limit among CoDel's signals, so that the next signals come faster.
+        /// Count packets that an overflow drops among CoDel's signals, so that its next ones come faster.
         count_evicted: bool = false, source "RFC 8290 has no such rule; Linux: true", before limit;
-        /// The cases in which an empty new queue joins the old ones.
+        /// Passage of a new queue that empties through the old ones.
         through_old: ThroughOld = ThroughOld::Always, source "RFC 8290, section 4.2; Linux and ns-3 have if_any", before limit;
     }
     /// The CoDel of each queue.
     include codel: CodelConfig {
-        /// The acceptable standing sojourn time in each queue.
+        /// The acceptable standing sojourn time in a queue.
         target = Duration::from_millis(5), source "RFC 8290, section 5.2";
         interval = Duration::from_millis(100), source "RFC 8290, section 5.2";
         mtu = Bytes::new(1500), source "RFC 8289, section 5.6; Linux has 1514 B";
-        /// The limit of all queues together.
+        /// The maximum that may wait in all queues.
         limit = Limit::Packets(10_240), source "RFC 8290, section 5.2";
     }
 }
@@ -52,8 +54,7 @@ parameters! {
 impl Discipline for FqCodelConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
-    const SUMMARY: &'static str =
-        "A queue for each flow under CoDel, served in a fair round, new flows first";
+    const SUMMARY: &'static str = "A queue for each flow under CoDel, served in fair rounds, new flows first";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| self.queue(link, rng))
@@ -75,7 +76,7 @@ impl FqCodelConfig {
     }
 }
 
-/// The CoDel of one queue, which may count evicted packets among its signals.
+/// The CoDel of one queue, which may count evictions as signals.
 #[derive(Clone, Debug)]
 struct CodelOfFlow {
     codel: Codel,

@@ -1,13 +1,14 @@
-//! FQ-PIE: flows are hashed onto queues, each under PIE, and served by deficit round robin with new flows first.
+//! FQ-PIE: flows are hashed to queues, each under PIE, and served by deficit round robin with new flows first.
 //!
-//! As FQ-CoDel, but with a law that decides when a packet arrives. All queues' probabilities are updated at the same
-//! instants, those of empty queues too.
+//! As FQ-CoDel, but with a law that decides on arrival. The probabilities of all queues, including empty ones,
+//! are updated at the same times.
 //!
 //! Source: Ramakrishnan, Bhasi, Saicharan, Monis, Patil and Tahiliani, "FQ-PIE queue discipline in the Linux kernel: design,
 //! implementation and challenges", LCN 2019; Linux `sch_fq_pie.c`; RFC 8290 for the round and RFC 8033 for the law.
 //!
-//! Where descriptions differ there is an option: [`NoRoom`], [`ThroughOld`], and those of PIE. Differs from Linux: a packet
-//! that the limit refuses is judged before, and all queues are updated at once, where Linux takes 2048 at a time.
+//! Where descriptions differ there is an option: [`NoRoom`], [`ThroughOld`], and those of PIE. Differs from
+//! Linux: the law decides about a packet before the limit drops it, and all queues are updated at once; Linux
+//! updates 2048 at a time.
 
 use aqmlab_units::{Bytes, Duration, Stream};
 
@@ -22,26 +23,27 @@ use crate::{
 parameters! {
     /// FQ-PIE's parameters.
     pub struct FqPieConfig {
-        /// The number of queues that flows are hashed onto.
+        /// The number of queues that flows are hashed to.
         flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_fq_pie.c; ns-3";
-        /// The credit that a queue gets for each round: less favours small packets.
+        /// The credit of a queue in each round; less favours small packets.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_fq_pie.c: one full Ethernet frame";
-        /// The packets dropped beyond the limit: the arriving one, or some of the queue with the most bytes.
+        /// The packets that an overflow drops: the arriving one, or those of the queue with the most bytes.
         no_room: NoRoom = NoRoom::Arrival, source "Linux; ns-3 has fattest";
-        /// The most packets that are evicted at once from the queue with the most bytes.
+        /// The maximum number of packets of the fattest queue that one overflow drops.
         drop_batch: u32 = 64, in from(1), unit "packets", source "ns-3";
-        /// The cases in which an empty new queue joins the old ones.
+        /// Passage of a new queue that empties through the old ones.
         through_old: ThroughOld = ThroughOld::IfAny, source "Linux, ns-3; RFC 8290, section 4.2, has always";
     }
     /// The PIE of each queue.
     include pie: PieConfig {
         /// The delay to hold in each queue.
         qdelay_ref = Duration::from_millis(15), source "RFC 8033, section 4.2; Linux, ns-3";
-        /// The estimate of a queue's delay: `timestamp`, `rate_estimate` or `link_rate`, as if it had the link alone.
+        /// The measurement of a queue's delay: `timestamp`, `rate_estimate` or `link_rate`, as if the queue had
+        /// the link alone.
         delay_from = DelayFrom::Timestamp, source "Linux, ns-3";
-        /// Nothing is signalled while no more than two packets of this size wait in a queue.
+        /// No packet is signalled while at most two packets of this size wait in its queue.
         mean_packet = Bytes::new(1024), source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
-        /// The limit of all queues together.
+        /// The maximum that may wait in all queues.
         limit = Limit::Packets(10_240), source "Linux sch_fq_pie.c; ns-3";
     }
 }
@@ -49,7 +51,7 @@ parameters! {
 impl Discipline for FqPieConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
-    const SUMMARY: &'static str = "A queue for each flow under PIE, served in a fair round, new flows first";
+    const SUMMARY: &'static str = "A queue for each flow under PIE, served in fair rounds, new flows first";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| self.queue(link, rng))

@@ -1,15 +1,16 @@
-//! FRED, flow random early drop: RED that knows how much of the queue each flow holds.
+//! FRED, flow random early drop: RED that counts each flow's packets in the queue.
 //!
-//! A flow with few packets waiting is spared, one with more than its share has its packets dropped, and one that keeps
-//! trying is held to the average share from then on. Only the others face RED's random drop.
+//! A flow with few waiting packets is spared. A flow above its share loses its packets, and one that exceeds it
+//! repeatedly is limited to the average share from then on. Only the other flows are subject to RED's random
+//! drop.
 //!
 //! Source: Lin and Morris, "Dynamics of random early detection", SIGCOMM 1997: the pseudocode of FRED.
 //!
-//! Differs from the paper: signals are spaced as [`Spacing`] says, whose `figure2` is the pseudocode and whose `uniform`, the
-//! default, counts one packet less; an arrival that the limit drops has been sampled in the average; `avgcq` is
-//! computed where it is used. The paper does not know ECN: here the random drop is a signal, which marks ECN-capable
-//! packets. Packets of a flow that exceeds its bounds are dropped in any case. The treatment of packets from `max_th`
-//! on is an option, [`AboveMax`].
+//! Differs from the paper: signals are spaced as [`Spacing`] says, whose `figure2` is the pseudocode and whose
+//! `uniform`, the default, counts one packet less. An arrival that the limit drops has been sampled in the
+//! average. `avgcq` is computed when it is needed. The paper does not mention ECN: here the random drop is a
+//! signal, which marks an ECN-capable packet, and a flow that exceeds its bounds is always dropped. The treatment
+//! from `max_th` on is an option, [`AboveMax`].
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
@@ -25,9 +26,9 @@ use crate::{
 };
 
 choices! {
-    /// The treatment of packets from `max_th` on, when their flow is within its bounds.
+    /// Treatment of packets from `max_th` on, if their flow is within its bounds.
     pub enum AboveMax {
-        /// All are dropped: J-Sim's port of the pseudocode.
+        /// All are dropped, as in J-Sim's port of the pseudocode.
         Drop = "drop",
         /// A flow may have two packets waiting: the paper's support for many flows, of which `maxq = 2` is a part.
         TwoPackets = "two_packets",
@@ -35,10 +36,10 @@ choices! {
 }
 
 parameters! {
-    /// FRED's parameters. `None` follows from the limit.
+    /// FRED's parameters. A parameter that is `None` follows from the limit.
     pub struct FredConfig {
-        /// The average below which nothing is dropped at random, and the most that a flow may have waiting; automatic:
-        /// a quarter of the limit.
+        /// The average below which no packet is dropped at random, and the maximum number of a flow's waiting
+        /// packets; automatic: a quarter of the limit.
         min_th: Option<f64> = None, in above(0.0).up_to(1e9), unit "packets", source "Lin & Morris 1997: a quarter of the buffer or a round trip";
         /// The average at which the probability reaches `max_p`; automatic: 2 `min_th`.
         max_th: Option<f64> = None, in LENGTH, unit "packets", source "Lin & Morris 1997";
@@ -46,17 +47,18 @@ parameters! {
         w_q: f64 = 0.002, in WEIGHT, unit "1", source "Lin & Morris 1997";
         /// The probability at `max_th`.
         max_p: Prob = Prob::clamped(0.02), source "Lin & Morris 1997";
-        /// A flow with fewer packets waiting faces no random drop; 2 suits a small queue.
+        /// A flow with fewer waiting packets is not dropped at random; 2 suits a small queue.
         minq: u32 = 4, unit "packets", source "Lin & Morris 1997: large buffers; Kwon & Fahmy 2003";
-        /// The treatment of packets from `max_th` on.
+        /// Treatment of packets from `max_th` on.
         above_max: AboveMax = AboveMax::Drop, source "J-Sim";
         /// The spacing of signals.
         spacing: Spacing = Spacing::Uniform, source "Floyd & Jacobson 1993; Lin & Morris 1997";
-        /// The unit in which queues are measured.
+        /// The unit of queues: packets or bytes.
         mode: Mode = Mode::Packet, source "Lin & Morris 1997";
-        /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
+        /// The packet size that counts as one packet, in byte mode and for the packets that the link would have
+        /// sent when idle.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
-        /// The queue's limit.
+        /// The maximum that may wait.
         limit: Limit = Limit::Packets(240), source "ours: the room of the drop-tail baseline";
     }
 }
@@ -81,8 +83,8 @@ impl FredConfig {
     /// `min_th` and `max_th`, in packets.
     fn thresholds(&self) -> (f64, f64) {
         let buffer = match self.limit {
-            Limit::Packets(most) => f64::from(most),
-            Limit::Bytes(most) => most.as_f64() / self.mean_packet.as_f64(),
+            Limit::Packets(packets) => f64::from(packets),
+            Limit::Bytes(bytes) => bytes.as_f64() / self.mean_packet.as_f64(),
         };
         let min_th = self.min_th.unwrap_or(buffer / 4.0);
         (min_th, self.max_th.unwrap_or(2.0 * min_th))
@@ -107,7 +109,7 @@ pub struct Fred {
 }
 
 impl Fred {
-    /// A law that has seen an empty queue so far. `config` has passed [`FredConfig::resolve`].
+    /// Return a law that has seen only an empty queue. `config` must have passed [`FredConfig::resolve`].
     pub fn new(config: &FredConfig, link: &LinkContext, rng: Stream) -> Fred {
         let (min_th, max_th) = config.thresholds();
         Fred {
@@ -138,7 +140,7 @@ impl Fred {
         let maxq = if crowded { 2.0 } else { self.min_th };
         let flow = self.flows.get(pkt.flow);
         let (qlen, strike) = (self.measure.queue(flow.waiting), flow.strike);
-        // qlen >= maxq, or avg >= max_th and qlen > 2 avgcq, or qlen >= avgcq and strike > 1: a flow that does not adapt
+        // qlen >= maxq, or avg >= max_th and qlen > 2 avgcq, or qlen >= avgcq and strike > 1: a non-adaptive flow
         if qlen >= maxq || (crowded && qlen > 2.0 * avgcq) || (qlen >= avgcq && strike > 1) {
             self.flows.strike(pkt.flow);
             return Verdict::Drop;
@@ -154,8 +156,9 @@ impl Fred {
                 AboveMax::TwoPackets => Verdict::Pass,
             };
         }
-        let robust = qlen >= self.minq.max(avgcq);
-        if robust && self.draw_signal(pkt, avg) {
+        // Flows with few packets are fragile: a random drop would cost them a timeout.
+        let is_robust = qlen >= self.minq.max(avgcq);
+        if is_robust && self.draw_signal(pkt, avg) {
             self.count = 0.0;
             return Verdict::Mark;
         }
@@ -179,7 +182,8 @@ impl Aqm for Fred {
         }
         let verdict = self.judge(pkt);
         if verdict == Verdict::Pass || (verdict == Verdict::Mark && pkt.ecn.is_capable()) {
-            // A dropped packet does not move the average, nor does an empty queue, which has aged it instead.
+            // A dropped packet does not move the average, nor does an empty queue, whose average has aged
+            // instead.
             if queue.packets > 0 {
                 self.avg.sample(self.measure.queue(queue));
             }
@@ -199,7 +203,7 @@ impl Aqm for Fred {
     }
 
     fn on_empty(&mut self, now: Time) {
-        self.avg.idle_from(now);
+        self.avg.start_idle(now);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -1,15 +1,15 @@
-//! GSP, Global Synchronization Protection: drop-tail that signals one packet and then none for a while.
+//! GSP, Global Synchronization Protection: drop-tail that signals one packet and then none for an interval.
 //!
-//! A queue that overflows loses a packet of nearly every flow, and all slow down in step. Here one packet is signalled
-//! when the queue exceeds a threshold; for an interval, in which the answer to it is on its way, none is. If the queue
-//! spends more time above the threshold than below, the interval shrinks until the signals are enough.
+//! An overflow drops packets of nearly every flow, so that all slow down together. GSP signals one packet when
+//! the queue exceeds a threshold, and then none for an interval, until the response can arrive. If the queue
+//! spends more time above the threshold than below, the interval shrinks until the signals suffice.
 //!
 //! Source: Lautenschlaeger and Francini, "Global synchronization protection for bandwidth sharing TCP flows in
 //! high-speed links", HPSR 2015; Lautenschlaeger, draft-lauten-aqm-gsp-03, 2016: the adaptive algorithm.
 //!
-//! Differs from them: time is counted from arrival to arrival, see [`Gsp::count`]; a packet that can be marked is marked.
-//! What they add for the time after an overflow is left out: with the default limit there is none. The form for delays
-//! is the automatic threshold, since the link's rate is known.
+//! Differs from them: time is counted from arrival to arrival, see [`Gsp::count`]; an ECN-capable packet is
+//! marked. Their rules for the time after an overflow are left out: with the default limit there are no
+//! overflows. Their form for delays is the automatic threshold, since the link's rate is known.
 
 use aqmlab_units::{Bytes, Duration, Time};
 
@@ -26,17 +26,17 @@ parameters! {
         target_delay: Duration = Duration::from_millis(5), in up_to(Duration::from_secs(60)), source "ours: that of most laws of delay";
         /// The queue length above which a packet is signalled; automatic: `target_delay` C with C in packets/s.
         threshold: Option<f64> = None, in LENGTH, unit "packets", source "ours: from `target_delay`";
-        /// The longest time without a signal after one, and the first: longer than a round trip.
+        /// The initial and longest time without a signal after one: longer than a round-trip time.
         interval: Duration = Duration::from_millis(200), in above(Duration::ZERO).up_to(HOUR), source "ours, as an ns-3 port: the longest round trips of most paths";
         /// The time constant by which the interval adapts.
         tau: Duration = Duration::from_secs(1), in above(Duration::ZERO).up_to(HOUR), source "Lautenschlaeger & Francini 2015: five intervals";
-        /// The weight of time above the threshold, relative to time below it.
+        /// The weight of time above the threshold against time below.
         alpha: f64 = 2.0, in GAIN, unit "1", source "an ns-3 port; Lautenschlaeger & Francini 2015: not much above 1";
-        /// The most that the time above is ahead; the interval is at least `interval` / (1 + `max_time` / `tau`).
+        /// The maximum lead of the time above; the interval is at least `interval` / (1 + `max_time` / `tau`).
         max_time: Duration = Duration::from_secs(100), in up_to(HOUR), source "ours: up to 500 signals a second";
         /// The packet size that counts as one packet in C.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B";
-        /// The queue's limit, large enough that no tail drops hide the effect of the law.
+        /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops";
     }
 }
@@ -72,15 +72,15 @@ pub struct Gsp {
     tau: f64,
     max_time: f64,
     alpha: f64,
-    /// By how many seconds the time above the threshold is ahead of that below.
+    /// Lead in seconds of the time above the threshold over that below.
     cumul_time: f64,
     counted_until: Time,
-    /// No signal before it.
+    /// No signal is given before this time.
     timeout: Time,
 }
 
 impl Gsp {
-    /// A law that has seen an empty queue so far. `config` has passed [`GspConfig::resolve`].
+    /// Return a law that has seen only an empty queue. `config` must have passed [`GspConfig::resolve`].
     pub fn new(config: &GspConfig, link: &LinkContext) -> Gsp {
         Gsp {
             threshold: config.threshold(link),
@@ -94,14 +94,14 @@ impl Gsp {
         }
     }
 
-    /// cumulTime += alpha `time_above` - `time_below`, kept in [0, maxTime]. Between arrivals the queue only shrinks: one
-    /// that is above the threshold now was so since the arrival before; else that time counts as below, which is late by
-    /// less than the time between two arrivals.
+    /// cumulTime += alpha `time_above` - `time_below`, kept in [0, maxTime]. Between arrivals the queue only
+    /// shrinks: if it is above the threshold now, it has been so since the previous arrival. Otherwise that time
+    /// counts as below, an error of less than the time between two arrivals.
     fn count(&mut self, above: bool, now: Time) {
-        let passed = (now - self.counted_until).as_secs_f64();
+        let elapsed = (now - self.counted_until).as_secs_f64();
         self.counted_until = now;
-        let ahead = if above { self.alpha * passed } else { -passed };
-        self.cumul_time = (self.cumul_time + ahead).clamp(0.0, self.max_time);
+        let lead = if above { self.alpha * elapsed } else { -elapsed };
+        self.cumul_time = (self.cumul_time + lead).clamp(0.0, self.max_time);
     }
 
     /// interval = presetInt / (1 + cumulTime / tau)

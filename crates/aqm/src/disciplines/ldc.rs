@@ -1,13 +1,14 @@
-//! LDC, load/delay control: a probability composed of how full the queue and how high the load is.
+//! LDC, load/delay control: a signalling probability that combines queueing delay and load.
 //!
-//! Every `tau` the queue and the load factor, input rate over output rate, are averaged and compared with their targets;
-//! the two ratios, raised to a power and clipped to 1, add up with fixed weights to the probability of a signal.
+//! Every `tau` the queue and the load factor, input rate over output rate, are averaged and compared with their
+//! targets. The two ratios, raised to a power and clipped to 1, are added with fixed weights to the probability
+//! of a signal.
 //!
 //! Source: Kwon and Fahmy, "A comparison of load-based and queue-based active queue management algorithms", Proc.
 //! SPIE 4866, 2002, sections 3.2 and 4, equations 1 to 3.
 //!
-//! Differs from the paper: bytes are counted on the wire, each frame's overhead included. What the output rate is can
-//! be read in two ways: see [`OutputRate`].
+//! Differs from the paper: bytes are counted on the wire, including each frame's overhead. The output rate has
+//! two readings: see [`OutputRate`].
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
@@ -18,7 +19,8 @@ use crate::{
 };
 
 parameters! {
-    /// LDC's parameters, those of the paper but for the target delay, which was seconds on its links of some 0.1 Mbit/s.
+    /// LDC's parameters, as in the paper, except the target delay, which was seconds on its links of some 0.1
+    /// Mbit/s.
     pub struct LdcConfig {
         /// The queueing delay at which the queue's share of the probability is complete.
         d_target: Duration = Duration::from_millis(5), in above(Duration::ZERO).up_to(Duration::from_secs(60)), source "ours: as ARED, Floyd et al. 2001";
@@ -34,20 +36,20 @@ parameters! {
         n: f64 = 3.0, in GAIN, unit "1", source "Kwon & Fahmy 2002, table 2";
         /// The queue's share of the probability; the load has the rest.
         delay_weight: Prob = Prob::clamped(0.75), source "Kwon & Fahmy 2002, equation 3";
-        /// The output rate, by which the input rate is divided.
+        /// The divisor of the input rate.
         output_rate: OutputRate = OutputRate::Capacity, source "Kwon & Fahmy 2002, section 3.2";
-        /// The queue's limit, large enough that no tail drops hide the effect of the law.
+        /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops, as Le et al. 2004";
     }
 }
 
 choices! {
-    /// LDC's reading of the output rate.
+    /// LDC's output rate.
     pub enum OutputRate {
-        /// The link's capacity, as the paper says of a link with one class of traffic.
+        /// The link's capacity, as in the paper for a link with one class of traffic.
         Capacity = "capacity",
-        /// The departures of the last `tau`, as its "measured service rate" may be read. Without arrivals the load
-        /// factor is zero; an interval with arrivals and no departure is skipped.
+        /// The departures of the last `tau`, one reading of its "measured service rate". No arrivals mean a load
+        /// factor of zero. An interval with arrivals and no departure is left out.
         Departures = "departures",
     }
 }
@@ -56,7 +58,7 @@ impl Discipline for LdcConfig {
     const FAMILY: &'static str = "load";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
-        "Signals with a probability made of average queueing delay and average load";
+        "Signals with a probability that combines average queueing delay and average load";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |rng| Ldc::new(self, link, rng))
@@ -68,11 +70,11 @@ impl Discipline for LdcConfig {
 pub struct Ldc {
     config: LdcConfig,
     overhead: Bytes,
-    /// The bytes that the link can send in `tau`.
+    /// Bytes that the link can send in `tau`.
     c: f64,
     q_target: f64,
     rng: Stream,
-    /// Bytes that arrived since the last update, dropped packets included.
+    /// Bytes that arrived since the last update, including dropped packets, and those of them that were admitted.
     arrived: Bytes,
     /// Bytes of these that the law admitted.
     admitted: Bytes,
@@ -86,7 +88,7 @@ pub struct Ldc {
 }
 
 impl Ldc {
-    /// A law that has seen an empty queue so far. `config` has passed [`LdcConfig::resolve`].
+    /// Return a law that has seen only an empty queue. `config` must have passed [`LdcConfig::resolve`].
     pub fn new(config: &LdcConfig, link: &LinkContext, rng: Stream) -> Ldc {
         let bytes_per_sec = link.rate.packets_per_sec(Bytes::new(1));
         Ldc {
@@ -106,13 +108,13 @@ impl Ldc {
         }
     }
 
-    /// The load factor, `Input_Rate / Output_Rate`, since the last update; `None` if it is undefined.
+    /// The load factor, `Input_Rate / Output_Rate`, since the last update; `None` if it cannot be measured.
     fn load_factor(&self, q: Bytes) -> Option<f64> {
         let input = self.arrived.as_f64();
         let output = match self.config.output_rate {
             OutputRate::Capacity => self.c,
             OutputRate::Departures if self.arrived == Bytes::ZERO => return Some(0.0),
-            // Departures: admitted bytes that are no longer in the queue.
+            // Bytes that were admitted and no longer wait have left.
             OutputRate::Departures => (self.q_old + self.admitted).as_f64() - q.as_f64(),
         };
         (output > 0.0).then(|| input / output)
@@ -135,6 +137,7 @@ impl Aqm for Ldc {
 
     fn on_overflow(&mut self, pkt: &Packet, _queue: QueueState, _now: Time) {
         self.admitted = self.admitted - (pkt.size + self.overhead);
+        // `on_enqueue` has counted this packet as admitted.
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -1,14 +1,14 @@
-//! MIMD RED, the self-configuring RED gateway: `max_p` is divided or multiplied when the average leaves its band.
+//! MIMD RED, the self-configuring RED gateway: divides or multiplies `max_p` when the average leaves its band.
 //!
-//! Whenever the average queue comes to lie below `min_th`, RED was too aggressive and `max_p` is divided by `alpha`;
-//! whenever it comes to lie above `max_th`, RED was too timid and `max_p` is multiplied by `beta`.
+//! When the average queue falls below `min_th`, RED was too aggressive, and `max_p` is divided by `alpha`. When
+//! it rises above `max_th`, RED was too conservative, and `max_p` is multiplied by `beta`.
 //!
 //! Source: Feng, Kandlur, Saha and Shin, "A self-configuring RED gateway", INFOCOM 1999, section 4. RED itself is
 //! [`crate::Red`].
 //!
-//! Differs from ns-2 (`red.cc` with `feng_adaptive_`): the empty queue of the start counts as below, where ns-2 divides
-//! `max_p` at the first packet; the gentle slope follows `max_p`, where ns-2 keeps the first one. Differs from both:
-//! `max_p` stays a probability above zero, at most 1.
+//! Differs from ns-2 (`red.cc` with `feng_adaptive_`): the initial empty queue counts as below; ns-2 divides
+//! `max_p` at the first packet. The gentle slope follows `max_p`; ns-2 keeps the first slope. Differs from both:
+//! `max_p` stays above zero and at most 1.
 
 use aqmlab_units::{Prob, Stream, Time};
 
@@ -21,14 +21,14 @@ use crate::{
 parameters! {
     /// MIMD RED's parameters.
     pub struct MimdRedConfig {
-        /// The number by which `max_p` is divided when the average falls below `min_th`.
+        /// The divisor of `max_p` when the average falls below `min_th`.
         alpha: f64 = 3.0, in above(1.0).up_to(1000.0), unit "1", source "Feng et al. 1999; ns-2";
-        /// The number by which `max_p` is multiplied when the average rises above `max_th`.
+        /// The factor of `max_p` when the average rises above `max_th`.
         beta: f64 = 2.0, in above(1.0).up_to(1000.0), unit "1", source "Feng et al. 1999; ns-2";
     }
     /// The RED that is adapted.
     include red: RedConfig {
-        /// The probability at `max_th` to start from.
+        /// The initial probability at `max_th`.
         max_p = Prob::clamped(0.1), source "ns-2; ALTQ";
         gentle = false, source "Feng et al. 1999, before gentle RED; ns-2 has true";
     }
@@ -51,7 +51,7 @@ impl Discipline for MimdRedConfig {
     }
 }
 
-/// The position of the average queue relative to the thresholds.
+/// Position of the average queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Below,
@@ -71,7 +71,7 @@ pub struct MimdRed {
 }
 
 impl MimdRed {
-    /// A law that has seen an empty queue so far. `config` has passed [`MimdRedConfig::resolve`].
+    /// Return a law that has seen only an empty queue. `config` must have passed [`MimdRedConfig::resolve`].
     pub fn new(config: &MimdRedConfig, link: &LinkContext, rng: Stream) -> MimdRed {
         MimdRed {
             red: Red::new(&config.red, link, rng),
@@ -91,7 +91,7 @@ impl MimdRed {
             self.status = Status::Between;
         } else if avg < self.min_th && self.status != Status::Below {
             self.status = Status::Below;
-            // max_p = max_p / alpha; never zero, from which no factor leads back
+            // max_p = max_p / alpha; never zero, because no factor raises zero
             self.red.set_max_p((max_p / self.alpha).max(f64::MIN_POSITIVE));
         } else if avg > self.max_th && self.status != Status::Above {
             self.status = Status::Above;
@@ -102,7 +102,7 @@ impl MimdRed {
 }
 
 impl DecidesAtEnqueue for MimdRed {
-    const MINDS_EMPTY: bool = true;
+    const USES_ON_EMPTY: bool = true;
 }
 
 impl Aqm for MimdRed {

@@ -1,7 +1,7 @@
-//! PI: a proportional-integral controller drives the queue to a reference length.
+//! PI: a proportional-integral controller that drives the queue to a reference length.
 //!
-//! At a fixed frequency the controller samples the queue and corrects the probability p by how far the queue is from
-//! its reference and by how it changed; each arriving packet is then signalled with p.
+//! At a fixed frequency the controller samples the queue and corrects the probability p, in proportion to the
+//! distance from the reference and to the change of the queue. Each arriving packet is then signalled with p.
 //!
 //! Source: Hollot, Misra, Towsley and Gong, "On designing improved controllers for AQM routers supporting TCP
 //! flows", INFOCOM 2001; the equation as printed by Le et al. (2004), section 2.
@@ -19,22 +19,23 @@ use crate::{
 };
 
 parameters! {
-    /// PI's parameters. The gains were designed for 3,750 packets/s, at least 60 flows and round trips up to 246 ms;
-    /// Le et al. used them unscaled at 100 Mbit/s.
+    /// PI's parameters. The gains were designed for 3,750 packets/s, at least 60 flows and round-trip times up to
+    /// 246 ms; Le et al. used them unscaled at 100 Mbit/s.
     pub struct PiConfig {
         /// The queue length to hold.
         q_ref: f64 = 24.0, in LENGTH, unit "packets", source "Le et al. 2004: the better of 24 and 240";
-        /// Gain on the present distance from `q_ref`; above `b`, else the controller does not integrate.
+        /// The gain on the current distance from `q_ref`. It must be above `b`, or the controller does not
+        /// integrate.
         a: f64 = 1.822e-5, in GAIN, unit "1/packet", source "Hollot et al. 2001; ns-2";
-        /// Gain on the distance from `q_ref` one sample ago.
+        /// The gain on the distance from `q_ref` one sample ago.
         b: f64 = 1.816e-5, in GAIN, unit "1/packet", source "Hollot et al. 2001; ns-2";
-        /// The sampling frequency of the queue.
+        /// The frequency of samples.
         sampling_hz: f64 = 170.0, in from(0.001).up_to(1e6), unit "Hz", source "ns-2";
-        /// The unit in which the queue is measured.
+        /// The unit of the queue: packets or bytes.
         mode: Mode = Mode::Byte, source "Le et al. 2004";
         /// The packet size that counts as one packet in byte mode.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
-        /// The queue's limit, large enough that no tail drops hide the effect of the law.
+        /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }
@@ -73,7 +74,7 @@ pub struct Pi {
 }
 
 impl Pi {
-    /// A controller that has seen an empty queue so far. `config` has passed [`PiConfig::resolve`].
+    /// Return a controller that has seen only an empty queue. `config` must have passed [`PiConfig::resolve`].
     pub fn new(config: &PiConfig, _link: &LinkContext, rng: Stream) -> Pi {
         let period = Duration::from_secs_f64(1.0 / config.sampling_hz);
         Pi {

@@ -1,21 +1,22 @@
-//! PI2: a proportional-integral controller of delay whose probability is squared before it strikes.
+//! PI2: a proportional-integral controller of delay whose output is squared.
 //!
-//! The rate of a Classic sender (Reno, Cubic) falls with the square root of the drop probability. So the controller moves
-//! p', which loads change in proportion, and a packet is signalled with p'^2: gains stay right without PIE's table. The
-//! rate of a Scalable sender (DCTCP, Prague) falls with the marking probability itself: its packets, told by ECT(1), can be
-//! marked with k p'.
+//! The rate of a Classic sender (Reno, Cubic) falls with the square root of the drop probability. So the
+//! controller's output is p', which changes in proportion to the load, and a packet is signalled with p'^2: the
+//! gains fit without PIE's table. The rate of a Scalable sender (DCTCP, Prague) falls with the marking
+//! probability itself: its packets, which have ECT(1), can be marked with k p'.
 //!
 //! Source: De Schepper, Bondarenko, Tsang and Briscoe, "PI2: a linearized AQM for both Classic and Scalable TCP", CoNEXT
 //! 2016. The defaults are those of RFC 9332, appendix A, for the same controller in a dual queue.
 //!
-//! Where descriptions differ there is an option: [`DelayFrom`], [`SignalAt`], and the parameters with an "or" in their
-//! source. Differs from RFC 9332: one queue; and in overload, when k p' is 1, Scalable packets are all marked, not dropped.
+//! Where descriptions differ there is an option: [`DelayFrom`], [`SignalAt`], and the parameters with an "or" in
+//! their source. Differs from RFC 9332: there is one queue; in overload, when k p' is 1, all Scalable packets are
+//! marked, not dropped.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::law::bernoulli;
 use crate::parameter::{GAIN, HOUR, WEIGHT, above, choices, from, parameters, up_to};
-use crate::parts::delay::{ByLinkRate, Delay, DepartureRate};
+use crate::parts::delay::{Delay, DepartureRate, LinkRateLaw};
 use crate::parts::delay_pi::DelayPi;
 use crate::{
     Aqm, DecidesAt, DelayFrom, Discipline, Ecn, Fifo, Limit, LinkContext, Packet, QueueState, Verdict,
@@ -30,35 +31,35 @@ parameters! {
         target: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 9332, appendix A; or De Schepper et al. 2016: 20 ms";
         /// The time between two updates of p'.
         t_update: Duration = Duration::from_millis(16), in from(Duration::from_micros(1)).up_to(HOUR), source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 32 ms";
-        /// Gain on the distance from `target`.
+        /// The gain on the distance from `target`.
         alpha: f64 = 0.16, in GAIN, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 0.3125";
-        /// Gain on the change since the last update.
+        /// The gain on the change since the last update.
         beta: f64 = 3.2, in GAIN, unit "Hz", source "RFC 9332; Linux dualpi2; or De Schepper et al. 2016: 3.125";
-        /// Take ECT(1) packets for those of Scalable senders, and mark them with the probability k p'.
+        /// Mark packets with ECT(1), those of Scalable senders, with k p'.
         coupled: bool = false, source "ours: Classic senders only; or De Schepper et al. 2016: true";
         /// The coupling factor.
         k: f64 = 2.0, in GAIN, unit "1", source "De Schepper et al. 2016; RFC 9332";
-        /// The point at which packets are judged.
+        /// The time at which packets are signalled.
         signal_at: SignalAt = SignalAt::Arrival, source "De Schepper et al. 2016; or RFC 9332: departure";
-        /// Nothing is signalled while less than this waits.
+        /// No packet is signalled while less than this waits.
         min_backlog: Bytes = Bytes::ZERO, source "De Schepper et al. 2016: no such rule; or Linux dualpi2: two MTU";
-        /// The estimate of the present delay.
+        /// The measurement of the delay.
         delay_from: DelayFrom = DelayFrom::Timestamp, source "RFC 9332; or ns-3: rate_estimate";
         /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
         dq_threshold: Bytes = Bytes::new(16_384), in above(Bytes::ZERO), source "RFC 8033, section 5.2; or ns-3: 10000 B";
         /// For `rate_estimate`, the weight of a new measurement in the average.
         dq_weight: f64 = 0.25, in WEIGHT, unit "1", source "RFC 8033, appendix B; or ns-3: 0.5, on rates";
-        /// The queue's limit, large enough that no tail drops hide the effect of the law.
+        /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "Linux dualpi2; no tail drops";
     }
 }
 
 choices! {
-    /// The point at which PI2 judges packets.
+    /// The time at which PI2 signals packets.
     pub enum SignalAt {
         /// On arrival. De Schepper et al. (2016), as in PIE.
         Arrival = "arrival",
-        /// At dequeue: the signal reaches senders earlier, by the packet's sojourn time. RFC 9332; Linux `dualpi2`.
+        /// On departure, so that senders respond earlier by the sojourn time. RFC 9332; Linux `dualpi2`.
         Departure = "departure",
     }
 }
@@ -72,7 +73,7 @@ impl Discipline for Pi2Config {
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         match (self.delay_from, self.signal_at) {
             (DelayFrom::LinkRate, SignalAt::Arrival) => {
-                visitor.law(self.limit, |rng| ByLinkRate(Pi2::new(self, link, rng)))
+                visitor.law(self.limit, |rng| LinkRateLaw(Pi2::new(self, link, rng)))
             }
             _ => visitor.queue(|rng| Fifo::new(Pi2::new(self, link, rng), self.limit)),
         }
@@ -84,7 +85,7 @@ impl Discipline for Pi2Config {
 pub struct Pi2 {
     pi: DelayPi,
     t_update: Duration,
-    /// k, when ECT(1) tells Scalable senders.
+    /// k, if packets with ECT(1) are treated as Scalable.
     coupling: Option<f64>,
     signal_at: SignalAt,
     min_backlog: Bytes,
@@ -94,7 +95,7 @@ pub struct Pi2 {
 }
 
 impl Pi2 {
-    /// A controller that has seen an empty queue so far. `config` has passed [`Pi2Config::resolve`].
+    /// Return a controller that has seen only an empty queue. `config` must have passed [`Pi2Config::resolve`].
     pub fn new(config: &Pi2Config, link: &LinkContext, rng: Stream) -> Pi2 {
         let rate = DepartureRate::new(config.dq_threshold, config.dq_weight);
         Pi2 {
@@ -110,6 +111,7 @@ impl Pi2 {
     }
 
     fn judge(&mut self, pkt: &Packet, queue: QueueState) -> Verdict {
+        // A short backlog is less than a sender needs to keep the link busy (RFC 9332, appendix A).
         if queue.bytes < self.min_backlog {
             return Verdict::Pass;
         }
@@ -147,7 +149,7 @@ impl Aqm for Pi2 {
             return;
         }
         self.next_update += self.t_update;
-        self.pi.update(self.delay.of(queue));
+        self.pi.update(self.delay.estimate(queue));
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

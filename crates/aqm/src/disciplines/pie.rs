@@ -1,23 +1,25 @@
-//! PIE, the proportional-integral controller enhanced: a controller holds the queueing delay at a reference.
+//! PIE, the proportional-integral controller enhanced: a controller that drives the queueing delay to a
+//! reference.
 //!
-//! At fixed intervals the probability is corrected by how far the delay is from its reference and by how it changed, in
-//! steps that shrink with the probability; each arriving packet is then signalled with it. Bursts after quiet times
-//! are passed.
+//! At fixed intervals the probability is corrected in proportion to the distance of the delay from its reference
+//! and to its change, in steps that shrink with the probability. Each arriving packet is then signalled with it.
+//! Bursts after quiet times are not signalled.
 //!
 //! Source: RFC 8033. Section 4 and appendix A are the law; section 5 adds marks, the estimate of the departure rate,
 //! derandomisation and the cap, as appendix B has them.
 //!
-//! Where descriptions differ there is an option: [`DelayFrom`], [`LightLoad`], [`Decay`], and the parameters with an "or"
-//! in their source. Differs from RFC 8033: a packet that the limit drops is judged as well, and may be signalled
-//! first; random numbers are drawn only when the outcome is open. PIE is always active (section 5.3 would turn it on at a
-//! third of the buffer). Differs from Linux and ns-3 in how the burst allowance is used up: here at updates, as in the
-//! RFC; in Linux when packets leave; ns-3 also holds the probability at zero meanwhile.
+//! Where descriptions differ there is an option: [`DelayFrom`], [`LightLoad`], [`Decay`], and the parameters with
+//! an "or" in their source. Differs from RFC 8033: the law decides about a packet before the limit drops it, so
+//! that it may be signalled first; random numbers are drawn only when the outcome is open. PIE is always active
+//! (section 5.3 would activate it at a third of the buffer). Differs from Linux and ns-3 in the use of the burst
+//! allowance: here updates reduce it, as in the RFC; in Linux, departures do; ns-3 also holds the probability at
+//! zero meanwhile.
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use crate::law::bernoulli;
 use crate::parameter::{GAIN, HOUR, PACKET_SIZE, WEIGHT, above, from, parameters, up_to};
-use crate::parts::delay::{ByLinkRate, Delay, DepartureRate};
+use crate::parts::delay::{Delay, DepartureRate, LinkRateLaw};
 use crate::{
     Aqm, Decay, DecidesAt, DelayFrom, Discipline, Fifo, LightLoad, Limit, LinkContext, Packet, QueueState,
     Verdict, Visitor,
@@ -30,35 +32,36 @@ parameters! {
         qdelay_ref: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 8033, appendix A; Linux, ns-3";
         /// The time between two updates of the probability.
         t_update: Duration = Duration::from_millis(15), in from(Duration::from_micros(1)).up_to(HOUR), source "RFC 8033, appendix A; Linux, ns-3";
-        /// Gain on the distance from `qdelay_ref`.
+        /// The gain on the distance from `qdelay_ref`.
         alpha: f64 = 0.125, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
-        /// Gain on the change since the last update.
+        /// The gain on the change since the last update.
         beta: f64 = 1.25, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
-        /// The time after a quiet period during which nothing is signalled.
+        /// The time after quiet times in which no packet is signalled.
         max_burst: Duration = Duration::from_millis(150), in up_to(HOUR), source "RFC 8033, appendix A; Linux; or ns-3: 15 ms";
-        /// The probability from which on ECN-capable packets are dropped too.
+        /// The probability from which ECN-capable packets are dropped too.
         mark_ecnth: Prob = Prob::clamped(0.1), source "RFC 8033, section 5.1";
-        /// The estimate of the present delay.
+        /// The measurement of the delay.
         delay_from: DelayFrom = DelayFrom::Timestamp, source "RFC 8033, appendix A; Linux, ns-3; or appendix B: rate_estimate";
         /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
         dq_threshold: Bytes = Bytes::new(16_384), in above(Bytes::ZERO), source "RFC 8033, section 5.2; Linux, ns-3";
         /// For `rate_estimate`, the weight of a new measurement in the average.
         dq_weight: f64 = 0.25, in WEIGHT, unit "1", source "RFC 8033, appendix B; or Linux: 0.125, ns-3: 0.5, on rates";
-        /// Let the probability add up from packet to packet: no signal below 0.85, a certain one from 8.5 on.
+        /// Accumulate the probability from packet to packet: no signal below a sum of 0.85, a certain one from
+        /// 8.5 on.
         derandomize: bool = true, source "RFC 8033, section 5.4; Linux; or ns-3: false";
-        /// From a probability of 0.1 on, raise it by no more than 0.02 at once.
+        /// From a probability of 0.1 on, raise it by at most 0.02 per update.
         cap: bool = true, source "RFC 8033, section 5.5; Linux, ns-3; or appendix A: false";
-        /// Raise the probability by 0.02 more at each update at which the delay is above 250 ms.
+        /// Raise the probability by 0.02 more at each update with a delay above 250 ms.
         steep: bool = false, source "RFC 8033 has no such step; or Linux: true";
         /// The delay that must be short for light load.
         light_load: LightLoad = LightLoad::LastUpdate, source "RFC 8033, section 4.1; ns-3; or Linux: now";
-        /// The condition under which the probability decays.
+        /// The condition for a decay of the probability.
         decay: Decay = Decay::Idle, source "RFC 8033, section 4.2; Linux, ns-3; or appendix B: light";
         /// The factor of one decay.
         decay_factor: f64 = 0.98, in from(0.0).up_to(1.0), unit "1", source "RFC 8033, section 4.2; ns-3; or Linux: 0.984375";
-        /// Nothing is signalled while no more than two packets of this size wait.
+        /// No packet is signalled while at most two packets of this size wait.
         mean_packet: Bytes = Bytes::new(1024), in PACKET_SIZE, source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
-        /// The queue's limit, large enough that no tail drops hide the effect of the law.
+        /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
     }
 }
@@ -67,11 +70,11 @@ impl Discipline for PieConfig {
     const FAMILY: &'static str = "control theory";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
-        "A proportional-integral controller that drives the time packets wait to a reference";
+        "A proportional-integral controller that drives the queueing delay to a reference";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         match self.delay_from {
-            DelayFrom::LinkRate => visitor.law(self.limit, |rng| ByLinkRate(Pie::new(self, link, rng))),
+            DelayFrom::LinkRate => visitor.law(self.limit, |rng| LinkRateLaw(Pie::new(self, link, rng))),
             DelayFrom::Timestamp | DelayFrom::RateEstimate => {
                 visitor.queue(|rng| Fifo::new(Pie::new(self, link, rng), self.limit))
             }
@@ -85,12 +88,12 @@ pub struct Pie {
     config: PieConfig,
     /// The reference in seconds.
     qdelay_ref: f64,
-    /// The bytes that wait under which nothing is signalled.
+    /// Waiting bytes up to which no packet is signalled.
     small: Bytes,
     delay: Delay,
     rng: Stream,
     drop_prob: f64,
-    /// The probabilities added up since the last signal.
+    /// Sum of the probabilities since the last signal.
     accu_prob: f64,
     /// The delay at the last update, in seconds.
     qdelay_old: f64,
@@ -99,7 +102,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// A controller that has seen an empty queue so far. `config` has passed [`PieConfig::resolve`].
+    /// Return a controller that has seen only an empty queue. `config` must have passed [`PieConfig::resolve`].
     pub fn new(config: &PieConfig, link: &LinkContext, rng: Stream) -> Pie {
         let rate = DepartureRate::new(config.dq_threshold, config.dq_weight);
         Pie {
@@ -120,34 +123,37 @@ impl Pie {
         qdelay < self.qdelay_ref / 2.0
     }
 
-    /// Returns whether this packet is signalled.
+    /// Decide whether to signal this packet (RFC 8033, appendix A, `drop_early`).
     fn drop_early(&mut self, queue: QueueState) -> bool {
         let qdelay = match self.config.light_load {
             LightLoad::LastUpdate => self.qdelay_old,
-            LightLoad::Now => self.delay.of(queue),
+            LightLoad::Now => self.delay.estimate(queue),
         };
+        // Random drops at light load would cost throughput and gain no delay (RFC 8033 §4.1).
         if (self.is_light(qdelay) && self.drop_prob < 0.2) || queue.bytes <= self.small {
             return false;
         }
         self.accu_prob = if self.drop_prob > 0.0 { self.accu_prob + self.drop_prob } else { 0.0 };
+        // Derandomisation (RFC 8033 §5.4): no two signals too close together, and none too far apart.
         if self.config.derandomize && self.accu_prob < 0.85 {
             return false;
         }
         (self.config.derandomize && self.accu_prob >= 8.5) || bernoulli(self.drop_prob, 1.0, &mut self.rng)
     }
 
-    /// The step of the probability at an update that finds this delay.
+    /// Return the step of the probability at an update with this delay.
     fn step(&self, qdelay: f64) -> f64 {
         let PieConfig { alpha, beta, cap, steep, .. } = self.config;
         // p = alpha (current_qdelay - QDELAY_REF) + beta (current_qdelay - qdelay_old), tuned
         let p = alpha * (qdelay - self.qdelay_ref) + beta * (qdelay - self.qdelay_old);
         let tuned = p / tuning(self.drop_prob);
+        // A large step at a high probability would stop flows altogether (RFC 8033 §5.5).
         let capped = if cap && self.drop_prob >= 0.1 { tuned.min(0.02) } else { tuned };
         if steep && qdelay > 0.25 { capped + 0.02 } else { capped }
     }
 }
 
-/// Returns the divisor of steps at this probability.
+/// Return the divisor of steps at this probability (RFC 8033 §4.2), which keeps the relative step stable.
 fn tuning(drop_prob: f64) -> f64 {
     match drop_prob {
         p if p < 1e-6 => 2048.0,
@@ -162,8 +168,8 @@ fn tuning(drop_prob: f64) -> f64 {
 
 impl Aqm for Pie {
     fn on_enqueue(&mut self, _pkt: &Packet, queue: QueueState, _now: Time) -> Verdict {
-        let quiet = self.is_light(self.delay.of(queue)) && self.is_light(self.qdelay_old);
-        if self.drop_prob <= 0.0 && quiet {
+        let is_quiet = self.is_light(self.delay.estimate(queue)) && self.is_light(self.qdelay_old);
+        if self.drop_prob <= 0.0 && is_quiet {
             self.burst_allowance = self.config.max_burst;
         }
         if self.burst_allowance > Duration::ZERO || !self.drop_early(queue) {
@@ -179,6 +185,7 @@ impl Aqm for Pie {
     }
 
     fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) {
+        // A tail drop is a signal too, so the spacing starts again.
         self.accu_prob = 0.0;
     }
 
@@ -191,19 +198,19 @@ impl Aqm for Pie {
             return;
         }
         self.next_update += self.config.t_update;
-        let qdelay = self.delay.of(queue);
+        let qdelay = self.delay.estimate(queue);
         self.drop_prob += self.step(qdelay);
-        let decays = match self.config.decay {
+        let is_decaying = match self.config.decay {
             Decay::Idle => qdelay <= 0.0 && self.qdelay_old <= 0.0,
             Decay::Light => self.is_light(qdelay) && self.is_light(self.qdelay_old),
         };
-        if decays {
+        if is_decaying {
             self.drop_prob *= self.config.decay_factor;
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         self.qdelay_old = qdelay;
-        let left = self.burst_allowance.as_nanos().saturating_sub(self.config.t_update.as_nanos());
-        self.burst_allowance = Duration::from_nanos(left);
+        let remaining = self.burst_allowance.as_nanos().saturating_sub(self.config.t_update.as_nanos());
+        self.burst_allowance = Duration::from_nanos(remaining);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

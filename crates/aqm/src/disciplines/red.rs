@@ -1,16 +1,17 @@
-//! RED, random early detection: signals grow with the average queue.
+//! RED, random early detection: signals with a probability that grows with the average queue.
 //!
-//! Each arrival updates a moving average of the queue; between two thresholds packets are signalled with a
-//! probability that grows with the average, spaced evenly, and above them all are.
+//! Each arrival updates a moving average of the queue. Between two thresholds, packets are signalled with a
+//! probability that grows with the average, and the signals are spaced evenly. Above the thresholds all packets
+//! are signalled.
 //!
 //! Source: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM
 //! Transactions on Networking 1(4), 1993; "gentle" after Floyd (2000).
 //!
-//! Differs from the paper where both ns-2 (`red.cc`) and ALTQ (`altq_red.c`) do: no signal while no more than one packet
-//! waits; the packet with which the average crosses `min_th` passes and counts as the first since the last signal; and
-//! an idle period is followed by an ordinary sample of the empty queue. Where those two differ from each other or from
-//! the paper, there is an option: [`Spacing`], [`ByteScaling`], [`EcnAboveMax`]. A packet that the queue's limit refuses
-//! counts as passed.
+//! Differs from the paper where both ns-2 (`red.cc`) and ALTQ (`altq_red.c`) do: no signal while at most one
+//! packet waits; the packet with which the average crosses `min_th` passes and counts as the first since the last
+//! signal; an ordinary sample of the empty queue follows an idle period. Where those two differ from each other
+//! or from the paper, there is an option: [`Spacing`], [`ByteScaling`], [`EcnAboveMax`]. A packet that the
+//! queue's limit drops counts as passed.
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
@@ -25,30 +26,31 @@ use crate::{
 };
 
 parameters! {
-    /// RED's parameters. The defaults are the classic ones for a slow link; at 100 Mbit/s use larger thresholds and a
-    /// smaller weight, or ARED, which finds them.
+    /// RED's parameters. The defaults are the classic ones for a slow link. At 100 Mbit/s use larger thresholds
+    /// and a smaller weight, or ARED, which sets them automatically.
     pub struct RedConfig {
-        /// The average below which nothing is signalled.
+        /// The average below which no packet is signalled.
         min_th: f64 = 5.0, in LENGTH, unit "packets", source "Floyd & Jacobson 1993; ns-3, ALTQ";
         /// The average at which the probability reaches `max_p`.
         max_th: f64 = 15.0, in LENGTH, unit "packets", source "Floyd & Jacobson 1993; ns-3, ALTQ";
-        /// The weight of a new sample in the average: smaller forgets more slowly.
+        /// The weight of a new sample in the average; a smaller one averages over a longer time.
         w_q: f64 = 0.002, in WEIGHT, unit "1", source "Floyd & Jacobson 1993; ns-3";
         /// The probability at `max_th`.
         max_p: Prob = Prob::clamped(0.1), source "ns-2; ALTQ";
-        /// From `max_th` on let the probability rise from `max_p` to 1 at twice `max_th`, instead of at once.
+        /// Raise the probability from `max_p` at `max_th` to 1 at twice `max_th`, instead of at once.
         gentle: bool = true, source "Floyd 2000; ns-2, ns-3";
         /// The spacing of signals.
         spacing: Spacing = Spacing::Uniform, source "Floyd & Jacobson 1993";
-        /// The treatment of ECN-capable packets from `max_th` on.
+        /// Treatment of ECN-capable packets from `max_th` on.
         ecn_policy: EcnAboveMax = EcnAboveMax::DropAboveMax, source "RFC 3168; Le et al. 2004";
-        /// The unit in which the queue is measured.
+        /// The unit of the queue: packets or bytes.
         mode: Mode = Mode::Packet, source "Le et al. 2004";
-        /// In byte mode, whether size scales a probability before or after spacing.
+        /// In byte mode, the order of scaling by size and spacing.
         byte_scaling: ByteScaling = ByteScaling::BeforeSpacing, source "Floyd & Jacobson 1993; Le et al. 2004";
-        /// The packet size that counts as one packet in byte mode, and that the link would have sent when idle.
+        /// The packet size that counts as one packet, in byte mode and for the packets that the link would have
+        /// sent when idle.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
-        /// The queue's limit, large enough that no tail drops hide the effect of the law.
+        /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }
@@ -82,13 +84,13 @@ pub struct Red {
     pub(crate) rng: Stream,
     curve: RedCurve,
     avg: Average,
-    /// Arrivals since the last signal: packets, or mean packets when size scales after spacing. `None` while
-    /// nothing may be signalled.
+    /// Arrivals since the last signal: packets, or mean packets if size scales after spacing. `None` while no
+    /// packet may be signalled.
     count: Option<f64>,
 }
 
 impl Red {
-    /// A law that has seen an empty queue so far. `config` has passed [`RedConfig::resolve`].
+    /// Return a law that has seen only an empty queue. `config` must have passed [`RedConfig::resolve`].
     pub fn new(config: &RedConfig, link: &LinkContext, rng: Stream) -> Red {
         Red {
             min_th: config.min_th,
@@ -116,7 +118,7 @@ impl Red {
         self.avg.get()
     }
 
-    /// Bring the average of an idle queue up to `now`.
+    /// Age the average of an idle queue up to `now`.
     #[inline]
     pub(crate) fn age(&mut self, queue: QueueState, now: Time) {
         if queue.packets == 0 {
@@ -124,14 +126,14 @@ impl Red {
         }
     }
 
-    /// Take the queue that an arriving packet finds into the average.
+    /// Sample the queue that an arriving packet finds into the average, and return the average.
     #[inline]
     pub(crate) fn sample(&mut self, queue: QueueState, now: Time) -> f64 {
         self.age(queue, now);
         self.avg.sample(self.measure.queue(queue))
     }
 
-    /// Judges an arriving packet, which is already sampled in the average.
+    /// Decide about an arriving packet, which the average already includes.
     #[inline]
     pub(crate) fn judge(&mut self, pkt: &Packet, queue: QueueState) -> Verdict {
         let avg = self.avg.get();
@@ -142,7 +144,7 @@ impl Red {
         if self.draw_signal(pkt, avg) { self.signal(avg) } else { Verdict::Pass }
     }
 
-    /// Draw the signal for a packet when `avg` is above `min_th`, and count the packet.
+    /// Draw the signal for a packet while `avg` is above `min_th`, and count the packet.
     #[inline]
     fn draw_signal(&mut self, pkt: &Packet, avg: f64) -> bool {
         if self.curve.is_full(avg) {
@@ -154,20 +156,21 @@ impl Red {
             ByteScaling::AfterSpacing => (1.0, self.measure.packet(pkt)),
         };
         let Some(count) = self.count else {
-            // The packet with which the average crosses min_th passes.
+            // The packet with which the average crosses min_th passes, as in ns-2 and ALTQ.
             self.count = Some(after);
             return false;
         };
         let p_b = self.curve.p_b(avg) * before;
         let n = count + after;
-        // p_a = p_b / rest, scaled by what size is left
+        // p_a = p_b / rest, times the size if that scales after spacing
         let rest = self.spacing.rest(count, n, p_b);
-        let bernoulli = rest.is_some_and(|rest| p_b >= rest || bernoulli(p_b * after, rest, &mut self.rng));
-        self.count = Some(if bernoulli { 0.0 } else { n });
-        bernoulli
+        let is_signalled =
+            rest.is_some_and(|rest| p_b >= rest || bernoulli(p_b * after, rest, &mut self.rng));
+        self.count = Some(if is_signalled { 0.0 } else { n });
+        is_signalled
     }
 
-    /// Returns the verdict that a signal means at this average.
+    /// Return the verdict of a signal at this average.
     #[inline]
     fn signal(&self, avg: f64) -> Verdict {
         let drops = match self.ecn_policy {
@@ -180,7 +183,7 @@ impl Red {
 }
 
 impl DecidesAtEnqueue for Red {
-    const MINDS_EMPTY: bool = true;
+    const USES_ON_EMPTY: bool = true;
 }
 
 impl Aqm for Red {
@@ -192,7 +195,7 @@ impl Aqm for Red {
 
     #[inline]
     fn on_empty(&mut self, now: Time) {
-        self.avg.idle_from(now);
+        self.avg.start_idle(now);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -1,20 +1,19 @@
-//! RED*: RED that marks ECN-capable packets at any average queue length.
+//! RED*: RED that marks ECN-capable packets at any average queue.
 //!
-//! Above `max_th`, where RED drops them, they are marked as below it. Packets that are not ECN-capable are always
-//! dropped.
+//! Above `max_th`, where RED drops them, they are marked as below it. Other packets are dropped throughout.
 //!
 //! Source: Kuzmanovic, "The power of explicit congestion notification", SIGCOMM 2005, section 4. RED itself is
 //! [`crate::Red`].
 //!
-//! Differs from RED only in [`EcnAboveMax::Mark`].
+//! The only difference from RED is [`EcnAboveMax::Mark`].
 
 use crate::parameter::parameters;
 use crate::{DecidesAt, Discipline, EcnAboveMax, LinkContext, ParameterError, Red, RedConfig, Visitor};
 
 parameters! {
-    /// RED*'s parameters: those of RED, but for the ECN policy.
+    /// RED*'s parameters: those of RED, without the ECN policy.
     pub struct RedStarConfig {}
-    /// The RED that it is.
+    /// The underlying RED.
     include red: RedConfig {}
     fixed ecn_policy = EcnAboveMax::Mark;
 }
@@ -22,8 +21,7 @@ parameters! {
 impl Discipline for RedStarConfig {
     const FAMILY: &'static str = "RED";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
-    const SUMMARY: &'static str =
-        "RED that marks all ECN-capable packets it signals, at any average queue length";
+    const SUMMARY: &'static str = "RED that never drops ECN-capable packets, however long the average queue";
 
     fn complete(&self, link: &LinkContext) -> Result<RedStarConfig, ParameterError> {
         self.red.complete(link)?;

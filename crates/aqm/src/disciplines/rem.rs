@@ -1,15 +1,15 @@
 //! REM, random exponential marking: a price that rises with excess demand and backlog.
 //!
-//! Every `tau` the price rises with the arrivals beyond the link's capacity and the backlog beyond the target. Each
-//! arriving packet is then signalled with a probability that is exponential in the price, so that the
-//! probability along a path reveals the sum of its prices.
+//! Every `tau` the price is raised by the arrivals beyond the link's capacity and by the backlog beyond the
+//! target. Each arriving packet is then signalled with a probability exponential in the price, so that the
+//! probability along a path reflects the sum of its prices.
 //!
 //! Source: Athuraliya, Li, Low and Yin, "REM: active queue management", IEEE Network 15(3), 2001; the equations as
 //! printed by Le et al. (2004), section 2.
 //!
-//! Differs from ns-2 (`rem.cc`): it marks when a packet arrives, not when it leaves, and drops a packet that cannot be
-//! marked, where ns-2 lets it pass; the capacity counts each frame's overhead; byte mode by default, as Le et al. and
-//! the scheme's authors recommend.
+//! Differs from ns-2 (`rem.cc`): it marks on arrival, not on departure, and drops a packet that is not
+//! ECN-capable; ns-2 lets it pass. The capacity counts each frame's overhead. Byte mode is the default, as Le et
+//! al. and the scheme's authors recommend.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
@@ -22,11 +22,11 @@ use crate::{
 };
 
 parameters! {
-    /// REM's parameters, those its authors recommend.
+    /// REM's parameters, as its authors recommend.
     pub struct RemConfig {
         /// The queue length to hold.
         q_ref: f64 = 24.0, in LENGTH, unit "packets", source "Le et al. 2004: the better of 24 and 240";
-        /// The step size with which the price follows a mismatch.
+        /// The rate at which the price follows a mismatch.
         gamma: f64 = 0.001, in GAIN, unit "1/packet", source "Athuraliya et al. 2001; ns-2";
         /// The weight of the backlog against the excess of arrivals.
         alpha: f64 = 0.1, in GAIN, unit "1", source "Athuraliya et al. 2001; ns-2";
@@ -34,13 +34,13 @@ parameters! {
         phi: f64 = 1.001, in above(1.0).up_to(1000.0), unit "1", source "Athuraliya et al. 2001; ns-2";
         /// The time between two updates of the price.
         tau: Duration = Duration::from_millis(2), in above(Duration::ZERO), source "ns-2";
-        /// The weight of the newest interval's arrivals in their average; 1 averages nothing.
+        /// The weight of the newest interval's arrivals in their average; with 1 there is no averaging.
         w_x: f64 = 1.0, in WEIGHT, unit "1", source "ns-2 (`inw_`)";
-        /// The unit in which queue and arrivals are measured.
+        /// The unit of queue and arrivals: packets or bytes.
         mode: Mode = Mode::Byte, source "Le et al. 2004";
         /// The packet size that counts as one packet, in byte mode and in the link's capacity.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B; ns-2 has 1000 B";
-        /// The queue's limit, large enough that no tail drops hide the effect of the law.
+        /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
 }
@@ -63,15 +63,15 @@ pub struct Rem {
     alpha: f64,
     ln_phi: f64,
     q_ref: f64,
-    /// c, the packets that the link can send in `tau`.
+    /// c, the number of packets that the link can send in `tau`.
     c: f64,
     tau: Duration,
     w_x: f64,
     measure: QueueUnit,
     rng: Stream,
-    /// x, the packets that arrived since the last update, dropped ones included.
+    /// x, the number of packets that arrived since the last update, including dropped ones.
     x: f64,
-    /// Their average over the updates.
+    /// The average of x over the updates.
     x_avg: f64,
     price: f64,
     /// The probability of a signal.
@@ -80,7 +80,7 @@ pub struct Rem {
 }
 
 impl Rem {
-    /// A law whose price is zero. `config` has passed [`RemConfig::resolve`].
+    /// Return a law whose price is zero. `config` must have passed [`RemConfig::resolve`].
     pub fn new(config: &RemConfig, link: &LinkContext, rng: Stream) -> Rem {
         Rem {
             gamma: config.gamma,
@@ -121,7 +121,7 @@ impl Aqm for Rem {
         }
         self.next_update += self.tau;
         let q = self.measure.queue(queue);
-        // x_avg = (1 - w_x) x_avg + w_x x: with a weight of 1 that is x to the last bit.
+        // x_avg = (1 - w_x) x_avg + w_x x; with a weight of 1 this is exactly x.
         self.x_avg = (1.0 - self.w_x) * self.x_avg + self.w_x * self.x;
         self.x = 0.0;
         // price = max(0, price + gamma (alpha (q - q_ref) + x_avg - c))

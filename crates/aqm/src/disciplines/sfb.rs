@@ -1,16 +1,16 @@
 //! SFB, stochastic fair BLUE: a marking probability for each bin of a Bloom filter, and a penalty box.
 //!
-//! A flow hashes to one bin on each of L levels. A bin's probability rises while its packets fill it and falls when it is
-//! empty; a packet is signalled with the least probability of its bins. Only a flow that does not respond drives all of
-//! its bins to 1, and is then held to a rate.
+//! A flow hashes to one bin on each of L levels. A bin's probability rises when its packets fill it and falls
+//! when it is empty. A packet is signalled with the lowest probability of its bins. Only an unresponsive flow
+//! drives all of its bins to 1, and is then limited to a rate.
 //!
 //! Source: Feng, Kandlur, Saha and Shin, "Stochastic fair BLUE: a queue management algorithm for enforcing fairness",
 //! INFOCOM 2001: the pseudocode, moving hash functions and double buffering. Defaults: Linux (`sch_sfb.c`).
 //!
-//! Differs from Linux: the hash functions change on a timer, where Linux waits for the next arrival; all admitted packets
-//! are counted in the bins that warm up, where Linux counts unresponsive flows alone, and those bins start at 0; the
-//! penalty box fills steadily, where Linux fills it when it is found empty; probabilities are no 16-bit fractions. Where
-//! paper and Linux differ there is an option: [`FullBins`], [`AboveHalf`], [`Hashing`].
+//! Differs from Linux: the hash functions change on a timer; Linux waits for the next arrival. All admitted
+//! packets are counted in the bins that warm up, which start at 0; Linux counts only unresponsive flows. The
+//! penalty box fills steadily; Linux fills it when it is found empty. Probabilities are no 16-bit fractions.
+//! Where paper and Linux differ there is an option: [`FullBins`], [`AboveHalf`], [`Hashing`].
 
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
@@ -23,36 +23,36 @@ use crate::{
 };
 
 parameters! {
-    /// SFB's parameters. The paper's simulations have 2 levels of 23 bins, and bins half again as large as their part of the
-    /// queue, 1.5 B / N.
+    /// SFB's parameters. The paper's simulations have 2 levels of 23 bins, and bins 1.5 times as large as their
+    /// share of the queue, 1.5 B / N.
     pub struct SfbConfig {
-        /// L, the levels, each with a hash function of its own.
+        /// L, the levels, each with its own hash function.
         levels: u32 = 8, in from(1).up_to(16), unit "levels", source "Linux";
         /// N, the bins on each level.
         bins: u32 = 16, in from(1).up_to(4096), unit "bins", source "Linux";
-        /// The number of waiting packets from which on a bin's probability rises.
+        /// The number of waiting packets from which a bin's probability rises.
         bin_size: u32 = 20, in from(1), unit "packets", source "Linux";
-        /// The most packets that each of a flow's bins may hold with `full_bins` = `all`.
+        /// The maximum number of packets in each of a flow's bins with `full_bins` = `all`.
         max: u32 = 25, unit "packets", source "Linux";
-        /// The condition under which a packet is dropped because its bins are full.
+        /// The condition for dropping a packet because its bins are full.
         full_bins: FullBins = FullBins::All, source "Linux; Feng et al. 2001 has any";
-        /// d1, by which an arrival at a full bin raises its probability.
+        /// d1, the increase of a bin's probability when a packet arrives at a full bin.
         increment: Prob = Prob::clamped(0.001), in above(Prob::ZERO), source "Linux";
-        /// d2, by which an arrival at an empty bin lowers its probability.
+        /// d2, the decrease of a bin's probability when a packet arrives at an empty bin.
         decrement: Prob = Prob::clamped(1.0 / 6000.0), source "Linux; Feng et al. 2001 has d2 = d1";
-        /// The treatment of ECN-capable packets once their probability is above one half.
+        /// Treatment of ECN-capable packets at a probability above one half.
         above_half: AboveHalf = AboveHalf::DropSome, source "Linux; Feng et al. 2001 has mark";
         /// The rate of all unresponsive flows together.
         penalty_rate: f64 = 10.0, in from(0.0).up_to(1e9), unit "packets/s", source "Linux";
-        /// The most packets of unresponsive flows that may pass at once.
+        /// The maximum number of packets of unresponsive flows that may pass at once.
         penalty_burst: u32 = 20, unit "packets", source "Linux";
-        /// The change of the hash functions over time.
+        /// Changes of the hash functions.
         hashing: Hashing = Hashing::DoubleBuffered, source "Linux";
         /// The time between two changes of the hash functions.
         rehash_interval: Duration = Duration::from_secs(600), in from(Duration::from_millis(1)).up_to(Duration::from_secs(1_000_000)), source "Linux";
         /// The time for which the next bins learn about unresponsive flows before they are used.
         warmup_time: Duration = Duration::from_secs(60), source "Linux";
-        /// The queue's limit.
+        /// The maximum that may wait.
         limit: Limit = Limit::Packets(1000), source "Linux: the queue of an Ethernet device";
     }
 }
@@ -61,7 +61,7 @@ impl Discipline for SfbConfig {
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
-        "BLUE in the bins of a Bloom filter, with a rate limit for unresponsive flows";
+        "BLUE in the bins of a Bloom filter, which limits unresponsive flows to a rate";
 
     fn complete(&self, _link: &LinkContext) -> Result<SfbConfig, ParameterError> {
         let bin_size = format_args!("at least bin_size = {} packets", self.bin_size);
@@ -88,15 +88,15 @@ pub struct Sfb {
     bins: Bins,
     /// The next bins, while they warm up.
     next_bins: Option<Bins>,
-    /// The instant at which the next bins replace the present ones; `None` with fixed hash functions.
+    /// The time at which the next bins take over; `None` with fixed hash functions.
     rehash_at: Option<Time>,
     rehash_interval: Duration,
-    /// The time before it at which the next bins begin to warm up.
+    /// The time before that for which they warm up.
     warmup_time: Duration,
 }
 
 impl Sfb {
-    /// A law that has seen no packet so far. `config` has passed [`SfbConfig::resolve`].
+    /// Return a law that has seen no packet. `config` must have passed [`SfbConfig::resolve`].
     pub fn new(config: &SfbConfig, _link: &LinkContext, mut rng: Stream) -> Sfb {
         let rule = Rule {
             levels: config.levels as usize,
@@ -126,16 +126,16 @@ impl Sfb {
     }
 
     fn judge(&mut self, flow: u32, now: Time) -> Verdict {
-        let found = self.bins.update(flow);
-        let full = match self.full_bins {
-            FullBins::All => found.shortest >= self.max,
-            FullBins::Any => found.longest >= self.rule.bin_size,
+        let bins = self.bins.update(flow);
+        let is_full = match self.full_bins {
+            FullBins::All => bins.shortest >= self.max,
+            FullBins::Any => bins.longest >= self.rule.bin_size,
         };
-        if full {
+        if is_full {
             return Verdict::Drop;
         }
-        let p_min = found.p_min;
-        // p_min = 1: a flow that does not respond
+        let p_min = bins.p_min;
+        // p_min = 1: an unresponsive flow, limited to the penalty box
         if p_min >= 1.0 {
             if let Some(next) = &mut self.next_bins {
                 next.update(flow);
@@ -148,6 +148,8 @@ impl Sfb {
         let u = self.rng.uniform();
         if u >= p_min {
             Verdict::Pass
+        // The more certain the signal, the more of it is a drop: the share of drops rises from 0 at 1/2 to all at
+        // 1.
         } else if self.above_half == AboveHalf::DropSome && u < 2.0 * p_min - 1.0 {
             Verdict::Drop
         } else {
@@ -160,7 +162,7 @@ impl Sfb {
         std::iter::once(&mut self.bins).chain(&mut self.next_bins)
     }
 
-    /// Returns the instant at which the next bins begin to warm up or replace the present ones.
+    /// The time at which the next bins start to warm up or take over.
     fn due(&self) -> Option<Time> {
         let rehash_at = self.rehash_at?;
         let begin = Time::from_nanos(rehash_at.as_nanos() - self.warmup_time.as_nanos());

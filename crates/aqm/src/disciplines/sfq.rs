@@ -1,13 +1,12 @@
 //! SFQ, stochastic fairness queueing: flows are hashed onto queues, and the queues are served in turn.
-//!
-//! Nothing is managed actively: on overflow, a packet of the longest queue is dropped. The hash can be changed from
-//! time to time, so that flows do not share a queue permanently.
+//! There is no active management: an overflow drops a packet of the longest queue. The hash can be changed from
+//! time to time, so that flows that share a queue do not share it forever.
 //!
 //! Source: McKenney, "Stochastic fairness queueing", INFOCOM 1990; Shreedhar and Varghese, "Efficient fair queuing using
 //! deficit round-robin", IEEE/ACM Transactions on Networking 4(3), 1996; defaults of Linux `sch_sfq.c`.
 //!
-//! Differs from Linux: a rehash drops nothing, though a queue may then hold more than `depth`; the first of the longest
-//! queues loses a packet, where Linux takes the one that has grown last; no RED in the queues.
+//! Differs from Linux: a rehash drops no packet, although a queue may then hold more than `depth`. The first of
+//! the longest queues loses a packet; Linux takes the one that grew last. There is no RED in the queues.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
@@ -21,23 +20,23 @@ use crate::{
 };
 
 parameters! {
-    /// SFQ's parameters. The limit is the classic one, for slow links; at 100 Mbit/s allow some ten times as much.
+    /// SFQ's parameters. The limit is the classic one, for slow links; at 100 Mbit/s use some ten times as much.
     pub struct SfqConfig {
-        /// The number of queues that flows are hashed onto.
+        /// The number of queues that flows are hashed to.
         flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_sfq.c: the hash table's size";
-        /// The amount that a queue may send in its turn.
+        /// The data that a queue may send in its turn.
         turns: Turns = Turns::Surplus, source "Linux sch_sfq.c";
-        /// The credit that a queue gets for each round; of no effect with turns of one packet.
+        /// The credit of a queue in each round; no effect with turns of one packet.
         quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_sfq.c: one full Ethernet frame";
-        /// The most packets in one queue.
+        /// The maximum number of packets in one queue.
         depth: u32 = 127, in from(1), unit "packets", source "Linux sch_sfq.c";
-        /// The end of a queue at which a packet is dropped when the queue is too long.
+        /// The end of a queue that is too long at which a packet is dropped.
         drop: QueueEnd = QueueEnd::Tail, source "Linux sch_sfq.c";
         /// The time between two changes of the hash; 0 s: never.
         perturb: Duration = Duration::ZERO, source "Linux sch_sfq.c";
-        /// Move queued packets to their new queue when the hash changes, so that no flow is reordered.
+        /// At a change of the hash, move waiting packets to their new queues, so that no flow is reordered.
         rehash: bool = true, source "Linux sch_sfq.c; McKenney 1990: false";
-        /// The limit of all queues together.
+        /// The maximum that may wait in all queues.
         limit: Limit = Limit::Packets(127), source "Linux sch_sfq.c";
     }
 }
@@ -46,11 +45,11 @@ impl Discipline for SfqConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const ECN: EcnUse = EcnUse::Ignores;
-    const SUMMARY: &'static str = "Hashes flows onto queues served in turn, and drops from the longest";
+    const SUMMARY: &'static str = "Hashes flows to queues served in turn, and drops from the longest";
 
     fn complete(&self, _link: &LinkContext) -> Result<SfqConfig, ParameterError> {
-        let often = Duration::ZERO < self.perturb && self.perturb < Duration::from_millis(1);
-        check(!often, "perturb", "0 s or at least 1 ms", &self.perturb)?;
+        let is_too_frequent = Duration::ZERO < self.perturb && self.perturb < Duration::from_millis(1);
+        check(!is_too_frequent, "perturb", "0 s or at least 1 ms", &self.perturb)?;
         Ok(self.clone())
     }
 
@@ -70,7 +69,7 @@ pub struct Sfq<P> {
 }
 
 impl<P> Sfq<P> {
-    /// Empty queues. `config` has passed [`SfqConfig::resolve`].
+    /// Return empty queues. `config` must have passed [`SfqConfig::resolve`].
     pub fn new(config: &SfqConfig, mut rng: Stream) -> Sfq<P> {
         let plan = Plan {
             depth: config.depth,

@@ -1,14 +1,14 @@
-//! SRED, stabilized RED: signals grow with the number of active flows, which is estimated without state per flow.
+//! SRED, stabilized RED: signals by the number of active flows, which is estimated without state per flow.
 //!
-//! Each arriving packet is compared with a random entry of a list of flows seen lately, the zombies; how often they agree,
-//! P, is about one over the number of active flows. The probability of a signal grows with the square of that number,
-//! and by steps with the queue.
+//! Each arriving packet is compared with a random entry of a list of recent flows, the zombies. The frequency of
+//! matches, P, is about one over the number of active flows. The probability of a signal grows with the square of
+//! that number, and in steps with the queue.
 //!
 //! Source: Ott, Lakshman and Wong, "SRED: stabilized RED", INFOCOM 1999: the zombie list, Simple SRED and Full SRED.
 //!
-//! Differs from the paper: a zombie keeps no count and no time of arrival, which there serve to name misbehaving flows and
-//! decide nothing. Until the list is full nothing is compared and P stays 0, which means more flows than the list can
-//! distinguish. The paper drops; here a signal marks ECN-capable packets.
+//! Differs from the paper: a zombie has no count and no time of arrival, which the paper uses only to name
+//! misbehaving flows. Until the list is full there are no comparisons and P stays 0, which means "too many flows
+//! to count". The paper drops; here a signal marks ECN-capable packets.
 
 use aqmlab_units::{Prob, Stream, Time};
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 choices! {
-    /// The effect of a hit on the signalling probability of the packet that made it.
+    /// Effect of a hit on the packet that made it.
     pub enum SredVariant {
         /// None: all packets have the same probability. Simple SRED.
         Simple = "simple",
@@ -31,17 +31,17 @@ choices! {
 parameters! {
     /// SRED's parameters. Its thresholds are a sixth and a third of the limit, the paper's buffer B.
     pub struct SredConfig {
-        /// The effect of a hit on the signalling probability of the packet that made it.
+        /// Effect of a hit on the probability of a signal for its packet.
         variant: SredVariant = SredVariant::Full, source "Ott et al. 1999: Full SRED; Kwon & Fahmy 2003";
         /// The probability from a third of the limit on, with many flows; a quarter of it from a sixth on.
         p_max: Prob = Prob::clamped(0.15), source "Ott et al. 1999; Kwon & Fahmy 2003";
         /// M, the length of the zombie list.
         m: u32 = 1000, in from(1).up_to(1_000_000), unit "flows", source "Ott et al. 1999; Kwon & Fahmy 2003";
-        /// The probability that a packet which does not match its zombie takes its place; the paper writes p.
+        /// The probability that a packet that does not match its zombie replaces it; the paper's p.
         r: Prob = Prob::clamped(0.25), in above(Prob::ZERO), source "Ott et al. 1999; Kwon & Fahmy 2003";
-        /// The number of active flows from which on the probability grows no more.
+        /// The number of active flows from which the probability stays constant.
         max_flows: f64 = 256.0, in from(1.0).up_to(1e6), unit "flows", source "Ott et al. 1999; J-Sim has a third of the buffer in packets";
-        /// B, the queue's limit; its unit is the one in which the queue is measured.
+        /// B, the maximum that may wait; its unit is the unit of the queue.
         limit: Limit = Limit::Packets(240), source "ours: the room of the drop-tail baseline";
     }
 }
@@ -49,7 +49,7 @@ parameters! {
 impl Discipline for SredConfig {
     const FAMILY: &'static str = "flows";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
-    const SUMMARY: &'static str = "Signals in proportion to the square of the number of active flows, guessed from a list of recent ones";
+    const SUMMARY: &'static str = "Signals in proportion to the square of the number of active flows, estimated from a list of recent ones";
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |rng| Sred::new(self, link, rng))
@@ -67,14 +67,14 @@ pub struct Sred {
     /// B.
     limit: Limit,
     rng: Stream,
-    /// Flows seen lately.
+    /// Recent flows.
     zombies: Vec<u32>,
     /// P(t), the recent frequency of hits.
     p_hit: f64,
 }
 
 impl Sred {
-    /// A law that has seen no packet so far. `config` has passed [`SredConfig::resolve`].
+    /// Return a law that has seen no packet. `config` must have passed [`SredConfig::resolve`].
     pub fn new(config: &SredConfig, _link: &LinkContext, rng: Stream) -> Sred {
         Sred {
             variant: config.variant,
@@ -102,13 +102,13 @@ impl Sred {
         if !hit && bernoulli(self.r, 1.0, &mut self.rng) {
             *zombie = flow;
         }
-        // P(t) = (1 - alpha) P(t-1) + alpha Hit(t), with alpha = r / M: the list forgets once in M/r packets.
+        // P(t) = (1 - alpha) P(t-1) + alpha Hit(t), with alpha = r / M: the list is replaced once in M/r packets.
         let alpha = self.r / self.m as f64;
         self.p_hit += alpha * (f64::from(u8::from(hit)) - self.p_hit);
         hit
     }
 
-    /// `p_sred(q)`: `p_max` from B/3 on, a quarter of it from B/6 on, nothing below.
+    /// `p_sred(q)`: `p_max` from B/3 on, a quarter of it from B/6 on, zero below.
     #[inline]
     fn p_sred(&self, queue: QueueState) -> f64 {
         let (q, b) = match self.limit {
@@ -144,7 +144,7 @@ impl Aqm for Sred {
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("P", self.p_hit);
-        // No hit yet, no estimate.
+        // There is no estimate before the first hit.
         out("flows", if self.p_hit > 0.0 { 1.0 / self.p_hit } else { 0.0 });
     }
 }

@@ -1,12 +1,12 @@
-//! The threshold of ECN+: above a queue length, every ECN-capable packet is marked.
+//! The threshold of ECN+: marks every ECN-capable packet above a queue length.
 //!
-//! It uses the instantaneous queue length, without average or random numbers. It never drops: packets that are not
-//! ECN-capable pass until the queue is full.
+//! It uses the instantaneous queue, without average or randomness, and never drops: other packets pass until the
+//! queue is full.
 //!
 //! Source: Kuzmanovic, "The power of explicit congestion notification", SIGCOMM 2005, section 5.1.
 //!
-//! Agrees with the paper, which leaves open the value of the threshold, whether a queue of exactly that length exceeds
-//! it (here it does not), and the fate of a packet that cannot be marked.
+//! It differs from no statement of the paper, which leaves three things open: the threshold, a queue exactly at
+//! it (here it does not exceed it), and packets that are not ECN-capable.
 
 use aqmlab_units::{Bytes, Duration, Time};
 
@@ -25,7 +25,7 @@ parameters! {
         threshold: Option<f64> = None, in LENGTH, unit "packets", source "ours: from the delay that the paper names";
         /// The packet size that counts as one packet in C.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "Le et al. 2004: a little over 500 B";
-        /// The queue's limit.
+        /// The maximum that may wait.
         limit: Limit = Limit::Packets(240), source "ours: as drop-tail, Le et al. 2004, the baseline";
     }
 }
@@ -33,7 +33,7 @@ parameters! {
 impl Discipline for ThresholdConfig {
     const FAMILY: &'static str = "threshold";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
-    const SUMMARY: &'static str = "Marks all that can be marked while the queue is above a threshold";
+    const SUMMARY: &'static str = "Marks all ECN-capable packets while the queue is above a threshold";
 
     fn complete(&self, link: &LinkContext) -> Result<ThresholdConfig, ParameterError> {
         Ok(ThresholdConfig { threshold: Some(self.threshold(link)), ..self.clone() })
@@ -58,7 +58,7 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// `config` has passed [`ThresholdConfig::resolve`].
+    /// Return the law. `config` must have passed [`ThresholdConfig::resolve`].
     pub fn new(config: &ThresholdConfig, link: &LinkContext) -> Threshold {
         Threshold { threshold: config.threshold(link) }
     }

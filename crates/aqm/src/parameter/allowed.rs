@@ -1,4 +1,4 @@
-//! Values of parameters: what may be written, and how.
+//! Values of parameters, and the values that they accept.
 
 use std::fmt::{self, Display};
 
@@ -7,7 +7,7 @@ use aqmlab_units::{Bytes, Duration, Prob, Range};
 use super::{Choice, ParameterError, check};
 use crate::Limit;
 
-/// A value as it is written in a configuration.
+/// A value in a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// It follows from the link, or from another parameter.
@@ -29,7 +29,7 @@ impl Display for Value {
             Value::Flag(flag) => flag.fmt(f),
             Value::Whole(number) => number.fmt(f),
             Value::Number(number) if number.abs() >= 1e6 => write!(f, "{number:e}"),
-            // `Debug` writes 1.822e-5 where `Display` writes 0.00001822.
+            // `Debug` writes 1.822e-5, `Display` 0.00001822.
             Value::Number(number) => {
                 let text = format!("{number:?}");
                 f.write_str(text.strip_suffix(".0").unwrap_or(&text))
@@ -39,7 +39,7 @@ impl Display for Value {
     }
 }
 
-/// The accepted values of a parameter.
+/// The values that a parameter accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Allowed {
     /// True or false.
@@ -56,28 +56,28 @@ pub enum Allowed {
     Size(Range<Bytes>),
     /// A number of packets or a size.
     Limit,
-    /// The same, or nothing: then it follows from the link or from another parameter.
+    /// The same, or no value: then it follows from the link or from another parameter.
     Automatic(Box<Allowed>),
 }
 
 /// A type that a parameter can have.
 pub(crate) trait Settable {
-    /// The restriction of its values; none, by default.
+    /// Restriction of its values; none by default.
     type Range: Default;
-    /// The unit of the type, or the kind of its values if they have no unit.
+    /// Text in place of a unit, for types whose values have one unit or none.
     const UNIT: &'static str;
 
-    /// Returns this value as it is displayed and serialized.
+    /// This value as in a configuration.
     fn value(&self) -> Value;
 
-    /// Returns the accepted values in this range.
+    /// The accepted values.
     fn allowed(range: Self::Range) -> Allowed;
 
-    /// Checks that this value of the parameter `field` is accepted.
+    /// Check that the parameter `field` has an accepted value.
     fn check(&self, range: Self::Range, field: &'static str, unit: &str) -> Result<(), ParameterError>;
 }
 
-/// Implements [`Settable`] for ordered types, which a range restricts.
+/// Types with an order are restricted by a range.
 macro_rules! ordered {
     ($($type:ident, unit $unit:literal: $value:expr, $allowed:expr;)+) => {$(
         impl Settable for $type {
@@ -93,7 +93,7 @@ macro_rules! ordered {
             }
 
             fn check(&self, range: Range<$type>, field: &'static str, unit: &str) -> Result<(), ParameterError> {
-                // A quantity is written with its unit.
+                // A quantity in text form has its unit.
                 let unit = if matches!(self.value(), Value::Text(_)) { "" } else { unit };
                 let must = || range.map(|end| end.value().to_string()).told(unit);
                 if range.contains(self) { Ok(()) } else { check(false, field, must(), self) }
@@ -144,7 +144,7 @@ impl Settable for Limit {
     }
 }
 
-/// An automatic parameter: `None` follows from the link or from another parameter.
+/// A value that may be left out, to follow from the link.
 impl<T: Settable> Settable for Option<T> {
     type Range = T::Range;
     const UNIT: &'static str = T::UNIT;

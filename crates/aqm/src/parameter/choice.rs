@@ -9,7 +9,7 @@ pub struct Choice {
     pub meaning: &'static str,
 }
 
-/// Declares a choice: each variant with its meaning, and its name as it is written.
+/// Declare a choice: each variant with its meaning and its name in configurations.
 macro_rules! choices {
     (
         $(#[$attribute:meta])*
@@ -28,7 +28,7 @@ macro_rules! choices {
         )+}
 
         impl $Option {
-            /// Each of them.
+            /// All values.
             pub const ALL: &[$Option] = &[$($Option::$Variant),+];
         }
 

@@ -24,14 +24,14 @@ pub(crate) fn write<C: Settings, S: Serializer>(config: &C, serializer: S) -> Re
     map.end()
 }
 
-/// Reads a configuration; a missing key keeps its default.
+/// Read a configuration; parameters that are absent keep their defaults.
 pub(crate) fn read<'de, C: Settings, D: Deserializer<'de>>(deserializer: D) -> Result<C, D::Error> {
-    deserializer.deserialize_map(Given(PhantomData))
+    deserializer.deserialize_map(ConfigVisitor(PhantomData))
 }
 
-struct Given<C>(PhantomData<C>);
+struct ConfigVisitor<C>(PhantomData<C>);
 
-impl<'de, C: Settings> Visitor<'de> for Given<C> {
+impl<'de, C: Settings> Visitor<'de> for ConfigVisitor<C> {
     type Value = C;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,17 +47,17 @@ impl<'de, C: Settings> Visitor<'de> for Given<C> {
                 let one_of = if known.len() == 1 { "" } else { "one of " };
                 let known = known.join(", ");
                 let message = format!("unknown field `{name}`, expected {one_of}{known}");
-                match map.next_value_seed(Refused(message))? {}
+                match map.next_value_seed(UnknownField(message))? {}
             }
         }
         Ok(config)
     }
 }
 
-/// Refuses the value of an unknown key, so that the path in the deserializer's error includes the key.
-struct Refused(String);
+/// An error at the value of an unknown key, so that the path of the error includes the key.
+struct UnknownField(String);
 
-impl<'de> DeserializeSeed<'de> for Refused {
+impl<'de> DeserializeSeed<'de> for UnknownField {
     type Value = Infallible;
 
     fn deserialize<D: Deserializer<'de>>(self, _: D) -> Result<Infallible, D::Error> {
@@ -90,7 +90,7 @@ impl Serialize for Parameter {
     }
 }
 
-/// The accepted values of a parameter, as JSON Schema. Bounds of quantities are strings, as quantities are.
+/// The values that a parameter accepts, as JSON Schema. The ends of quantities are texts, as quantities are.
 struct Schema<'a>(&'a Parameter);
 
 impl Serialize for Schema<'_> {
@@ -111,10 +111,10 @@ fn write_allowed<M: SerializeMap>(schema: &mut M, allowed: &Allowed) -> Result<(
     match allowed {
         Allowed::Flag => schema.serialize_entry("type", "boolean"),
         Allowed::Choice(choices) => {
-            let each = choices
+            let values = choices
                 .iter()
                 .map(|choice| BTreeMap::from([("const", choice.name), ("description", choice.meaning)]));
-            schema.serialize_entry("oneOf", &each.collect::<Vec<_>>())
+            schema.serialize_entry("oneOf", &values.collect::<Vec<_>>())
         }
         Allowed::Whole(range) => write_range(schema, "integer", *range),
         Allowed::Number(range) => write_range(schema, "number", *range),

@@ -2,19 +2,20 @@
 
 use aqmlab_units::{Duration, Time};
 
-/// An exponentially weighted moving average over arrivals. In idle periods it decays as if the link had sent packets.
+/// An exponentially weighted moving average over arrivals. In an idle period it decays as if the link had sent
+/// packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Average {
     w_q: f64,
-    /// C ln(1 - `w_q`): how fast the average decays while the link is idle, per second.
+    /// C ln(1 - `w_q`): the decay of the average while the link is idle, per second.
     idle_decay: f64,
     avg: f64,
-    /// While the queue is empty: since when the average has not been aged.
+    /// While the queue is empty: the time up to which the average has been aged.
     idle_since: Time,
 }
 
 impl Average {
-    /// The average of a queue that has been empty so far, before a link of C packets per second.
+    /// Return the average of a queue that has been empty, before a link of C packets per second.
     pub(crate) fn new(w_q: f64, packets_per_sec: f64) -> Average {
         Average { w_q, idle_decay: packets_per_sec * libm::log1p(-w_q), avg: 0.0, idle_since: Time::ZERO }
     }
@@ -25,21 +26,21 @@ impl Average {
         self.avg
     }
 
-    /// A packet finds `q` packets waiting: avg = (1 - `w_q`) avg + `w_q` q. Returns it.
+    /// Sample `q` waiting packets: avg = (1 - `w_q`) avg + `w_q` q. Returns the average.
     #[inline]
     pub(crate) fn sample(&mut self, q: f64) -> f64 {
         self.avg += self.w_q * (q - self.avg);
         self.avg
     }
 
-    /// The queue became empty.
+    /// Start an idle period.
     #[inline]
-    pub(crate) fn idle_from(&mut self, now: Time) {
+    pub(crate) fn start_idle(&mut self, now: Time) {
         self.idle_since = now;
     }
 
-    /// The queue is still empty: avg = (1 - `w_q`)^m avg, with m = idle time x C the packets that the link could have
-    /// sent since the average was last aged.
+    /// Age the average of an empty queue: avg = (1 - `w_q`)^m avg, where m = idle time x C is the number of
+    /// packets that the link could have sent since it was last aged.
     pub(crate) fn age(&mut self, now: Time) {
         let idle = now - self.idle_since;
         self.idle_since = now;
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_idle_period_ages_the_average_as_samples_of_zero() {
+    fn an_idle_second_counts_as_samples_of_zero_at_the_links_rate() {
         let mut aged = Average::new(0.002, 100.0);
         let mut sampled = aged.clone();
         (aged.avg, sampled.avg) = (10.0, 10.0);

@@ -2,14 +2,14 @@
 
 use aqmlab_units::{Stream, Time};
 
-/// The dimensions of the bins, and the steps of their probabilities.
+/// Number of the bins, and steps of their probabilities.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     /// L.
     pub(crate) levels: usize,
     /// N, on each level.
     pub(crate) bins: usize,
-    /// The length from which on each arrival raises a bin's probability.
+    /// The length from which a bin's probability rises with each arrival.
     pub(crate) bin_size: u32,
     /// d1.
     pub(crate) increment: f64,
@@ -25,37 +25,38 @@ struct Bin {
     p: f64,
 }
 
-/// The state of an arriving packet's bins.
+/// State of a packet's bins on its arrival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BinSummary {
-    /// The least of their probabilities, after the arrival.
+    /// The lowest of their probabilities, after the arrival.
     pub(crate) p_min: f64,
-    /// The length of the shortest ...
+    /// The length of the shortest bin.
     pub(crate) shortest: u32,
-    /// ... and of the longest.
+    /// The length of the longest bin.
     pub(crate) longest: u32,
 }
 
-/// L levels of N bins, each level with a hash function of its own.
+/// L levels of N bins, each level with its own hash function.
 #[derive(Clone, Debug)]
 pub(crate) struct Bins {
     rule: Rule,
-    /// The salt of the hash functions.
+    /// Identifies the hash functions.
     salt: u64,
-    /// Packets that arrived before are not counted.
-    since: Time,
-    /// Level after level.
+    /// Packets that arrived before this time are not counted.
+    start: Time,
+    /// The bins, level after level.
     cells: Vec<Bin>,
 }
 
 impl Bins {
-    /// Empty bins, with hash functions that follow from `salt`, for the packets that arrive from `since` on.
-    pub(crate) fn new(rule: Rule, salt: u64, since: Time) -> Bins {
-        Bins { rule, salt, since, cells: vec![Bin::default(); rule.levels * rule.bins] }
+    /// Return empty bins, with hash functions that follow from `salt`, for packets that arrive from `start` on.
+    pub(crate) fn new(rule: Rule, salt: u64, start: Time) -> Bins {
+        Bins { rule, salt, start, cells: vec![Bin::default(); rule.levels * rule.bins] }
     }
 
-    /// The places of a flow's bins. The hash functions are the first L draws of a stream with the flow's number.
-    fn places(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
+    /// Return the indices of a flow's bins. The hash functions are the first L draws of a stream with the flow's
+    /// number.
+    fn indices(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
         let Rule { levels, bins, .. } = self.rule;
         let mut hash = Stream::numbered(self.salt, u64::from(flow));
         (0..levels).map(move |level| {
@@ -63,48 +64,49 @@ impl Bins {
         })
     }
 
-    /// A packet of this flow arrives: move the probabilities of its bins.
+    /// Update the probabilities of the bins of an arriving packet's flow.
     pub(crate) fn update(&mut self, flow: u32) -> BinSummary {
-        let mut found = BinSummary { p_min: 1.0, shortest: u32::MAX, longest: 0 };
-        for place in self.places(flow) {
-            let bin = &mut self.cells[place];
+        let mut summary = BinSummary { p_min: 1.0, shortest: u32::MAX, longest: 0 };
+        for index in self.indices(flow) {
+            let bin = &mut self.cells[index];
             // p_m = p_m + d1 when qlen >= bin_size, p_m - d2 when qlen = 0
             if bin.qlen >= self.rule.bin_size {
                 bin.p = (bin.p + self.rule.increment).min(1.0);
             } else if bin.qlen == 0 {
                 bin.p = (bin.p - self.rule.decrement).max(0.0);
             }
-            found = BinSummary {
-                p_min: found.p_min.min(bin.p),
-                shortest: found.shortest.min(bin.qlen),
-                longest: found.longest.max(bin.qlen),
+            summary = BinSummary {
+                p_min: summary.p_min.min(bin.p),
+                shortest: summary.shortest.min(bin.qlen),
+                longest: summary.longest.max(bin.qlen),
             };
         }
-        found
+        summary
     }
 
-    /// Counts a packet of this flow, which is enqueued.
+    /// Count a packet of this flow that starts to wait.
     pub(crate) fn count(&mut self, flow: u32) {
-        for place in self.places(flow) {
-            self.cells[place].qlen += 1;
+        for index in self.indices(flow) {
+            self.cells[index].qlen += 1;
         }
     }
 
-    /// Uncounts a packet of this flow, which arrived at `enqueued_at` and has left the queue.
+    /// Uncount a packet of this flow, which arrived at `enqueued_at` and no longer waits.
     pub(crate) fn uncount(&mut self, flow: u32, enqueued_at: Time) {
-        if enqueued_at >= self.since {
-            for place in self.places(flow) {
-                self.cells[place].qlen -= 1;
+        // Bins that warm up have not counted older packets.
+        if enqueued_at >= self.start {
+            for index in self.indices(flow) {
+                self.cells[index].qlen -= 1;
             }
         }
     }
 
     /// The largest probability of a bin.
     pub(crate) fn p_max(&self) -> f64 {
-        self.cells.iter().fold(0.0, |most, bin| bin.p.max(most))
+        self.cells.iter().fold(0.0, |max, bin| bin.p.max(max))
     }
 
-    /// The longest bin.
+    /// The length of the longest bin.
     pub(crate) fn longest(&self) -> u32 {
         self.cells.iter().map(|bin| bin.qlen).max().unwrap_or(0)
     }
@@ -124,9 +126,9 @@ mod tests {
         // Flow by flow the pair of bins, of 64: chi-square, 63 degrees of freedom, 0.1 % and 99.9 % points 33 and 104.
         let mut pairs = [0_u32; 64];
         for flow in 0..64_000 {
-            let places: Vec<usize> = bins.places(flow).collect();
-            assert!(places[0] < 8 && (8..16).contains(&places[1]));
-            pairs[places[0] * 8 + places[1] - 8] += 1;
+            let indices: Vec<usize> = bins.indices(flow).collect();
+            assert!(indices[0] < 8 && (8..16).contains(&indices[1]));
+            pairs[indices[0] * 8 + indices[1] - 8] += 1;
         }
         let chi2: f64 = pairs.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
         assert!(33.0 < chi2 && chi2 < 104.0, "chi-square {chi2}");
@@ -135,7 +137,7 @@ mod tests {
     #[test]
     fn another_salt_maps_flows_otherwise() {
         let (one, other) = (Bins::new(rule(2, 23), 1, Time::ZERO), Bins::new(rule(2, 23), 2, Time::ZERO));
-        let same = (0..10_000).filter(|&flow| one.places(flow).eq(other.places(flow))).count();
+        let same = (0..10_000).filter(|&flow| one.indices(flow).eq(other.indices(flow))).count();
         // One in 529: 19 expected, with a standard deviation of 4.3.
         assert!(same < 40, "{same} of 10,000 flows keep their bins");
     }

@@ -1,8 +1,9 @@
-//! CoDel's control law: the next signal comes interval / sqrt(count) after a given instant.
+//! CoDel's control law: the next signal follows interval / sqrt(count) after a given time.
 //!
 //! Source: Nichols and Jacobson (2012); RFC 8289, section 3.3. The two approximations are those of Linux, bit for bit:
-//! 1/sqrt(count) is kept as a fraction of 2^32 and corrected by one step of Newton's method whenever count changes.
-//! CoDel (`codel_impl.h`) keeps the upper 16 bits of it; COBALT (`sch_cake.c`) keeps all 32 and has a table below 16.
+//! 1/sqrt(count) is stored as a fraction of 2^32 and corrected by one step of Newton's method whenever count
+//! changes.
+//! CoDel (`codel_impl.h`) keeps its upper 16 bits; COBALT (`sch_cake.c`) keeps all 32 and has a table below 16.
 //!
 //! Differs from Linux: CoDel's interval there is a multiple of 1024 ns.
 
@@ -11,37 +12,38 @@ use aqmlab_units::{Duration, Time};
 use crate::parameter::choices;
 
 choices! {
-    /// The computation of 1/sqrt(count).
+    /// Computation of 1/sqrt(count).
     pub enum Sqrt {
-        /// To the precision of the machine. RFC 8289.
+        /// Floating point. RFC 8289.
         Exact = "exact",
-        /// One step of Newton's method in 16 bits from the value before; 1 at count 1. CoDel in Linux and ns-3: the gap at
-        /// count 2 is that of count 4, and the error fades as count grows.
+        /// One step of Newton's method in 16 bits from the previous value; 1 at count 1. CoDel in Linux and ns-3:
+        /// the gap at count 2 is that of count 4, and the error fades as count grows.
         Newton16 = "newton16",
-        /// A table below 16, one step of Newton's method in 32 bits from the value before above. COBALT in Linux and ns-3.
+        /// A table below 16; above, one step of Newton's method in 32 bits from the previous value. COBALT in
+        /// Linux and ns-3.
         Table32 = "table32",
     }
 }
 
-/// interval / sqrt(count) for the present count.
+/// interval / sqrt(count) for the current count.
 #[derive(Clone, Debug)]
 pub(crate) struct ControlLaw {
     interval: Duration,
     sqrt: Sqrt,
-    /// 1/sqrt(count) as a fraction of 2^32, where it is approximated.
+    /// 1/sqrt(count) as a fraction of 2^32, if it is approximated.
     rec_inv_sqrt: u32,
     gap: Duration,
 }
 
 impl ControlLaw {
-    /// The law at a count of 1.
+    /// Return the law at a count of 1.
     pub(crate) fn new(interval: Duration, sqrt: Sqrt) -> ControlLaw {
         let mut law = ControlLaw { interval, sqrt, rec_inv_sqrt: u32::MAX, gap: interval };
         law.set_count(1);
         law
     }
 
-    /// Follow the count, which has risen or fallen a little or has been set back to 1.
+    /// Update to a count that has risen or fallen a little or was reset to 1.
     pub(crate) fn set_count(&mut self, count: u32) {
         let exact = self.interval.as_secs_f64() / f64::from(count.max(1)).sqrt();
         self.gap = match self.sqrt {
@@ -70,7 +72,7 @@ impl ControlLaw {
     }
 }
 
-/// x/2 (3 - count x^2), which makes x a better 1/sqrt(count); x is a fraction of 2^32.
+/// x/2 (3 - count x^2), a better approximation of 1/sqrt(count) than x; x is a fraction of 2^32.
 #[expect(clippy::cast_possible_truncation, reason = "clipped to what fits")]
 const fn newton_step(x: u32, count: u32) -> u32 {
     let x = x as u64;
@@ -104,7 +106,7 @@ mod tests {
 
     const INTERVAL: Duration = Duration::from_millis(100);
 
-    /// The gap at each count from 1 on, reached one by one, in milliseconds.
+    /// Return the gaps in milliseconds at each count from 1 on, in steps of one.
     fn gaps(sqrt: Sqrt, counts: u32) -> Vec<f64> {
         let mut law = ControlLaw::new(INTERVAL, sqrt);
         (1..=counts)
@@ -116,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn exact_gaps_are_interval_over_root_to_the_nanosecond() {
+    fn exact_gaps_follow_the_square_root_to_the_nanosecond() {
         for (gap, count) in gaps(Sqrt::Exact, 1000).into_iter().zip(1..) {
             assert!((gap - 100.0 / f64::from(count).sqrt()).abs() <= 0.5e-6, "{gap} at {count}");
         }
     }
 
     #[test]
-    fn in_16_bits_the_second_gap_is_half_and_the_error_fades() {
+    fn in_16_bits_the_second_gap_is_the_fourths_and_the_error_fades() {
         let gaps = gaps(Sqrt::Newton16, 1000);
         assert!((gaps[0] - 100.0).abs() < 0.01);
         assert!((gaps[1] - 50.0).abs() < 0.01, "{} ms where 70.7 ms are exact", gaps[1]);
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_and_newton_steps_in_32_bits_err_under_0_2_percent() {
+    fn table_and_newton_steps_are_within_0_2_percent() {
         for (gap, count) in gaps(Sqrt::Table32, 1000).into_iter().zip(1..) {
             let exact = 100.0 / f64::from(count).sqrt();
             assert!((gap / exact - 1.0).abs() < 2e-3, "{gap} at {count}, not {exact}");
@@ -148,7 +150,7 @@ mod tests {
             for count in [1, 2, u32::MAX, 3, 1 << 31, 1] {
                 law.set_count(count);
             }
-            assert!((law.after(Time::ZERO) - Time::ZERO).as_millis_f64() > 99.9, "1 starts afresh");
+            assert!((law.after(Time::ZERO) - Time::ZERO).as_millis_f64() > 99.9, "a count of 1 resets it");
         }
     }
 }

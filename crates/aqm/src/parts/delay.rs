@@ -1,10 +1,11 @@
-//! Estimates of the present queueing delay, by the three methods of PIE and related laws.
+//! The current queueing delay: the three ways in which PIE and related laws measure it.
 //!
 //! Source: RFC 8033, sections 4.3 and 5.2 and its two appendices.
 //!
-//! Differs from RFC 8033, appendix A: a packet that leaves the queue empty counts as not having waited, as in Linux, ns-3
-//! and FreeBSD; otherwise the delay of an idle queue would be that of the last packet. By the rate of departures, the
-//! packet with which a measurement begins is not counted in it, as in appendix B; Linux and ns-3 count it.
+//! Differs from RFC 8033, appendix A: a packet that leaves the queue empty counts as a delay of zero, as in
+//! Linux, ns-3 and FreeBSD; otherwise the delay of an idle queue would be that of the last packet. The
+//! measurement of the departure rate does not count the packet with which it begins, as in appendix B; Linux and
+//! ns-3 count it.
 
 use aqmlab_units::{Bytes, Time};
 
@@ -13,21 +14,21 @@ use crate::parameter::choices;
 use crate::{Aqm, LinkContext, Packet, QueueState, Verdict};
 
 choices! {
-    /// The estimate of the present delay.
+    /// Measurement of the current delay.
     pub enum DelayFrom {
-        /// The sojourn time of the packet that left last. RFC 8033, appendix A; the default of Linux and ns-3.
+        /// The sojourn time of the packet that left last. RFC 8033, appendix A; Linux and ns-3 by default.
         Timestamp = "timestamp",
-        /// The time to send the queued bytes at the rate of departures, which is measured while the queue is long. RFC
-        /// 8033, section 5.2 and appendix B; FreeBSD. Before a first measurement, which takes twice `dq_threshold` of
-        /// queue, the delay counts as none.
+        /// The waiting bytes, over the rate of departures from a long queue. RFC 8033, section 5.2 and appendix
+        /// B; FreeBSD. Before the first measurement, which needs a queue of twice `dq_threshold`, the delay is
+        /// zero.
         RateEstimate = "rate_estimate",
-        /// The time to send the queued bytes at the rate of the link, frames' overhead included. DOCSIS-PIE, RFC 8034,
-        /// knows its rate.
+        /// The waiting bytes, over the rate of the link, including frames' overhead. DOCSIS-PIE, RFC 8034, knows
+        /// its rate.
         LinkRate = "link_rate",
     }
 }
 
-/// The present delay, in seconds.
+/// The current delay, in seconds.
 #[derive(Clone, Debug)]
 pub(crate) enum Delay {
     Timestamp { sojourn: f64 },
@@ -44,8 +45,8 @@ impl Delay {
         }
     }
 
-    /// The delay of a queue of this length.
-    pub(crate) fn of(&self, queue: QueueState) -> f64 {
+    /// Return the delay of a queue of this length, in seconds.
+    pub(crate) fn estimate(&self, queue: QueueState) -> f64 {
         match self {
             Delay::Timestamp { sojourn } => *sojourn,
             Delay::RateEstimate(rate) => rate.delay_of(queue),
@@ -66,14 +67,14 @@ impl Delay {
     }
 }
 
-/// The time that `dq_threshold` bytes take to leave.
+/// The time in which `dq_threshold` bytes leave.
 #[derive(Clone, Debug)]
 pub(crate) struct DepartureRate {
     dq_threshold: Bytes,
     weight: f64,
-    /// In seconds; 0 before the first measurement, and then the delay is 0 too.
+    /// In seconds; 0 before the first measurement, so that the delay is 0 too.
     avg_dq_time: f64,
-    /// The start of the measurement, and the bytes that have left since.
+    /// Start of the measurement, and bytes that have left since.
     measurement: Option<(Time, Bytes)>,
 }
 
@@ -98,18 +99,19 @@ impl DepartureRate {
                 self.measurement = None;
             }
         }
+        // Only a queue of this length keeps the link busy throughout the measurement.
         if self.measurement.is_none() && queue.bytes >= self.dq_threshold {
             self.measurement = Some((now, Bytes::ZERO));
         }
     }
 }
 
-/// A law that knows the delay from the rate of the link, and so does without looking at packets that leave.
-pub(crate) struct ByLinkRate<A>(pub(crate) A);
+/// A law that derives the delay from the link's rate, and so needs no calls for packets that leave.
+pub(crate) struct LinkRateLaw<A>(pub(crate) A);
 
-impl<A: Aqm> DecidesAtEnqueue for ByLinkRate<A> {}
+impl<A: Aqm> DecidesAtEnqueue for LinkRateLaw<A> {}
 
-impl<A: Aqm> Aqm for ByLinkRate<A> {
+impl<A: Aqm> Aqm for LinkRateLaw<A> {
     fn on_enqueue(&mut self, pkt: &Packet, queue: QueueState, now: Time) -> Verdict {
         self.0.on_enqueue(pkt, queue, now)
     }

@@ -1,4 +1,4 @@
-//! Two queues, for traffic that keeps delay low and for all other: how they are coupled, and which sends next.
+//! Dual queues, for L4S and Classic traffic: their coupling and their scheduler.
 
 pub(crate) mod coupled;
 pub(crate) mod options;

@@ -1,4 +1,4 @@
-//! Flows apart: whose queue a packet goes to, where queues are kept, and the options of those who share out among flows.
+//! Flow queueing: hashes of flows to queues, stores of their packets, and the options of these disciplines.
 
 pub(crate) mod hash;
 pub(crate) mod options;

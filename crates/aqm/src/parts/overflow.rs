@@ -1,4 +1,4 @@
-//! The eviction of packets when a set of queues is full.
+//! Eviction from a set of queues that is full.
 //!
 //! Source: RFC 8290, section 4.1 and Linux `sch_fq_codel.c` (many at once from the fattest queue's head); Linux `sch_cake.c`
 //! (one of them); McKenney, "Stochastic fairness queueing", INFOCOM 1990 (one from the longest queue).
@@ -9,11 +9,11 @@ use crate::QueueState;
 use crate::parameter::choices;
 
 choices! {
-    /// The half of the queue with the most bytes that is evicted when the limit is exceeded.
+    /// The measure of the half that is dropped from the fattest queue on overflow.
     pub enum Half {
-        /// Half of its packets, rounded down, as RFC 8290 has it.
+        /// Half of its packets, rounded down, as in RFC 8290.
         Packets = "packets",
-        /// Packets until half of its bytes are gone, as Linux does.
+        /// Packets until half of its bytes are dropped, as in Linux.
         Bytes = "bytes",
     }
 }
@@ -21,26 +21,26 @@ choices! {
 choices! {
     /// One end of a queue.
     pub enum QueueEnd {
-        /// Its oldest packet.
+        /// The oldest packet.
         Head = "head",
-        /// Its youngest packet.
+        /// The youngest packet.
         Tail = "tail",
     }
 }
 
-/// The queued packets that are evicted to make room for an arriving packet.
+/// The waiting packets that are evicted for an arriving one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Eviction {
     /// One packet of the queue with the most packets.
     Longest(QueueEnd),
     /// One packet at the head of the queue with the most bytes.
     Fattest,
-    /// Half of the queue with the most bytes, but at most this number of packets, from its head.
+    /// Half of the queue with the most bytes, from its head, up to this number of packets.
     HalfOfFattest(Half, u32),
 }
 
 impl Eviction {
-    /// Returns the end from which packets are evicted.
+    /// The end from which packets are evicted.
     pub(crate) fn end(self) -> QueueEnd {
         match self {
             Eviction::Longest(end) => end,
@@ -48,7 +48,7 @@ impl Eviction {
         }
     }
 
-    /// Returns the measure by which the queue to evict from is chosen.
+    /// The measure that selects the queue.
     pub(crate) fn measure(self, queue: QueueState) -> u64 {
         match self {
             Eviction::Longest(_) => u64::from(queue.packets),
@@ -56,14 +56,13 @@ impl Eviction {
         }
     }
 
-    /// Returns the packets and bytes to evict from `queue`; eviction ends at the first of them, after at least one
-    /// packet.
+    /// The share of `queue` to evict: packets until one of these counts is reached, and at least one packet.
     pub(crate) fn share(self, queue: QueueState) -> (u32, Bytes) {
         let whole = queue.bytes;
         match self {
             Eviction::Longest(_) | Eviction::Fattest => (1, whole),
-            Eviction::HalfOfFattest(Half::Packets, most) => (most.min(queue.packets / 2), whole),
-            Eviction::HalfOfFattest(Half::Bytes, most) => (most, Bytes::new(whole.get() / 2)),
+            Eviction::HalfOfFattest(Half::Packets, max) => (max.min(queue.packets / 2), whole),
+            Eviction::HalfOfFattest(Half::Bytes, max) => (max, Bytes::new(whole.get() / 2)),
         }
     }
 }

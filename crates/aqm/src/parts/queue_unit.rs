@@ -1,8 +1,8 @@
 //! Packet mode and byte mode: the two ways to measure a queue.
 //!
-//! Source: Le, Aikat, Jeffay and Smith (2004), section 2: in byte mode the queue is measured in bytes, and the
-//! probability for a packet is scaled by its size over the mean size, so that small packets (SYN, ACK, FIN) are
-//! spared. Here a law's numbers keep their unit, packets, in both modes: bytes are divided by the mean packet.
+//! Source: Le, Aikat, Jeffay and Smith (2004), section 2. In byte mode the queue is measured in bytes, and the
+//! probability for a packet is scaled by its size over the mean size, which favours small packets (SYN, ACK,
+//! FIN). Here a law's numbers keep their unit, packets, in both modes: bytes are divided by the mean packet.
 
 use aqmlab_units::Bytes;
 
@@ -12,14 +12,14 @@ use crate::{Packet, QueueState};
 choices! {
     /// The unit in which a law measures its queue.
     pub enum Mode {
-        /// Packets, each of which counts as one.
+        /// Packets, each counting one at any size.
         Packet = "packet",
         /// Bytes over the mean packet; a packet's probability is scaled by its size over the mean packet.
         Byte = "byte",
     }
 }
 
-/// Measures queues and packets in packets, as the mode says.
+/// Measures queues and packets in packets, according to the mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueUnit {
     mode: Mode,
@@ -41,7 +41,7 @@ impl QueueUnit {
         }
     }
 
-    /// Returns the length of one packet: 1, or its size over the mean packet.
+    /// The count of one packet: 1, or its size over the mean packet.
     #[inline]
     pub(crate) fn packet(&self, pkt: &Packet) -> f64 {
         match self.mode {
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     #[expect(
         clippy::float_cmp,
-        reason = "the claim is exact: a hair less than one would open a certain outcome"
+        reason = "the claim is exact: a value slightly below one would make a certain outcome random"
     )]
     fn a_packet_of_the_mean_size_counts_exactly_one() {
         for size in (1..=65_535).map(Bytes::new) {

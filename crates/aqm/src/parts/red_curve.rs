@@ -1,17 +1,17 @@
 //! RED's probability as a function of the average queue.
 
-/// `p_b` over `avg`: 0 below `min_th`, rising to `max_p` at `max_th`, and from there to 1 at once or, gentle, at twice
-/// `max_th`.
+/// `p_b` over `avg`: 0 below `min_th`, rising to `max_p` at `max_th`. From there it is 1 at once or, if gentle,
+/// rises to 1 at twice `max_th`.
 #[derive(Clone, Debug)]
 pub(crate) struct RedCurve {
     min_th: f64,
     max_th: f64,
-    /// From this average on every packet is signalled.
+    /// Every packet is signalled from this average on.
     full_th: f64,
     max_p: f64,
-    /// The rise of `p_b` per packet below `max_th` ...
+    /// The rise of `p_b` per packet below `max_th`.
     slope: f64,
-    /// ... and in the gentle region.
+    /// The rise of `p_b` per packet in the gentle region.
     gentle_slope: f64,
 }
 
@@ -27,15 +27,15 @@ impl RedCurve {
         self.max_p
     }
 
-    /// Both slopes change with `max_p`: the gentle one must start where the other ends. They stay finite:
-    /// with a threshold near zero, an infinite slope times a zero distance would give NaN.
+    /// Set `max_p` and both slopes: the gentle one must start where the other ends. The slopes stay finite,
+    /// because a threshold near zero would make of a zero distance and an infinite slope a NaN.
     pub(crate) fn set_max_p(&mut self, max_p: f64) {
         self.max_p = max_p;
         self.slope = (max_p / (self.max_th - self.min_th)).min(f64::MAX);
         self.gentle_slope = ((1.0 - max_p) / self.max_th).min(f64::MAX);
     }
 
-    /// Returns whether every packet is signalled at this average.
+    /// True if every packet is signalled at this average.
     #[inline]
     pub(crate) fn is_full(&self, avg: f64) -> bool {
         avg >= self.full_th

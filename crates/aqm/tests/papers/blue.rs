@@ -167,14 +167,14 @@ proptest! {
     }
 }
 
-/// A law whose p has been raised `times` at 0.1 s, 0.2 s and so on, and whose queue is empty from `idle_from` on.
-fn raised(config: &BlueConfig, times: u64, idle_from: Time) -> AdmissionControl<Blue> {
+/// A law whose p has been raised `times` at 0.1 s, 0.2 s and so on, and whose queue is empty from `start_idle` on.
+fn raised(config: &BlueConfig, times: u64, start_idle: Time) -> AdmissionControl<Blue> {
     let mut control = AdmissionControl::new(Blue::new(config, rng()), config.limit);
     (1..=times).for_each(|tenth| {
         let full = QueueState { packets: 240, bytes: Bytes::new(120_000) };
         control.law.on_overflow(&packet(500, Ecn::NotEct), full, Time::from_nanos(tenth * 100_000_000));
     });
-    control.law.on_empty(idle_from);
+    control.law.on_empty(start_idle);
     control
 }
 

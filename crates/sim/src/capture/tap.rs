@@ -1,6 +1,6 @@
 //! A queue discipline that tells a capture what it does.
 
-use aqmlab_aqm::{Admission, Counters, Departure, Ecn, Packet as Seen, Qdisc, QueueState};
+use aqmlab_aqm::{Admission, Departure, Ecn, Packet as Seen, Qdisc, forward_qdisc};
 use aqmlab_units::Time;
 
 use super::log::QueueOutcome;
@@ -100,31 +100,9 @@ impl<O: OnTheWire> Qdisc<Packet<O>> for Tap<O> {
         Some(Departure { packet, payload: payload.packet, enqueued_at })
     }
 
-    fn state(&self) -> QueueState {
-        self.queue.state()
-    }
-
-    fn counters(&self) -> Counters {
-        self.queue.counters()
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.queue.poll_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.queue.on_timeout(now);
-    }
-
-    fn classes(&self) -> &'static [&'static str] {
-        self.queue.classes()
-    }
+    forward_qdisc!(queue);
 
     fn class_of(&self, packet: &Seen) -> u8 {
         self.queue.class_of(packet)
-    }
-
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.queue.probe(out);
     }
 }

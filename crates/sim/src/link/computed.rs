@@ -35,7 +35,7 @@ pub(crate) struct Computed<A, O = WindowScale> {
     delivered: u64,
     /// When the next packet reaches the far end; [`Time::MAX`] when none is on its way.
     next_delivery: Time,
-    /// When the discipline last handed a packet down, while a law that [minds](DecidesAtEnqueue::MINDS_EMPTY) has not been
+    /// When the discipline last handed a packet down, while a law that [minds](DecidesAtEnqueue::USES_ON_EMPTY) has not been
     /// told that its queue is empty.
     emptying: Option<Time>,
     /// Bytes of all packets delivered so far, as the discipline counts them.
@@ -111,7 +111,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
                 break;
             }
         }
-        if A::MINDS_EMPTY
+        if A::USES_ON_EMPTY
             && self.waiting() <= self.device
             && let Some(at) = self.emptying.take()
         {
@@ -222,7 +222,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         // has left.
         let is_free = self.waiting() < self.device;
         let goes_down = if is_free { now } else { self.departure(self.queued - self.device) };
-        if A::MINDS_EMPTY {
+        if A::USES_ON_EMPTY {
             self.emptying = Some(goes_down);
         }
         let (first_bit, departure) = self.transmitter.send(seen.size, now);

@@ -3,7 +3,7 @@
 //! So each discipline is compiled once, whatever packets carry, where a queue that held the packets would be compiled for
 //! each kind of them. Its price is a call through a table and two memory accesses a packet.
 
-use aqmlab_aqm::{Admission, Counters, Departure, Packet as Seen, Qdisc, QueueState};
+use aqmlab_aqm::{Admission, Departure, Packet as Seen, Qdisc, forward_qdisc};
 use aqmlab_units::Time;
 
 use crate::slab::Slab;
@@ -33,32 +33,10 @@ impl<P: Copy> Qdisc<P> for IndexQueue<P> {
         Some(Departure { packet, payload: self.parked.take(payload), enqueued_at })
     }
 
-    fn state(&self) -> QueueState {
-        self.queue.state()
-    }
-
-    fn counters(&self) -> Counters {
-        self.queue.counters()
-    }
-
-    fn poll_timeout(&self) -> Option<Time> {
-        self.queue.poll_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.queue.on_timeout(now);
-    }
-
-    fn classes(&self) -> &'static [&'static str] {
-        self.queue.classes()
-    }
+    forward_qdisc!(queue);
 
     fn class_of(&self, packet: &Seen) -> u8 {
         self.queue.class_of(packet)
-    }
-
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.queue.probe(out);
     }
 }
 

@@ -1,31 +1,31 @@
-//! The choices in which descriptions of the coupled dual queue differ and which change results, each with a name.
+//! Choices where descriptions of the coupled dual queue differ in ways that change results, each with a name.
 
 use crate::parameter::choices;
 
 choices! {
-    /// The packets that the L4S queue's own AQM marks.
+    /// The L4S queue's own AQM.
     pub enum Native {
-        /// Each packet that has waited longer than `step`. Linux, ns-3.
+        /// Marks each packet with a sojourn time above `step`. Linux, ns-3.
         Step = "step",
-        /// No packet up to `min_th`, each from `min_th` + `range` on, and a growing share in between. RFC 9332,
+        /// Marks none up to `min_th`, all from `min_th` + `range` on, and a rising share in between. RFC 9332,
         /// appendix A.
         Ramp = "ramp",
     }
 }
 
 choices! {
-    /// The conversion of a probability into decisions.
+    /// Conversion of a probability into decisions.
     pub enum Decide {
         /// By a random number. Linux.
         Random = "random",
-        /// By a sum of probabilities: when it exceeds 1, the packet is signalled and the sum reduced by 1. RFC 9332,
-        /// appendix A.
+        /// By accumulation: whenever the sum of probabilities exceeds 1, it is reduced by 1. RFC 9332, appendix
+        /// A.
         Recur = "recur",
     }
 }
 
 choices! {
-    /// The delay that the controller holds at its target.
+    /// The delay that the controller uses.
     pub enum Controlled {
         /// The longer of the two delays. RFC 9332, appendix A.2; Linux.
         Longer = "longer",
@@ -35,12 +35,12 @@ choices! {
 }
 
 choices! {
-    /// The response to a load that marking each L4S packet does not reduce.
+    /// Response to a load that marking every L4S packet does not reduce.
     pub enum Overload {
-        /// Packets of both queues are dropped with the Classic probability, regardless of their ECN field: delay stays
-        /// low.
+        /// Packets of both queues are dropped with the Classic probability, ECN-capable or not: delay stays low.
         Drop = "drop",
-        /// No ECN-capable packet is dropped before the buffer is full, and the probabilities stay where they are.
+        /// No ECN-capable packet is dropped before the buffer is full, and the probabilities stay at their
+        /// bounds.
         Overflow = "overflow",
     }
 }

@@ -1,7 +1,7 @@
-//! The scheduler between the two queues of a coupled dual queue.
+//! Scheduler of the two queues of a coupled dual queue.
 //!
-//! Latency-sensitive packets come first, but only up to a point: either the Classic queue has a small share of the link
-//! for itself, or a head start in time is all that L4S packets have.
+//! L4S packets go first, within limits: either the Classic queue has a small share of the link, or L4S packets
+//! have only a head start in time.
 //!
 //! Source: RFC 9332, section 4.2.2 and appendix A.1; Linux `sch_dualpi2.c` for the credit of the weighted round robin.
 
@@ -10,12 +10,13 @@ use aqmlab_units::{Bytes, Duration};
 use crate::parameter::choices;
 
 choices! {
-    /// The scheduler that shares the link between the two queues.
+    /// Division of the link between the two queues.
     pub enum Share {
-        /// Weighted round robin: while both have packets, the Classic queue gets `classic_weight` of the bytes. Linux.
+        /// Weighted round robin: while both have packets, the Classic queue gets `classic_weight` of the bytes.
+        /// Linux.
         Wrr = "wrr",
-        /// Time-shifted first in, first out: the packet with the longest sojourn time, with `tshift` added for L4S
-        /// packets.
+        /// Time-shifted first in, first out: the packet with the longest sojourn time, to which `tshift` is added
+        /// for L4S.
         TsFifo = "ts_fifo",
     }
 }
@@ -35,7 +36,7 @@ pub(crate) struct DualScheduler {
     /// In percent; the two weights are 100 together.
     classic_weight: i64,
     mtu: i64,
-    /// In bytes times percent; above zero, the Classic queue is served next.
+    /// Credit in bytes times percent; above zero it is the Classic queue's turn.
     credit: i64,
 }
 
@@ -48,12 +49,12 @@ impl DualScheduler {
         scheduler
     }
 
-    /// Both queues are empty.
+    /// Reset the credit, because both queues are empty.
     fn reset(&mut self) {
         self.credit = self.mtu * (2 * self.classic_weight - 100);
     }
 
-    /// Returns the queue to serve next, from the sojourn times of the first packets.
+    /// Return the queue to serve next, given the sojourn times of their first packets.
     #[inline]
     pub(crate) fn next(&mut self, l4s: Option<Duration>, classic: Option<Duration>) -> Option<Lane> {
         match (l4s, classic) {
@@ -64,18 +65,18 @@ impl DualScheduler {
             (Some(_), None) => Some(Lane::L4s),
             (None, Some(_)) => Some(Lane::Classic),
             (Some(l4s), Some(classic)) => {
-                let l4s_first = match self.share {
+                let is_l4s_first = match self.share {
                     Share::Wrr => self.credit <= 0,
                     Share::TsFifo => l4s + self.tshift >= classic,
                 };
-                Some(if l4s_first { Lane::L4s } else { Lane::Classic })
+                Some(if is_l4s_first { Lane::L4s } else { Lane::Classic })
             }
         }
     }
 
-    /// A packet of `size` was sent while the other queue had packets too.
+    /// Charge a packet of `size` that was sent while the other queue had packets too.
     #[inline]
-    pub(crate) fn sent(&mut self, lane: Lane, size: Bytes) {
+    pub(crate) fn on_sent(&mut self, lane: Lane, size: Bytes) {
         let size = i64::try_from(size.get()).expect("a packet");
         self.credit += match lane {
             Lane::L4s => self.classic_weight * size,

@@ -1,45 +1,46 @@
-//! The hash that maps flows to queues: with a secret, plain or set-associative.
+//! Hash of flows to queues, with a secret: plain or set-associative.
 //!
-//! With the plain hash, flows that collide share a queue. The set-associative one first looks for a free queue in the
-//! same set, so that flows share only when the eight queues of their set are all taken.
+//! With the plain hash, flows that hash to one queue share it. The set-associative one first looks for a free
+//! queue in the same set, so that flows share only when all eight queues of their set are taken.
 //!
 //! Source: McKenney, "Stochastic fairness queueing", INFOCOM 1990, and RFC 8290, section 4.1 (plain); Høiland-Jørgensen,
 //! Täht and Morton, "Piece of CAKE", LANMAN 2018, section III-B (set-associative).
 //!
-//! Differs from both in the hash function, which is a random stream's first draw: any that mixes well will do.
+//! Differs from both in the hash function, which is a random stream's first draw; any function that mixes well
+//! will do.
 
 use aqmlab_units::Stream;
 
 /// Queues in a set.
 pub(crate) const WAYS: usize = 8;
 
-/// A hash of flows onto queues.
+/// A hash of flows to queues.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowHash {
     queues: usize,
     perturbation: u64,
-    /// For each queue the hash of the flow that took it last; empty when the hash is plain.
+    /// For each queue, the hash of the flow that last used it; empty for a plain hash.
     tags: Vec<Option<u64>>,
 }
 
 impl FlowHash {
-    /// Returns a plain hash, under which flows collide at random.
+    /// Return a hash under which flows share queues by chance.
     pub(crate) fn plain(queues: usize, perturbation: u64) -> FlowHash {
         FlowHash { queues, perturbation, tags: Vec::new() }
     }
 
-    /// Returns a hash that looks for a free queue within a flow's set. `queues` is a multiple of [`WAYS`].
+    /// Return a hash under which flows look for a free queue in their set. `queues` is a multiple of [`WAYS`].
     pub(crate) fn set_associative(queues: usize, perturbation: u64) -> FlowHash {
         FlowHash { queues, perturbation, tags: vec![None; queues] }
     }
 
-    /// Changes the hash, so that other flows collide.
+    /// Change the hash function.
     pub(crate) fn perturb(&mut self, perturbation: u64) {
         self.perturbation = perturbation;
         self.tags.fill(None);
     }
 
-    /// Returns the queue of a packet of `flow`; `is_free` says whether a queue has no flow.
+    /// Return the queue of a packet of `flow`; `is_free` returns true for a queue that no flow uses.
     #[inline]
     pub(crate) fn queue_of(&mut self, flow: u32, is_free: impl Fn(usize) -> bool) -> usize {
         let hash = Stream::numbered(self.perturbation, u64::from(flow)).next_u64();
@@ -47,6 +48,7 @@ impl FlowHash {
         if self.tags.is_empty() || self.tags[direct] == Some(hash) {
             return direct;
         }
+        // Prefer the flow's own queue, then a free one; if the set is full, share the one that the hash selects.
         let set = direct - direct % WAYS;
         let mut ways = (direct..direct + WAYS).map(|way| set + way % WAYS);
         let queue = ways
@@ -71,21 +73,21 @@ mod tests {
         let mut taken: BTreeMap<usize, u32> = BTreeMap::new();
         for flow in 0..8 {
             let queue = hash.queue_of(flow, |queue| !taken.contains_key(&queue));
-            assert_eq!(taken.insert(queue, flow), None, "flow {flow} has queue {queue} to itself");
+            assert_eq!(taken.insert(queue, flow), None, "flow {flow} has queue {queue} alone");
         }
         for (&queue, &flow) in &taken {
-            assert_eq!(hash.queue_of(flow, |_| false), queue, "a flow stays where it is");
+            assert_eq!(hash.queue_of(flow, |_| false), queue, "a flow keeps its queue");
         }
         let shared = hash.queue_of(8, |_| false);
         assert_eq!(
             shared,
             FlowHash::plain(WAYS, 1).queue_of(8, |_| false),
-            "the ninth goes where its hash points"
+            "the ninth uses the queue that its hash selects"
         );
     }
 
     #[test]
-    fn a_flow_finds_its_old_queue_again_when_nobody_took_it() {
+    fn a_flow_finds_its_old_queue_again_if_no_other_took_it() {
         let mut hash = FlowHash::set_associative(64, 7);
         let before: Vec<usize> = (0..20).map(|flow| hash.queue_of(flow, |_| false)).collect();
         let last_of: BTreeMap<usize, usize> =

@@ -1,45 +1,46 @@
-//! Flow queueing: a queue for each flow, as far as a hash can tell flows apart, each under a law of its own, served in
-//! a fair round.
+//! Flow queueing: a queue for each flow, as far as a hash separates flows, each under its own law, served in fair
+//! rounds.
 //!
 //! An arriving packet is hashed to a queue ([`FlowHash`]), judged by that queue's law and enqueued. The [`Round`]
-//! selects the queue to serve, and a packet is judged once more at dequeue. When all queues together exceed the limit,
-//! an [`Eviction`] selects the packets to evict.
+//! decides which queue is next, and the law judges the packet that leaves. When all queues together exceed the
+//! limit, an [`Eviction`] selects packets to drop.
 //!
 //! Source: RFC 8290, section 4, whose structure SFQ, FQ-PIE and CAKE share.
 //!
-//! As in Linux, [`Aqm::on_empty`] is called when the queue is empty at its turn, not when its last packet leaves.
+//! As in Linux, a law learns that its queue is empty at the queue's turn, not when its last packet leaves.
 
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::admission::judge;
 use crate::parts::drr::{Round, Rules};
 use crate::parts::flows::hash::FlowHash;
-use crate::parts::flows::store::{FlowStore, added};
+use crate::parts::flows::store::{FlowStore, plus_packet};
 use crate::parts::overflow::{Eviction, QueueEnd};
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState};
 
-/// The properties of a flow-queueing discipline other than its law.
+/// Configuration of a flow-queueing discipline, without its law.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     /// The number of queues.
     pub(crate) queues: u32,
-    /// Flows share a queue only when all queues of a set are taken.
+    /// Flows share a queue only if all queues of their set are taken.
     pub(crate) set_associative: bool,
     pub(crate) rules: Rules,
-    /// The credit of a queue for one round.
+    /// The credit of a queue in one round.
     pub(crate) quantum: Bytes,
-    /// The limit of all queues together.
+    /// The maximum that may wait in all queues together.
     pub(crate) limit: Limit,
-    /// The most packets in one queue.
+    /// The maximum number of packets in one queue.
     pub(crate) depth: u32,
-    /// The packets to evict beyond the limit; `None`: the arriving packet is dropped instead.
+    /// The packets that an overflow evicts; `None` if it drops the arriving packet.
     pub(crate) eviction: Option<Eviction>,
     /// The backlog that a law sees.
     pub(crate) backlog: Backlog,
 }
 
 impl Plan {
-    /// Returns a plan with a plain hash, no limit for single queues, and laws that see their own queue.
+    /// The simplest plan: flows share queues by chance, no queue has its own limit, and each law sees its own
+    /// queue.
     pub(crate) fn new(queues: u32, rules: Rules, quantum: Bytes, limit: Limit) -> Plan {
         Plan {
             queues,
@@ -66,12 +67,12 @@ pub(crate) struct FlowQueue<A, P> {
     laws: Vec<A>,
     waiting: FlowStore<P>,
     counters: Counters,
-    /// No law wants its timeout before.
+    /// The earliest timeout of any law.
     next_timeout: Option<Time>,
 }
 
 impl<A: Aqm, P> FlowQueue<A, P> {
-    /// Empty queues; `law` makes the law of each from a random stream of its own.
+    /// Return empty queues; `law` makes the law of each from its own random stream.
     pub(crate) fn new(plan: Plan, rng: &mut Stream, law: impl Fn(Stream) -> A) -> FlowQueue<A, P> {
         let Plan { limit, depth, eviction, backlog, .. } = plan;
         let queues = plan.queues as usize;
@@ -85,8 +86,8 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         FlowQueue { limit, depth, eviction, backlog, hash, round, laws, waiting, counters, next_timeout }
     }
 
-    /// Changes the hash. With `rehash` queued packets move to their new queues, and the scheduler restarts; otherwise
-    /// they stay where they are, and packets of one flow may overtake each other.
+    /// Change the hash function. With `rehash`, waiting packets move to their new queues, and each queue starts
+    /// afresh. Otherwise they leave from their old queues, and packets of one flow may be reordered.
     pub(crate) fn perturb(&mut self, perturbation: u64, rehash: bool) {
         self.hash.perturb(perturbation);
         if rehash {
@@ -103,16 +104,16 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         self.hash.queue_of(packet.flow, |queue| self.round.is_idle(queue))
     }
 
-    /// The backlog that the law of `queue` is shown.
+    /// The backlog that the law of `queue` sees.
     #[inline]
-    fn seen(&self, queue: usize) -> QueueState {
+    fn visible_backlog(&self, queue: usize) -> QueueState {
         match self.backlog {
             Backlog::Flow => self.waiting.length(queue),
             Backlog::All => self.waiting.total(),
         }
     }
 
-    /// Returns whether a packet of `size` can join `queue`, if need be by eviction of others.
+    /// True if a packet of `size` can join `queue`, possibly by evicting others.
     fn has_room(&self, queue: usize, size: Bytes) -> bool {
         let end = self.eviction.map_or(QueueEnd::Tail, Eviction::end);
         if end == QueueEnd::Tail && self.waiting.length(queue).packets >= self.depth {
@@ -121,19 +122,20 @@ impl<A: Aqm, P> FlowQueue<A, P> {
         if self.limit.admits(size, self.waiting.total()) {
             return true;
         }
-        // A packet longer than the limit would evict all packets and itself.
-        let alone = self.limit.admits(size, QueueState::default());
-        alone
+        // A packet longer than the limit would evict all others and itself.
+        let fits_alone = self.limit.admits(size, QueueState::default());
+        fits_alone
             && self.eviction.is_some_and(|eviction| {
-                // At a tail the packet would push out itself if it makes its queue the longest.
+                // With eviction at the tail, the packet would evict itself if it made its queue the longest.
                 end == QueueEnd::Head || {
                     let longest = self.waiting.length(self.waiting.longest(eviction));
-                    eviction.measure(added(self.waiting.length(queue), size)) < eviction.measure(longest)
+                    eviction.measure(plus_packet(self.waiting.length(queue), size))
+                        < eviction.measure(longest)
                 }
             })
     }
 
-    /// Push out packets until the limit is kept.
+    /// Evict packets until the limit is met.
     fn make_room(&mut self, now: Time, lost: &mut dyn FnMut(P)) {
         let Some(eviction) = self.eviction else { return };
         while !self.limit.holds(self.waiting.total()) {
@@ -142,36 +144,36 @@ impl<A: Aqm, P> FlowQueue<A, P> {
             let (packets, bytes) = eviction.share(before);
             loop {
                 self.evict(queue, eviction.end(), now, lost);
-                let left = self.waiting.length(queue);
-                if before.packets - left.packets >= packets || before.bytes - left.bytes >= bytes {
+                let after = self.waiting.length(queue);
+                if before.packets - after.packets >= packets || before.bytes - after.bytes >= bytes {
                     break;
                 }
             }
         }
     }
 
-    /// Push out one packet of `queue`.
+    /// Evict one packet of `queue`.
     fn evict(&mut self, queue: usize, end: QueueEnd, now: Time, lost: &mut dyn FnMut(P)) {
-        let victim = self.waiting.pop(queue, end).expect("the longest queue is not empty");
+        let evicted = self.waiting.pop(queue, end).expect("the longest queue is not empty");
         self.counters.evicted += 1;
-        let seen = self.seen(queue);
-        self.laws[queue].on_overflow(&victim.packet, seen, now);
+        let backlog = self.visible_backlog(queue);
+        self.laws[queue].on_overflow(&evicted.packet, backlog, now);
         if self.waiting.length(queue).packets == 0 {
-            self.round.emptied(queue);
+            self.round.remove_emptied(queue);
         }
-        self.watch(queue);
-        lost(victim.payload);
+        self.update_next_timeout(queue);
+        lost(evicted.payload);
     }
 
     #[inline]
     fn push(&mut self, queue: usize, packet: Departure<P>) {
         self.waiting.push(queue, packet);
-        self.round.arrived(queue);
+        self.round.on_arrival(queue);
     }
 
-    /// Remember when the law of `queue` wants its timeout.
+    /// Update the earliest timeout with that of the law of `queue`.
     #[inline]
-    fn watch(&mut self, queue: usize) {
+    fn update_next_timeout(&mut self, queue: usize) {
         if let Some(due) = self.laws[queue].poll_timeout() {
             self.next_timeout = Some(self.next_timeout.map_or(due, |next| next.min(due)));
         }
@@ -181,9 +183,9 @@ impl<A: Aqm, P> FlowQueue<A, P> {
 impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
     fn enqueue(&mut self, mut packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
         let queue = self.queue_of(&packet);
-        let (seen, has_room) = (self.seen(queue), self.has_room(queue, packet.size));
-        let admission = judge(&mut self.laws[queue], &packet, seen, now, || has_room);
-        self.watch(queue);
+        let (backlog, has_room) = (self.visible_backlog(queue), self.has_room(queue, packet.size));
+        let admission = judge(&mut self.laws[queue], &packet, backlog, now, || has_room);
+        self.update_next_timeout(queue);
         self.counters.count(admission, packet.size);
         if !admission.is_queued() {
             lost(payload);
@@ -202,21 +204,21 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
 
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {
         loop {
-            let queue = self.round.turn(|queue| self.waiting.head(queue))?;
+            let queue = self.round.next_queue(|queue| self.waiting.head(queue))?;
             while let Some(mut head) = self.waiting.pop(queue, QueueEnd::Head) {
-                let seen = self.seen(queue);
-                let verdict = self.laws[queue].on_dequeue(&head.packet, head.enqueued_at, seen, now);
-                self.watch(queue);
+                let backlog = self.visible_backlog(queue);
+                let verdict = self.laws[queue].on_dequeue(&head.packet, head.enqueued_at, backlog, now);
+                self.update_next_timeout(queue);
                 if self.counters.release(verdict, &mut head.packet) {
                     let is_empty = self.waiting.length(queue).packets == 0;
-                    self.round.sent(queue, head.packet.size, is_empty);
+                    self.round.on_sent(queue, head.packet.size, is_empty);
                     return Some(head);
                 }
                 lost(head.payload);
             }
             self.laws[queue].on_empty(now);
-            self.watch(queue);
-            self.round.is_empty_at_its_turn(queue);
+            self.update_next_timeout(queue);
+            self.round.on_empty_turn(queue);
         }
     }
 
@@ -234,8 +236,8 @@ impl<A: Aqm, P> Qdisc<P> for FlowQueue<A, P> {
 
     fn on_timeout(&mut self, now: Time) {
         for queue in 0..self.laws.len() {
-            let seen = self.seen(queue);
-            self.laws[queue].on_timeout(seen, now);
+            let backlog = self.visible_backlog(queue);
+            self.laws[queue].on_timeout(backlog, now);
         }
         self.next_timeout = self.laws.iter().filter_map(Aqm::poll_timeout).min();
     }

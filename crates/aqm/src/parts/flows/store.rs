@@ -1,4 +1,4 @@
-//! The packets of many queues, with the lengths of each and of all.
+//! The packets of many queues, and the length of each and of all.
 
 use std::collections::VecDeque;
 
@@ -11,13 +11,13 @@ use crate::{Departure, QueueState};
 #[derive(Clone, Debug)]
 pub(crate) struct FlowStore<P> {
     queues: Vec<VecDeque<Departure<P>>>,
-    /// Stored apart from the queues, because the search for the longest queue reads all lengths.
+    /// Separate from the queues, because the search for the longest reads all of them.
     lengths: Vec<QueueState>,
     total: QueueState,
 }
 
 impl<P> FlowStore<P> {
-    /// Returns a number of empty queues.
+    /// Return `queues` empty queues.
     pub(crate) fn new(queues: usize) -> FlowStore<P> {
         FlowStore {
             queues: (0..queues).map(|_| VecDeque::new()).collect(),
@@ -26,19 +26,19 @@ impl<P> FlowStore<P> {
         }
     }
 
-    /// Returns the length of one queue.
+    /// The length of one queue.
     #[inline]
     pub(crate) fn length(&self, queue: usize) -> QueueState {
         self.lengths[queue]
     }
 
-    /// Returns the length of all queues together.
+    /// The length of all queues together.
     #[inline]
     pub(crate) fn total(&self) -> QueueState {
         self.total
     }
 
-    /// The size of the first packet of a queue, or nothing.
+    /// The size of the first packet of a queue, or zero.
     #[inline]
     pub(crate) fn head(&self, queue: usize) -> Bytes {
         self.queues[queue].front().map_or(Bytes::ZERO, |head| head.packet.size)
@@ -46,8 +46,8 @@ impl<P> FlowStore<P> {
 
     #[inline]
     pub(crate) fn push(&mut self, queue: usize, packet: Departure<P>) {
-        self.lengths[queue] = added(self.lengths[queue], packet.packet.size);
-        self.total = added(self.total, packet.packet.size);
+        self.lengths[queue] = plus_packet(self.lengths[queue], packet.packet.size);
+        self.total = plus_packet(self.total, packet.packet.size);
         self.queues[queue].push_back(packet);
     }
 
@@ -57,30 +57,30 @@ impl<P> FlowStore<P> {
             QueueEnd::Head => self.queues[queue].pop_front()?,
             QueueEnd::Tail => self.queues[queue].pop_back()?,
         };
-        self.lengths[queue] = less(self.lengths[queue], popped.packet.size);
-        self.total = less(self.total, popped.packet.size);
+        self.lengths[queue] = minus_packet(self.lengths[queue], popped.packet.size);
+        self.total = minus_packet(self.total, popped.packet.size);
         Some(popped)
     }
 
-    /// Removes and returns all packets, queue by queue.
+    /// Remove and return all packets, queue by queue.
     pub(crate) fn take(&mut self) -> Vec<Departure<P>> {
         self.lengths.fill(QueueState::default());
         self.total = QueueState::default();
         self.queues.iter_mut().flat_map(|queue| queue.drain(..)).collect()
     }
 
-    /// Returns the longest queue by the eviction's measure, the first of several.
+    /// The first of the longest queues.
     pub(crate) fn longest(&self, eviction: Eviction) -> usize {
         let measures = self.lengths.iter().map(|&length| eviction.measure(length)).enumerate();
-        measures.fold((0, 0), |most, next| if next.1 > most.1 { next } else { most }).0
+        measures.fold((0, 0), |longest, next| if next.1 > longest.1 { next } else { longest }).0
     }
 }
 
-/// `queue` and a packet of `size`.
-pub(crate) fn added(queue: QueueState, size: Bytes) -> QueueState {
+/// Return `queue` plus a packet of `size`.
+pub(crate) fn plus_packet(queue: QueueState, size: Bytes) -> QueueState {
     QueueState { packets: queue.packets + 1, bytes: queue.bytes + size }
 }
 
-fn less(queue: QueueState, size: Bytes) -> QueueState {
+fn minus_packet(queue: QueueState, size: Bytes) -> QueueState {
     QueueState { packets: queue.packets - 1, bytes: queue.bytes - size }
 }
