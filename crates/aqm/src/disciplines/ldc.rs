@@ -74,7 +74,7 @@ pub struct Ldc {
     c: f64,
     q_target: f64,
     rng: Stream,
-    /// Bytes that arrived since the last update, including dropped packets, and those of them that were admitted.
+    /// Bytes that arrived since the last update, including dropped packets.
     arrived: Bytes,
     /// Bytes of these that the law admitted.
     admitted: Bytes,
