@@ -160,7 +160,7 @@ def test_rm_says_what_and_how_much_and_asks(
     [
         (["ls", "missing"], "DIR: must be a results directory, got missing"),
         (["rm", "missing", "--scheme", "pi"], "DIR: must be a results directory, got missing"),
-        (["rm"], "rm: say which cells: CELL, --scheme, --older-than or --where"),
+        (["rm"], "rm: must have CELL, --scheme, --older-than or --where"),
         (["rm", "--older-than", "7"], '--older-than: "7": write a unit, such as '),
         (["rm", "--older-than", "7 weeks"], '--older-than: "7 weeks": the unit must be one of '),
         (["rm", "--older-than", "1" + 30 * "0" + " d"], ' d": is too large'),
@@ -172,7 +172,7 @@ def test_rm_says_what_and_how_much_and_asks(
         (["rm", "0123456789abcdef"], "CELL: results has no cell 0123456789abcdef"),
         (["rm", "one", "two"], "DIR: must be one directory, got one and two"),
         (["ls", "--columns", "cell,rate"], "--columns: no column 'rate'"),
-        (["rm", "--scheme", "pi"], "rm: asks before it removes, and nobody is there to answer: say --yes"),
+        (["rm", "--scheme", "pi"], "rm: asks for confirmation, and standard input is not a terminal: add --yes"),
     ],
 )
 def test_a_mistake_is_one_line_and_removes_nothing(

@@ -54,7 +54,7 @@ def test_a_profile_for_apparmor_names_the_program_where_it_lies(
     for option in ("--json", "--profile"):
         refusal = aqmlab("doctor", "--apparmor", option)
         assert (refusal.code, refusal.out) == (2, "")
-        assert refusal.err == "aqmlab: --apparmor: goes with no other option\n"
+        assert refusal.err == "aqmlab: --apparmor: cannot be with another option\n"
 
 
 def test_a_program_that_is_not_there_is_one_line(aqmlab: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,10 +153,7 @@ def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, directory: Path
         2,
         "aqmlab: users.per_side: must be at least 1 where there are no sources, got 0\n",
     )
-    assert (
-        aqmlab("live", "live.toml", "--server", "true").err
-        == "aqmlab: --server: is for a command, which stands after --\n"
-    )
+    assert aqmlab("live", "live.toml", "--server", "true").err == "aqmlab: --server: needs a command after --\n"
     gone = aqmlab("live", "live.toml", "--server", "false", "--", "true")
     assert gone.code != 0
     assert "live: the server false ended with exit code 1" in gone.err

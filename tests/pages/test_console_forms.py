@@ -134,7 +134,7 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_
         job_requests.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == cells_2003
     )
     assert set(job_requests.sweep({**form_fields, "testbed": "none"}, tmp_path).cells) < set(today)
-    with pytest.raises(Refused, match="without one, say who sends"):
+    with pytest.raises(Refused, match="without one, give a load"):
         job_requests.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
     with pytest.raises(Refused, match="the spec names one"):
         job_requests.comparison({"schemes": "codel", "testbed": "none", "spec": "testbed = 'unc-2003'"}, tmp_path)
@@ -223,7 +223,7 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
         ({"grid": GRID.replace("[5, 20]", "{from = 1, to = 9, steps = 9999}"), "seeds": "2"}, "at most 2,000 cells"),
         ({"grid": GRID.replace("[5, 20]", "[-1]")}, "q_ref"),
         ({"grid": "#" * 110_000}, "grid: has at most 100,000 bytes"),
-        ({"grid": "schemes = ['codel']", "schemes": "pi"}, "grid: schemes stand above too"),
+        ({"grid": "schemes = ['codel']", "schemes": "pi"}, "grid: schemes are given in the form too"),
         ({"grid": "", "axes[0].path": "load", "axes[0].values": "3"}, "axes[0]: "),
         ({"grid": "", "axes[0].path": "users.load", "axes[0].values": ""}, "axes[0]: "),
         ({"grid": "", "axes[0].path": "users.load", "axes[0].values": "{from = 3}"}, "axes[0]: "),
@@ -345,7 +345,7 @@ def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
         job_requests.live({"spec": "[queue.codel]"}, tmp_path)
     report = doctor.Report(can_run=False, checks=[doctor.Check("namespaces", ok=False, found="not allowed", lack="")])
     monkeypatch.setattr(job_requests, "examine", lambda: report)
-    with pytest.raises(Refused, match=r"^this machine lets no live run: namespaces: not allowed; [^\n]*$"):
+    with pytest.raises(Refused, match=r"^this machine does not support live runs: namespaces: not allowed; [^\n]*$"):
         job_requests.live({"spec": "[queue.codel]"}, tmp_path)
 
 

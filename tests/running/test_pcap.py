@@ -245,7 +245,7 @@ def test_the_command_line_says_where_a_capture_was_cut(aqmlab: Command) -> None:
         (("--pcap", "x", "--pcap-for", "0 s"), "pcap.for_s: must be above 0 s, got 0"),
         (("--pcap", "x", "--pcap-for", "5"), '--pcap-for: "5": write a unit, such as '),
         (("--pcap", "x", "--pcap-packets", "0"), "Invalid value for '--pcap-packets'"),
-        (("--pcap-packets", "7"), "--pcap-packets: is about --pcap, which is not given, got 7"),
+        (("--pcap-packets", "7"), "--pcap-packets: needs --pcap, which is not given, got 7"),
     ],
 )
 def test_what_cannot_be_captured_is_refused_in_one_line(

@@ -1,4 +1,4 @@
-"""A group of commands, each of which can be told how much to say."""
+"""The base of all commands, with options for messages."""
 
 from __future__ import annotations
 
@@ -13,24 +13,22 @@ import typer
 from aqmlab.ui import messages
 
 MESSAGES = "Messages"
-"""What the options are called together that every command has."""
+"""The title of the options that every command has."""
 
-_Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.", rich_help_panel=MESSAGES)]
-_Verbose = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Say more: a line for each cell.", rich_help_panel=MESSAGES)
-]
+_Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show only errors.", rich_help_panel=MESSAGES)]
+_Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show a line for each cell.", rich_help_panel=MESSAGES)]
 _Log = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write all of this, with times, to a file's end.", rich_help_panel=MESSAGES),
+    typer.Option(metavar="FILE", help="Append all messages, with times, to a file.", rich_help_panel=MESSAGES),
 ]
 
 
 class App(typer.Typer):
-    """Commands, each of which can be told how much to say: ``--quiet``, ``--verbose``, ``--log``."""
+    """A group of commands with the options ``--quiet``, ``--verbose`` and ``--log``."""
 
     def __init__(self, **settings: Any) -> None:
         names = {"help_option_names": ["-h", "--help"]}
-        # Plain help is there in half the time, fits 80 columns, and takes a bracket in a text for a bracket.
+        # Plain help takes half of the time, fits 80 columns, and does not interpret brackets as markup.
         super().__init__(
             no_args_is_help=True,
             context_settings=names,

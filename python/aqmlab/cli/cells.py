@@ -1,4 +1,4 @@
-"""Cells, run and looked up."""
+"""Running and listing cells for commands."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Interrupted(Exception):
-    """A command was interrupted: what is kept, in one line."""
+    """A command was interrupted; the message says in one line what the store keeps."""
 
 
 def run_cells(
     cells: Sequence[Cell], out: str, workers: int | None, pcaps: Mapping[str, Pcap] | None = None
 ) -> list[Result]:
-    """Run cells and show how far they are; an interrupt says what is kept."""
+    """Run cells with progress; after an interrupt report the stored cells."""
     from aqmlab.running.progress import SweepProgress
     from aqmlab.running.sweep import sweep
     from aqmlab.store.store import Store
@@ -36,7 +36,7 @@ def run_cells(
 
 @contextmanager
 def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
-    """Say what is kept when cells are interrupted.
+    """Report the stored cells after an interrupt.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
 
 
 def stored_cells(out: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """List the cells of a results directory, with these columns or all."""
+    """Return the cells of a results directory, with these columns or all."""
     from aqmlab.store.store import Store
 
     store = Store(out)

@@ -1,4 +1,4 @@
-"""Names of the figures that ``aqmlab compare`` writes."""
+"""Names of the figures of ``aqmlab compare``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from aqmlab.cells.cell import Cell
 
 _LONGEST = 80
-"""Characters of the schemes in a name: with all that is put around them it stays below the 255 bytes of a file's."""
+"""The largest number of characters of the schemes in a name, which must be shorter than 255 bytes in all."""
 
 
 def figure_names(cells: Sequence[Cell]) -> str:
-    """Name what cells compare: their schemes, their users, and a hash, for what a name has no room for."""
+    """Return the name of a comparison: its schemes, its users, and a hash of all cells."""
     labels = dict.fromkeys(cell.label for cell in cells if cell.signal != "none")
     schemes = re.sub(r"[^\w.=+]+", "-", "_".join(labels), flags=re.ASCII)[:_LONGEST].strip("-_")
     load, users = cells[0].load_percent, cells[0].users_per_side

@@ -1,4 +1,4 @@
-"""The command line: ``aqmlab COMMAND``. Every module of ``aqmlab.cli.commands`` is a command, or a group of them."""
+"""The command line: ``aqmlab COMMAND``. Every module of ``aqmlab.cli.commands`` is a command or a group of commands."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _INTERRUPTED = 130
 
 
 def main() -> NoReturn:
-    """Run the command line. A user's mistake is one line on standard error and exit code 2.
+    """Run the command line. A user's mistake is one line on standard error with exit code 2.
 
-    What is no mistake but cannot be, such as a full disk, has the exit code 1; an interrupt 130. With
-    ``AQMLAB_TRACEBACK`` set, an error in a custom law is shown with its traceback as well.
+    Other failures, such as a full disk, have the exit code 1, and an interrupt 130. If ``AQMLAB_TRACEBACK`` is set, an
+    error in a custom law is shown with its traceback.
     """
-    # A polite kill is an interrupt: cells that are not done leave nothing behind.
+    # SIGTERM acts like an interrupt, so that incomplete cells leave nothing behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with streams.use_ascii_fallback(), messages.level_of():
         code, what = _outcome()
@@ -45,14 +45,14 @@ def main() -> NoReturn:
 
 
 def _outcome() -> tuple[int, str]:
-    """Run the command that was typed: its exit code, and what there is to say about it."""
+    """Run the typed command; return its exit code and an error message, if any."""
     try:
         code = app(prog_name="aqmlab", standalone_mode=False) or 0
         streams.flush()
     except typer.TyperException as error:
         mistake = error.format_message()
         if mistake.startswith("Usage:"):
-            # Where a command is missing, typer says which there are.
+            # Without a command, typer's message is the list of commands.
             print(visible(mistake), file=sys.stderr)
             mistake = ""
         return 2, mistake
@@ -71,13 +71,13 @@ def _outcome() -> tuple[int, str]:
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read has read enough.
+        # The reader of the pipe has closed it.
         streams.discard_stdout()
         return 1, ""
     except OSError as error:
         streams.discard_stdout()
         return 1, f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}"
-    # The parser of the command line answers an interrupt by this code.
+    # typer reports an interrupt by this exit code.
     return code, "interrupted" if code == _INTERRUPTED else ""
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands have: what they are called, what they say, and how what was typed is read."""
+"""Options that several commands share: names, help texts and parsers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 def _spec_option(path: str, metavar: str) -> dict[str, Any]:
-    """Say what an option is that stands for a key of the spec."""
+    """Return the settings of an option for a key of the spec."""
     return {"metavar": metavar, "help": schema.meaning(path).replace("`", "")}
 
 
 def _table(path: str) -> dict[str, Any]:
     option = _spec_option(path, "NAME|FILE")
     names = ", ".join(schema.names(path))
-    return {**option, "help": f"{option['help']} Write {names}, or the name of a TOML or JSON file with your own."}
+    return {**option, "help": f"{option['help']} Write {names}, or a TOML or JSON file with a table of your own."}
 
 
 def spec_or_papers(path: str) -> str:
-    """Say what a key is that no option sets: the spec's, or without a spec that of the papers' testbed."""
+    """Return the default of an option in words: the spec's value, or without a spec that of the papers' testbed."""
     return f"the spec's, or without one {testbeds.papers_testbed(path)}"
 
 
@@ -55,10 +55,11 @@ SeedsOverride = Annotated[
     str | None, typer.Option(metavar="N|N-M", help="Repetitions: seeds 1 to N, or N to M.", show_default="3")
 ]
 Workers = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=1000, help="Cells run at a time.", show_default="one a processor")
+    int | None,
+    typer.Option(metavar="N", min=1, max=1000, help="Run this many cells at a time.", show_default="one per processor"),
 ]
 Out = Annotated[
-    str, typer.Option(metavar="DIR|URL", help="Results directory, or s3://...; cells it has are not run again.")
+    str, typer.Option(metavar="DIR|URL", help="Results directory, or s3://...; stored cells are not run again.")
 ]
 Directory = Annotated[str, typer.Argument(metavar="[DIR]", help="The results directory, or its URL.")]
 LocalDirectory = Annotated[str, typer.Argument(metavar="[DIR]", help="The results directory, on this machine.")]
@@ -68,25 +69,29 @@ Changes = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Change a value: users.load=90, sources[0].bulk.flows=5. Where one of several may stand, another takes its"
-        " place: queue.pi.q_ref=24 makes the discipline PI. May be repeated.",
+        help="Change a value: users.load=90, sources[0].bulk.flows=5. Of mutually exclusive keys the new one replaces"
+        " the old one: queue.pi.q_ref=24 makes the discipline PI. May be repeated.",
     ),
 ]
-Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it as a figure, SVG, PNG or PDF.")]
-Watch = Annotated[bool, typer.Option("--watch", help="Show it in a browser while it runs, and on until Ctrl-C.")]
+Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a figure: SVG, PNG or PDF.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Show the run in a browser, until Ctrl-C.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 PcapFile = Annotated[
     Path | None, typer.Option("--pcap", metavar="FILE", help="Capture the packets of both queues as pcapng.")
 ]
 PcapFrom = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Simulated time from which on.", show_default="the measured window's start"),
+    typer.Option(
+        metavar="TIME",
+        help="Begin the capture at this simulated time.",
+        show_default="the start of the measurement window",
+    ),
 ]
 PcapFor = Annotated[
-    str | None, typer.Option(metavar="TIME", help="And for how long.", show_default="to the end of the run")
+    str | None, typer.Option(metavar="TIME", help="Capture for this long.", show_default="to the end of the run")
 ]
 PcapPackets = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="And at most so many packets.", show_default="100000")
+    int | None, typer.Option(metavar="N", min=1, help="Capture at most this many packets.", show_default="100000")
 ]
 
 Load = Annotated[
@@ -103,13 +108,13 @@ SamplesOption = Annotated[
     str,
     typer.Option(
         metavar="RANGES",
-        help="What is varied: q_ref=5..300,target=1 ms..50 ms; a name alone is varied around its default.",
+        help="Parameters to vary: q_ref=5..300,target=1 ms..50 ms; a name without a range varies around its default.",
     ),
 ]
 
 
 def read(text: str, option: str, unit: Callable[[str], float] = seconds) -> float:
-    """Read a quantity; what is wrong with it is said with the option's name."""
+    """Parse a quantity; an error begins with the option's name."""
     try:
         return unit(text)
     except ValueError as error:
@@ -117,19 +122,19 @@ def read(text: str, option: str, unit: Callable[[str], float] = seconds) -> floa
 
 
 def read_seeds(text: str) -> range:
-    """Read ``--seeds``."""
+    """Parse ``--seeds``."""
     from aqmlab.running import validation
 
     return validation.read_seeds(text)
 
 
 def pcap_of(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
-    """Read what the options say about a packet capture."""
+    """Return the packet capture of the options, if any."""
     given = {"--pcap-from": from_, "--pcap-for": for_, "--pcap-packets": packets}
     if file is None:
         for option, value in given.items():
             if value is not None:
-                raise SpecError(f"{option}: is about --pcap, which is not given, got {value}")
+                raise SpecError(f"{option}: needs --pcap, which is not given, got {value}")
         return None
     from aqmlab.running.pcap import Pcap
 
@@ -140,7 +145,7 @@ def pcap_of(file: Path | None, from_: str | None, for_: str | None, packets: int
 
 
 def without_none(**values: Any) -> dict[str, Any]:
-    """Keep what is given."""
+    """Return the arguments that are not ``None``."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -161,7 +166,7 @@ def spec_and_scheme(given: list[str]) -> tuple[str | None, str]:
 
 
 def experiment_of(spec: str | None, changes: list[str] | None, load: float | None) -> Experiment:
-    """Read the experiment that settings are tried in."""
+    """Return the experiment of a search."""
     from aqmlab.spec.experiment import Experiment
 
     if load is not None and not load > 0:

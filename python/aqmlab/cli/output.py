@@ -1,4 +1,4 @@
-"""What commands write: JSON, files they have written, and refusals in one line."""
+"""Output of commands: JSON, names of written files, and errors in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aqmlab.ui import messages
 
 @contextmanager
 def one_line_refusals() -> Iterator[None]:
-    """Turn what a user can mend into one line."""
+    """Turn a user's mistake into an error of one line."""
     try:
         yield
     except ValueError as error:
@@ -24,7 +24,7 @@ def one_line_refusals() -> Iterator[None]:
 
 
 def check_directory(option: str, directory: Path) -> None:
-    """Make a directory: what is wrong with it is to be known before hours of experiments.
+    """Create a directory and check that it can be written to, before hours of experiments.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def check_directory(option: str, directory: Path) -> None:
 
 
 def check_figure(figure: Path | None) -> None:
-    """Refuse a figure that could not be written, before anything is run for it."""
+    """Refuse a figure that cannot be written, before anything is run for it."""
     if figure is not None:
         from aqmlab.ui import canvas
 
@@ -49,13 +49,13 @@ def check_figure(figure: Path | None) -> None:
 
 
 def report_written(figure: Path | None) -> None:
-    """Say that a figure was written."""
+    """Log the name of a written figure."""
     if figure is not None:
         messages.logger.info("%s", figure)
 
 
 def report_testbed(name: str | None) -> None:
-    """Print the line of a testbed; none where an experiment names none."""
+    """Print the description of a testbed, if there is one."""
     if name is not None:
         from aqmlab.spec import testbeds
 
@@ -63,5 +63,5 @@ def report_testbed(name: str | None) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print for programs."""
+    """Print a value as JSON."""
     print(json.dumps(value, indent=2))

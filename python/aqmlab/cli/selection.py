@@ -21,8 +21,8 @@ Where = Annotated[
     typer.Option(
         "--where",
         metavar="CONDITION",
-        help="Those whose column is, or is not, or is below or above a value: rate_mbps>=50, congestion=bbr,"
-        " link.rate!=20 Mbit/s. A name with a point is a path of the spec. May be repeated.",
+        help="Select cells by a column with =, !=, <, <=, > or >=: rate_mbps>=50, congestion=bbr,"
+        " link.rate!=20 Mbit/s. A name with a dot is a path of the spec. May be repeated.",
     ),
 ]
 
@@ -35,7 +35,7 @@ def where(cells: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
     Raises
     ------
     SpecError
-        When a condition is not of the form ``NAME=VALUE``, or no cell has what it names.
+        When a condition has not the form ``NAME=VALUE``, or no cell has the column or path.
     """
     for text in conditions:
         cells = cells.filter(_satisfies(cells, text))
@@ -48,7 +48,7 @@ def columns(cells: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     Raises
     ------
     SpecError
-        When no cell has one of a name.
+        When no cell has a column or path.
     """
     return cells.select(column_names(cells, name, "--columns").alias(name) for name in dict.fromkeys(names))
 

@@ -23,7 +23,7 @@ TableFile = Annotated[
 ]
 
 _DIGITS = 4
-"""Significant digits of a number in a table for people."""
+"""The significant digits of a number in a table for people."""
 
 _TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "→": r"$\rightarrow$"} | {
     character: f"\\{character}" for character in "&%$#_{}"
@@ -31,12 +31,12 @@ _TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciic
 
 
 def check_table(file: Path | None) -> None:
-    """Refuse a file that could not be written, before hours of experiments.
+    """Refuse a file that cannot be written, before hours of experiments.
 
     Raises
     ------
     SpecError
-        When its name has another end, or it cannot be written.
+        When its suffix is not supported, or it cannot be written.
     """
     if file is None:
         return
@@ -49,7 +49,7 @@ def check_table(file: Path | None) -> None:
 
 
 def write_table(rows: pl.DataFrame, file: Path | None) -> None:
-    """Write a table in the form that the end of the file's name says; without a file do nothing."""
+    """Write a table in the format of the file's suffix; without a file do nothing."""
     if file is None:
         return
     with one_line_refusals(), output_files.opened(file) as out:
@@ -71,7 +71,7 @@ def _markdown(rows: pl.DataFrame) -> str:
 
 
 def _latex(rows: pl.DataFrame) -> str:
-    """Write a tabular of the package booktabs."""
+    """Return a tabular in the style of the package booktabs."""
     form = "".join("r" if kind.is_numeric() else "l" for kind in rows.dtypes)
     head, *body = (" & ".join(map(_escaped, line)) + r" \\" for line in [rows.columns, *_texts(rows)])
     lines = [f"\\begin{{tabular}}{{{form}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
@@ -97,7 +97,7 @@ def _text(value: Any) -> str:
 
 
 def _without_nested(rows: pl.DataFrame) -> pl.DataFrame:
-    """Write lists and tables as JSON: a text file has no others."""
+    """Convert lists and structs to JSON, because a text file has no nested values."""
     import polars as pl
 
     nested = [name for name, kind in rows.schema.items() if kind.is_nested()]

@@ -1,4 +1,4 @@
-"""``--watch``: a command, run again without it as a run of a console that is opened for it."""
+"""``--watch``: run the command without this option as a job of a new console."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 def run_watched(
     title: str, out: str, cells: Iterable[Cell], *, grid: Path | None = None, seeds: range = range(0)
 ) -> None:
-    """Run the command that was typed in a console, beside its pages.
+    """Run the typed command as a job of a console.
 
     Raises
     ------
     typer.Exit
-        Always, after an interrupt: with the command's exit code.
+        Always, after an interrupt, with the command's exit code.
     """
     from aqmlab.ui.extras import require
 

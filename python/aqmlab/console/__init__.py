@@ -1,1 +1,1 @@
-"""The console: a local page on a store's cells, behind a token and bound to this machine."""
+"""The console: local pages about a store, protected by a token and bound to this machine."""

@@ -36,7 +36,7 @@ from aqmlab.ui import canvas
 from aqmlab.ui.messages import logger
 
 MOST_ROWS = 500
-"""Of cells on the first page."""
+"""The largest number of cells on the first page."""
 
 
 START: Mapping[str, Mapping[str, str]] = {
@@ -47,14 +47,14 @@ START: Mapping[str, Mapping[str, str]] = {
         "axes[1].values": "5, 20, 80",
     }
 }
-"""Rows that forms begin with."""
+"""The initial rows of forms."""
 
 _NOTHING_GIVEN: Mapping[str, Any] = {"given": {}, "filled": (), "wrong": "", "why": "", "begins_at": ""}
-"""For a part of a form that is new."""
+"""The values for a new part of a form."""
 
 
 class Console:
-    """Pages on one store."""
+    """The pages about one store."""
 
     def __init__(self, out: Path, host: str, watched: job_requests.JobRequest | None = None) -> None:
         self._out = out
@@ -94,9 +94,9 @@ class Console:
         self._pages.globals["palette"] = canvas.PALETTE
         self.guard = Guard(app, host=host)
         self.watched: Job | None = None
-        """The run that it was opened for."""
+        """The job for which the console was opened."""
         self._waiting: asyncio.Task[None] | None = None
-        """The message in the terminal when this run has ended."""
+        """The task that writes a message in the terminal when this job has ended."""
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -106,7 +106,7 @@ class Console:
         yield
 
     async def close(self) -> None:
-        """Stop what runs, so that each request can be answered."""
+        """Stop all jobs, so that pending requests can be answered."""
         if self._waiting is not None:
             self._waiting.cancel()
         self._reports.end()
@@ -159,7 +159,7 @@ class Console:
         keys = request.query_params.getlist("cell")
         found = await run_in_threadpool(queries.results, self._store, keys)
         page = await self._reports.make(self._out, [result.place.name for result in found], request)
-        # It is a file to keep: under the policy of these pages its own scripts would not run.
+        # A download: the content security policy of these pages would block its scripts.
         return Response(
             page, media_type="text/html", headers={"Content-Disposition": 'attachment; filename="report.html"'}
         )
@@ -183,7 +183,7 @@ class Console:
         return RedirectResponse(f"/runs/{job.number}", 303)
 
     def _form(self, kind: str, given: Mapping[str, str], why: str) -> HTMLResponse:
-        """Show a form; what is wrong is said beside the field or the line that it is about, else above all."""
+        """Return a form; an error is shown at its field or line, otherwise at the top."""
         there = form_lists.rows(given)
         in_rows = [name for row in chain.from_iterable(there.values()) for name in (row.name, *row.paths)]
         wrong = _nearest(why.partition(":")[0], (*job_requests.NAMES[kind], *form_fields.paths(), *in_rows))
@@ -212,7 +212,7 @@ class Console:
         return self._page("parameters", parameters=form_fields.parameters(_discipline(request)), **_NOTHING_GIVEN)
 
     async def _rows(self, request: Request) -> Response:
-        """Show one more row of a list, and what adds the next."""
+        """Return a further row of a list, and the button for the next one."""
         asked_for = request.query_params
         path, number = asked_for.get("list", ""), asked_for.get("number", "")
         if not (number.isascii() and number.isdecimal() and len(number) < 5):
@@ -222,7 +222,7 @@ class Console:
         return self._page("rows", row=row, list=form_fields.lists()[path], number=int(number) + 1, **new)
 
     async def _schemes(self, request: Request) -> Response:
-        """Add to the schemes of a form the one whose parameters have been filled in."""
+        """Return the schemes of a form with the scheme whose parameters are filled in."""
         given = request.query_params
         names = (field.path for field in form_fields.parameters(_discipline(request)))
         filled = ",".join(
@@ -241,7 +241,7 @@ class Console:
         return self._page("run", job=job, left=left, side_by_side=side_by_side, most=queries.MOST_COMPARED)
 
     async def _progress(self, request: Request) -> Response:
-        """Say how far the cells of a run are; it says itself when to ask again."""
+        """Return the progress of a job's cells; the fragment polls for its next update."""
         job = self._jobs.get(request.path_params["number"])
         is_over = job.exit_code is not None
         done = await run_in_threadpool(self._store.count, job.cells)
@@ -292,7 +292,7 @@ def _discipline(request: Request) -> str:
 
 
 def _nearest(path: str, names: Collection[str]) -> str:
-    """Return the name of what a path of a spec leads to or into; nothing where it has none."""
+    """Return the name that a path of a spec begins with; an empty text if there is none."""
     while path not in names:
         path, *rest = re.split(r"(?=[.\[][^.\[]*$)", path)
         if not rest:

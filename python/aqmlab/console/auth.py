@@ -1,7 +1,7 @@
-"""Who may speak to the console: loopback is no boundary, for any page in a browser and any program may send there.
+"""Authentication of requests: any page in a browser and any local program can send requests to the loopback address.
 
-A request must name this host, come from no other origin, and carry the cookie for which the printed token was
-exchanged. What changes anything must carry the session's CSRF token in its form as well.
+A request must have this host header, come from no other origin, and carry the session cookie, for which the printed
+token was exchanged. A form that changes something must also have the session's CSRF token.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 1_000_000
-"""Of a form."""
+"""The largest size of a form."""
 _MOST_FIELDS = 5_000
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    # Under `no-referrer` a browser would send a form of ours with the origin `null`.
+    # With `no-referrer`, browsers would send our own forms with the origin `null`.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -32,7 +32,7 @@ _HEADERS = {
 
 
 class Refused(Exception):
-    """What is asked for cannot be had: a status and one line."""
+    """A refused request, with an HTTP status and a message of one line."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -40,7 +40,7 @@ class Refused(Exception):
 
 
 class Guard:
-    """Lets through only those who have exchanged the token, from this origin."""
+    """Middleware that accepts only requests from this origin with the session cookie."""
 
     def __init__(self, app: ASGIApp, *, host: str) -> None:
         self._app = app
@@ -48,22 +48,22 @@ class Guard:
         self._origin = f"http://{host}"
         self._token: str | None = secrets.token_urlsafe(32)
         self._session = secrets.token_urlsafe(32)
-        # Cookies know no ports: two consoles would take each other's.
+        # Cookies ignore ports: two consoles would overwrite each other's cookie.
         self._cookie = f"aqmlab-{host.rpartition(':')[2]}"
         self.csrf = secrets.token_urlsafe(32)
 
     @property
     def address(self) -> str:
-        """Where a person enters, once."""
+        """The address with the token, which is valid once."""
         return f"{self._origin}/enter?token={self._token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Answer a request, or pass it to the application."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            raise RuntimeError(f"the console speaks HTTP alone, not {scope['type']}")
+            raise RuntimeError(f"the console supports only HTTP, not {scope['type']}")
 
         has_begun = False
 
@@ -78,13 +78,13 @@ class Guard:
         try:
             await answer(scope, receive, send_with_headers)
         except asyncio.CancelledError:
-            # The console ends and waits no longer: an answer that is missing would be a traceback in its terminal.
+            # The console is ending: without an answer there would be a traceback in its terminal.
             if has_begun:
                 raise
             await PlainTextResponse("the console has ended", 503)(scope, receive, send_with_headers)
 
     def _answer(self, request: Request) -> Response | None:
-        """Answer in place of the console; None lets the request through."""
+        """Return the answer to a refused or a first request; ``None`` for an accepted one."""
         headers = request.headers
         if headers.get("host") != self._host:
             return PlainTextResponse("not this host", 421)
@@ -97,7 +97,7 @@ class Guard:
         return None
 
     def _is_ours(self, headers: Headers, *, changes: bool) -> bool:
-        """Whether a request was made by a page of ours, or typed; browsers say so of all that changes anything."""
+        """Return true if a request is from our pages, or typed; browsers mark all requests that may change data."""
         site = headers.get("sec-fetch-site")
         if site is not None and site not in ("same-origin", "none"):
             return False
@@ -119,7 +119,7 @@ async def form(request: Request, csrf: str) -> dict[str, str]:
     Raises
     ------
     Refused
-        When it is too long, is no form, or lacks the session's CSRF token.
+        When it is too long, not a form, or lacks the session's CSRF token.
     """
     body = b""
     async for chunk in request.stream():

@@ -1,4 +1,4 @@
-"""The fields of forms, made from the spec's schema: what may be typed, what holds where nothing is, and its meaning."""
+"""The fields of forms, derived from the spec's schema: accepted values, defaults and meanings."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ GROUPS = {
     "tcp": "TCP",
     "hosts": "Servers",
     "protocol": "Time",
-    "record": "What is written down",
+    "record": "Recorded tables",
 }
-"""The tables of a spec whose keys are fields."""
+"""The tables of a spec whose keys become fields, with their titles."""
 
 LISTS = {
     "link.rate_changes": "Changes of the link's rate",
     "chain": "Links in series",
     "tcp.mix": "Hosts with another stack",
-    "sources": "Traffic beside the users",
+    "sources": "Traffic besides the users",
 }
-"""The lists of tables in a spec: a row of fields for each table."""
+"""The lists of tables in a spec, with their titles; each table becomes a row of fields."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A key of a spec, written in one line."""
+    """A form field for a key of a spec."""
 
     path: str
-    """Where it stands in a spec, such as ``users.load``."""
+    """The path in a spec, such as ``users.load``."""
     label: str
     about: str
-    """What it means, its unit and its range."""
+    """The meaning, unit and range."""
     default: str = ""
     choices: tuple[str, ...] = ()
-    """What may be chosen; empty where it is typed."""
+    """The choices; empty for a text field."""
     mode: str = "text"
-    """What kind of keyboard a telephone is to show."""
+    """The ``inputmode`` attribute, which selects the keyboard of a phone."""
     is_toml: bool = False
-    """Whether it holds a table or a list, written as in TOML."""
+    """True if the value is a table or a list in TOML."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class List:
     title: str
     about: str
     kinds: Mapping[str, str]
-    """What a row may be of, and what that is; one without a name where all rows are alike."""
+    """The kinds of rows with their descriptions; one without a name if there is only one kind."""
 
 
-AXES = List("axes", "Axes", "What is varied: all values of one axis with all of the others.", {"": "Axis"})
-"""Those of a grid."""
+AXES = List("axes", "Axes", "The axes of the grid; all combinations of their values are run.", {"": "Axis"})
+"""The axes of a grid."""
 
 
 @cache
@@ -81,7 +81,7 @@ def paths() -> Mapping[str, Field]:
 
 @cache
 def lists() -> Mapping[str, List]:
-    """Return the lists by their paths, the axes too. Sources that are read from files have no rows."""
+    """Return the lists by their paths, with the axes. Sources that are read from files have no rows."""
     whole = Experiment.model_json_schema()
     found = {AXES.path: AXES}
     for path, title in LISTS.items():
@@ -96,9 +96,9 @@ def lists() -> Mapping[str, List]:
 def row(path: str, number: int, kind: str) -> tuple[Field, ...]:
     """Return the fields of a table in a list, or of an axis."""
     if path == AXES.path:
-        about = "With commas between them; or a range in TOML, such as {from = 5, to = 80, steps = 3}."
+        about = "Values separated by commas, or a range in TOML, such as {from = 5, to = 80, steps = 3}."
         return (
-            Field(f"axes[{number}].path", "path", "Where it stands in the spec, such as users.load."),
+            Field(f"axes[{number}].path", "path", "A path of the spec, such as users.load."),
             Field(f"axes[{number}].values", "values", about, is_toml=True),
         )
     whole = Experiment.model_json_schema()
@@ -111,17 +111,17 @@ def row(path: str, number: int, kind: str) -> tuple[Field, ...]:
 
 @cache
 def parameters(discipline: str) -> tuple[Field, ...]:
-    """Return a field for each parameter of a discipline, which are called ``parameter.NAME``."""
+    """Return a field with the path ``parameter.NAME`` for each parameter of a discipline."""
     whole = schema.has()
     return tuple(_fields(whole, "parameter.", whole["$defs"]["Queue"]["properties"][discipline]))
 
 
 TODAY = "none"
-"""The choice of a form that names no testbed: what is left out has today's defaults."""
+"""The choice of no testbed: omitted values have the ordinary defaults."""
 
 
 def _testbed(whole: Schema) -> Field:
-    """Return the field of the testbed. Without a spec there is one unless a form asks for none."""
+    """Return the field of the testbed. Without a spec the default is a testbed, not none."""
     (field,) = _fields(whole, "", {"properties": {"testbed": whole["properties"]["testbed"]}})
     default = f"the spec's, without a spec {testbeds.PAPERS}"
     return replace(field, default=default, choices=(*field.choices, TODAY))
@@ -135,7 +135,7 @@ def _key(whole: Schema, path: str) -> Schema:
 
 
 def _part(whole: Schema, key: Schema) -> Schema:
-    """Return what a key holds if it holds anything, wherever it is declared."""
+    """Return the schema of a key's value, with references resolved."""
     if "$ref" in key:
         return _part(whole, whole["$defs"][schema.name_of(key)])
     forms = [form for form in key.get("anyOf", ()) if form != {"type": "null"}]
@@ -169,12 +169,12 @@ def _fields(whole: Schema, above: str, table: Schema, within: str = "") -> Itera
 
 
 def _is_choice(table: Schema) -> bool:
-    """Whether one of its keys may stand and no more."""
+    """Return true if a table has exactly one of its keys."""
     return table.get("maxProperties") == 1
 
 
 def _example(whole: Schema, key: Schema) -> str:
-    """Write the least that may stand there, as TOML."""
+    """Return the shortest example of a value as TOML."""
     part = _part(whole, key)
     if "oneOf" in part:
         part = part["oneOf"][0]
@@ -202,7 +202,7 @@ def _choices(whole: Schema, key: Schema) -> Iterator[str]:
 
 
 def _bounds(key: Schema) -> Iterator[str]:
-    """Say in which unit it is written and how far it may go."""
+    """Yield the unit and the bounds of a value in parentheses."""
     said: Mapping[str, Any] = {
         "from": key.get("minimum"),
         "above": key.get("exclusiveMinimum"),

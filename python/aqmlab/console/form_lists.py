@@ -1,4 +1,4 @@
-"""Tables in lists, as a form has them: a row of fields each, named by its place, such as ``sources[0].bulk.flows``."""
+"""Lists of tables in a form: a row of fields for each table, named by path, such as ``sources[0].bulk.flows``."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from aqmlab.console.auth import Refused
 from aqmlab.spec import bounded_input
 
 MOST_ROWS = 50
-"""Of one list."""
+"""The largest number of rows of a list."""
 
 _NAME = re.compile(rf"({'|'.join(map(re.escape, form_fields.lists()))})\[(\d{{1,4}})\]\.(.+)")
 
 
 @dataclass(frozen=True)
 class FormRow:
-    """A table in a list."""
+    """A row of a form, for a table in a list."""
 
     name: str
-    """Where it stands in the spec, such as ``sources[0].bulk``."""
+    """The path in the spec, such as ``sources[0].bulk``."""
     title: str
     fields: tuple[form_fields.Field, ...]
 
     @property
     def paths(self) -> list[str]:
-        """Where its fields stand in the spec."""
+        """The paths of its fields in the spec."""
         return [field.path for field in self.fields]
 
 
@@ -40,7 +40,7 @@ def row(path: str, number: int, kind: str) -> FormRow:
     Raises
     ------
     Refused
-        When there is no such list or kind, or it has rows enough.
+        When there is no such list or kind, or the list is full.
     """
     known = form_fields.lists().get(path)
     if known is None or kind not in known.kinds:
@@ -52,7 +52,7 @@ def row(path: str, number: int, kind: str) -> FormRow:
 
 
 def numbered(given: Mapping[str, str]) -> dict[str, str]:
-    """Return a form with the rows of each list numbered from 0 on, without gaps where some were taken away."""
+    """Return a form with the rows of each list renumbered from 0, without gaps from removed rows."""
     numbers: dict[str, dict[str, int]] = {}
     named = {}
     for name, value in given.items():
@@ -65,7 +65,7 @@ def numbered(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def rows(given: Mapping[str, str]) -> Mapping[str, list[FormRow]]:
-    """Return the rows of each list that a numbered form has.
+    """Return the rows of each list in a numbered form.
 
     Raises
     ------
@@ -83,12 +83,12 @@ def rows(given: Mapping[str, str]) -> Mapping[str, list[FormRow]]:
 
 
 def changes(given: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield what a numbered form makes of the spec: a path, and the value for it.
+    """Yield the changes of the spec in a numbered form: paths with values.
 
     Raises
     ------
     Refused
-        When a field that is written in TOML cannot be read, in a line that names it.
+        When a field in TOML cannot be parsed; the message names the field.
     """
     for field in form_fields.paths().values():
         text = given.get(field.path, "").strip()
@@ -100,12 +100,12 @@ def changes(given: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 
 
 def axes(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the axes of a grid that a numbered form has.
+    """Return the axes of a grid in a numbered form.
 
     Raises
     ------
     Refused
-        When one is no axis, in a line that names its row.
+        When an axis is invalid; the message names its row.
     """
     found: dict[str, Any] = {}
     for each in rows(given)[form_fields.AXES.path]:
@@ -151,7 +151,7 @@ def _value(field: form_fields.Field, text: str) -> Any:
 
 
 def _read(text: str) -> bool | float | str:
-    """Read a number and what is true or false as they are, all else as text."""
+    """Convert a number or a boolean; any other text stays text."""
     if text in ("true", "false"):
         return text == "true"
     for number in (int, float):

@@ -1,6 +1,6 @@
-"""What one asks the console to run, from a form: a comparison, a sweep or a live run, as words for the command line.
+"""Requests for jobs from forms: a comparison, a sweep or a live run becomes the arguments of a command line.
 
-Nothing of a form is run as code: the console's process imports no custom law (``serving.py``).
+Nothing in a form is run as code: the console's process imports no custom law (``server.py``).
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from aqmlab.ui.counts import counted
 MOST_SCHEMES = 20
 MOST_SEEDS = 100
 MOST_CELLS = 2_000
-"""Of a sweep."""
+"""The largest number of cells of a sweep."""
 
 NAMES = {
     "comparison": ("schemes", "spec", "seeds"),
     "sweep": ("schemes", "grid", "seeds", "limit"),
     "live": ("scheme", "spec", "seed"),
 }
-"""The fields of each form beside those for keys of the spec, of which one that is empty leaves it as it is."""
+"""The fields of each form that are not spec keys. An empty field keeps the spec's value."""
 
 
 @dataclass(frozen=True)
 class JobRequest:
-    """A command of ours, and what it leaves."""
+    """A command to run, and its expected output."""
 
     title: str
     words: list[str]
-    """Those of the command line."""
+    """The arguments of the command line."""
     cells: tuple[str, ...] = ()
-    """The keys of the cells that it is known to leave."""
+    """The keys of the cells that it will store."""
     grid: Path | None = None
     """The file of a sweep's grid, whose means are shown."""
     seeds: range = range(0)
 
 
 def comparison(given: Mapping[str, str], store: Path) -> JobRequest:
-    """Return ``aqmlab compare``.
+    """Return the request for ``aqmlab compare``.
 
     Raises
     ------
     Refused
-        When a field is wrong, in one line that names it.
+        When a field is invalid; the message names the field.
     """
     texts = lines_of(given.get("schemes", ""))
     if not 1 <= len(texts) <= MOST_SCHEMES:
@@ -86,7 +86,7 @@ def comparison(given: Mapping[str, str], store: Path) -> JobRequest:
 
 
 def sweep(given: Mapping[str, str], store: Path) -> JobRequest:
-    """Return ``aqmlab sweep``; errors are those of :func:`comparison`."""
+    """Return the request for ``aqmlab sweep``; errors are those of :func:`comparison`."""
     text, seeds, limit = given.get("grid", ""), _seeds(given), _limit(given)
     tables = toml_input.tables("grid", text)
     if "spec" in tables:
@@ -94,7 +94,7 @@ def sweep(given: Mapping[str, str], store: Path) -> JobRequest:
     texts = lines_of(given.get("schemes", ""))
     for key, value in (("schemes", texts), ("axes", form_lists.axes(given))):
         if value and key in tables:
-            raise Refused(400, f"grid: {key} stand above too; write them in one place")
+            raise Refused(400, f"grid: {key} are given in the form too; write them in one place")
         if value:
             tables[key] = value
     if not tables:
@@ -127,7 +127,7 @@ def sweep(given: Mapping[str, str], store: Path) -> JobRequest:
 
 
 def live(given: Mapping[str, str], store: Path) -> JobRequest:
-    """Return ``aqmlab live``; errors are those of :func:`comparison`."""
+    """Return the request for ``aqmlab live``; errors are those of :func:`comparison`."""
     check_live()
     seed = _seed(given)
     file = _spec(given, store) or toml_input.store_text(f'testbed = "{testbeds.PAPERS}"\n', store, "spec")
@@ -145,7 +145,7 @@ def live(given: Mapping[str, str], store: Path) -> JobRequest:
 
 
 def by_name(kind: str) -> Callable[[Mapping[str, str], Path], JobRequest]:
-    """Return what reads the form of this name."""
+    """Return the function that reads the form of this kind."""
     kinds = {"comparison": comparison, "sweep": sweep, "live": live}
     if kind not in kinds:
         raise Refused(404, "there is no such form")
@@ -153,20 +153,20 @@ def by_name(kind: str) -> Callable[[Mapping[str, str], Path], JobRequest]:
 
 
 def check_live() -> None:
-    """Refuse live runs where there can be none; it takes some seconds."""
+    """Refuse live runs if the machine does not support them; the check takes some seconds."""
     try:
         report = examine()
     except LiveError as error:
         raise Refused(409, str(error)) from None
     if not report.can_run:
         lacks = "; ".join(f"{check.what}: {check.found}" for check in report.checks if not check.ok)
-        raise Refused(409, f"this machine lets no live run: {lacks}; aqmlab doctor says how it is mended")
+        raise Refused(409, f"this machine does not support live runs: {lacks}; aqmlab doctor says how to fix it")
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the schemes of a text, one a line or between spaces; a variant, with `` + `` in it, has its own line."""
-    calibration_model = (" ".join(line.split()) for line in text.splitlines())
-    return [scheme for line in calibration_model for scheme in ([line] if " + " in line else line.split())]
+    """Return the schemes in a text, separated by lines or spaces; a variant, with `` + ``, has its own line."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return [scheme for line in lines for scheme in ([line] if " + " in line else line.split())]
 
 
 def _seeds(given: Mapping[str, str]) -> range:
@@ -224,19 +224,19 @@ def _set(changed: Iterable[str]) -> list[str]:
 
 
 def _inline(value: Any) -> str:
-    """Write a value as TOML in one line."""
+    """Return a value as TOML in one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_inline(key)} = {_inline(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    # TOML has no pairs of surrogates, by which JSON would write what is beyond 16 bits.
+    # JSON would escape characters beyond 16 bits as surrogate pairs, which TOML lacks.
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
 def _spec(given: Mapping[str, str], store: Path) -> Path | None:
-    """Keep the spec of a form, or one of its fields where it asks for no testbed; ``None`` for the papers' testbed."""
+    """Store the spec of a form, or one made of its fields for no testbed; return ``None`` for the papers' testbed."""
     text = given.get("spec", "")
     is_of_today = given.get("testbed") == form_fields.TODAY
     if not text.strip():
@@ -247,7 +247,7 @@ def _spec(given: Mapping[str, str], store: Path) -> Path | None:
 
 
 def _spec_from_fields(given: Mapping[str, str]) -> str:
-    """Write a spec of what the fields of a form say."""
+    """Return a spec made of the fields of a form."""
     tables: dict[str, Any] = {}
     try:
         for change in _changes(given):
@@ -255,12 +255,12 @@ def _spec_from_fields(given: Mapping[str, str]) -> str:
     except SpecError as error:
         raise Refused(400, str(error)) from None
     if not tables:
-        raise Refused(400, "testbed: without one, say who sends: a load, users or sources")
+        raise Refused(400, "testbed: without one, give a load, users or sources")
     return tomli_w.dumps(tables)
 
 
 def _check_schemes(texts: Iterable[str], field: str = "schemes", *, experiment: Experiment) -> None:
-    """Refuse what is neither a scheme nor a variant of an experiment, and what is given twice."""
+    """Refuse duplicates, and texts that are neither a scheme nor a variant of an experiment."""
     texts = list(texts)
     try:
         check_each_once(field, texts)

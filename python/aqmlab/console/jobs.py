@@ -1,4 +1,4 @@
-"""What the console has running: a command of ours at a time, in a process of its own. What it says is kept."""
+"""The jobs of the console: one command at a time, in its own process, with its recorded output."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from aqmlab.console.job_requests import JobRequest
 from aqmlab.running import monitoring
 
 _MOST_EVENTS = 10_000
-"""Lines and readings that are kept of one run, the newest."""
+"""The largest number of recorded events of a job; the newest are kept."""
 _MOST_JOBS = 50
 _LONGEST_LINE = 1_000_000
 _PATIENCE_S = 10.0
 _POLL_S = 2.0
-"""Between two interrupts, and for what has heard of an interrupt in its terminal."""
+"""The time between two interrupts, and the time for a process to react to an interrupt from its terminal."""
 
 Event = tuple[str, Any]
-"""A ``line``, or a ``reading``."""
+"""An event: its kind, ``line`` or ``reading``, and its content."""
 
 
 async def command(words: Sequence[str], **files: Any) -> Process:
-    """Start ``aqmlab`` with these words and open files."""
-    # Without -P the current directory would be first on the path, and a file aqmlab.py or polars.py in it be run.
+    """Start ``aqmlab`` with these arguments and open files."""
+    # Without -P the current directory would be first on the path, and a file aqmlab.py or polars.py there be imported.
     program = (sys.executable, "-P", "-m", "aqmlab")
     return await asyncio.create_subprocess_exec(
         *program, *words, limit=_LONGEST_LINE, **{"stdin": DEVNULL, "stdout": PIPE, **files}
@@ -41,15 +41,15 @@ async def command(words: Sequence[str], **files: Any) -> Process:
 
 
 class Job:
-    """A command that was started."""
+    """A command that has been started."""
 
     def __init__(self, number: int, asked: JobRequest, process: Process, readings: asyncio.StreamReader) -> None:
         self.number = number
         self.asked = asked
         self.newest: dict[str, Mapping[str, Any]] = {}
-        """The newest reading of each cell that it has begun, by key."""
+        """The newest reading of each started cell, by key."""
         self.exit_code: int | None = None
-        """How it ended, as a shell says it: 130 after an interrupt. None while it runs."""
+        """The exit code in a shell's form: 130 after an interrupt. ``None`` while the job runs."""
         self._events: deque[Event] = deque(maxlen=_MOST_EVENTS)
         self._number_of_events = 0
         self._process = process
@@ -59,12 +59,12 @@ class Job:
 
     @property
     def in_terminal(self) -> bool:
-        """Whether what it says goes to the console's own terminal."""
+        """True if its output goes to the console's own terminal."""
         return self._process.stdout is None
 
     @property
     def ending(self) -> str:
-        """How it ended, in words; nothing while it runs."""
+        """The result in words; an empty text while the job runs."""
         if self.exit_code is None:
             return ""
         if self.exit_code == 128 + signal.SIGINT:
@@ -73,24 +73,24 @@ class Job:
 
     @property
     def cells(self) -> list[str]:
-        """The keys of the cells that it was to leave, and of those that it has begun beside them."""
+        """The keys of the requested cells, and of further cells that it has started."""
         return list(dict.fromkeys([*self.asked.cells, *self.newest]))
 
     def stop(self) -> None:
-        """Interrupt it: what it has run is kept."""
+        """Interrupt the job; completed cells stay in the store."""
         if self._stopper is None:
             self._stopper = asyncio.create_task(self._interrupt())
 
     async def _interrupt(self) -> None:
-        # Python drops an interrupt that comes while it calls back from its innards, as while it imports.
+        # Repeat it: Python drops an interrupt during some callbacks, for example during an import.
         while self.exit_code is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGINT)
             await asyncio.sleep(_POLL_S)
 
     async def end(self) -> None:
-        """Stop it, and wait until it is gone; after a while by force."""
-        # Ctrl-C in a terminal reaches all that was started there: a second interrupt would cut short its last words.
+        """Stop the job and wait for its end; after a while kill it."""
+        # Ctrl-C in a terminal reaches all its processes: a second interrupt would cut off the last output.
         await asyncio.wait([self._reader], timeout=_POLL_S)
         self.stop()
         try:
@@ -101,11 +101,11 @@ class Job:
             await self._reader
 
     async def ended(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the job has ended."""
         await asyncio.shield(self._reader)
 
     async def news(self) -> AsyncIterator[Event]:
-        """Yield its events, from the first that is kept to its last, as they come."""
+        """Yield all events, from the first recorded one to the last, as they occur."""
         heard = 0
         while True:
             async with self._news:
@@ -130,7 +130,7 @@ class Job:
         await asyncio.gather(*streams)
         code = await self._process.wait()
         async with self._news:
-            # An interrupt that comes while Python clears up ends the process by itself.
+            # An interrupt during Python's shutdown ends the process by the signal.
             self.exit_code = code if code >= 0 else 128 - code
             self._news.notify_all()
 
@@ -146,40 +146,40 @@ class Job:
 
 
 class Jobs:
-    """All of them, the newest last."""
+    """All jobs, the newest last."""
 
     def __init__(self) -> None:
         self._jobs: dict[int, Job] = {}
         self._number = 0
 
     def all(self) -> list[Job]:
-        """Return those that are remembered."""
+        """Return all recorded jobs."""
         return list(self._jobs.values())
 
     @property
     def running(self) -> Job | None:
-        """The one that runs."""
+        """The running job, if any."""
         return next((job for job in self._jobs.values() if job.exit_code is None), None)
 
     def get(self, number: int) -> Job:
-        """Return one.
+        """Return a job by its number.
 
         Raises
         ------
         Refused
-            When there is none of this number.
+            When there is no such job.
         """
         if number not in self._jobs:
             raise Refused(404, f"there is no run {number}")
         return self._jobs[number]
 
     async def start(self, asked: JobRequest, *, in_terminal: bool = False) -> Job:
-        """Start what is asked for; what it says goes to the console's own terminal, or is kept.
+        """Start a job; its output goes to the console's own terminal, or is recorded.
 
         Raises
         ------
         Refused
-            When another one is running.
+            When another job is running.
         """
         if (running := self.running) is not None:
             raise Refused(409, f"run {running.number} is not done: stop it first")
@@ -201,6 +201,6 @@ class Jobs:
         return job
 
     async def end(self) -> None:
-        """Stop what runs."""
+        """Stop the running job."""
         if (running := self.running) is not None:
             await running.end()

@@ -1,4 +1,4 @@
-"""What a store has, for the console's pages: its cells, and comparisons of some of them."""
+"""Queries of a store for the console's pages: lists of cells, comparisons, and the output of jobs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from aqmlab.store.store import Store
 from aqmlab.ui import canvas
 
 MOST_COMPARED = 60
-"""Cells on one page."""
+"""The largest number of cells in a comparison."""
 
 _FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
 
@@ -38,7 +38,7 @@ _LISTED = (
     *("loss_percent", "throughput_mbps", "response_time_ms_p50", "response_time_ms_p99"),
     *cells_table.DISTINGUISHING,
 )
-"""Columns of the list of cells."""
+"""The columns of the list of cells."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,15 @@ def cells(store: Store, words: str, most: int) -> CellList:
 
 
 def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:
-    """Set cells side by side, scheme by scheme, in the order in which they were begun; say which are left out.
+    """Return a comparison of cells by scheme, in the order of their start, and sentences about cells left out.
 
-    Schemes of one name in different experiments are told apart by their users and where their specs differ. Live runs
-    that are not valid are left out.
+    Schemes with the same name in different experiments get labels with their users and a number. Invalid live runs are
+    left out.
 
     Raises
     ------
     Refused
-        When there are none, too many, or one that the store does not have; when none is valid.
+        When there are no cells, too many, a missing one, or no valid one.
     """
     valid, invalid = grouping.split_valid(results(store, keys))
     said = grouping.invalid_note(invalid)
@@ -80,19 +80,19 @@ def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]
 
 
 def results(store: Store, keys: Sequence[str]) -> list[Result]:
-    """Return the results of cells, each once, as they were begun; errors are those of :func:`comparison`."""
+    """Return the results of distinct cells in the order of their start; errors are those of :func:`comparison`."""
     if not 1 <= len(keys) <= MOST_COMPARED:
         raise Refused(400, f"choose from 1 to {MOST_COMPARED} cells")
     return sorted((result(store, key) for key in dict.fromkeys(keys)), key=grouping.started_at_s)
 
 
 def result(store: Store, key: str) -> Result:
-    """Return one cell's result.
+    """Return the result of a cell.
 
     Raises
     ------
     Refused
-        When there is none of this key.
+        When there is no such cell.
     """
     found = store.kept(key) if is_key(key) else None
     if found is None:
@@ -101,7 +101,7 @@ def result(store: Store, key: str) -> Result:
 
 
 def figure(compared: Comparison, kind: str, *, narrow: bool = False) -> bytes:
-    """Draw response times as SVG, for a telephone's screen if it is ``narrow``.
+    """Return a figure of response times as SVG; ``narrow`` is for a phone.
 
     Raises
     ------
@@ -132,21 +132,21 @@ def figure(compared: Comparison, kind: str, *, narrow: bool = False) -> bytes:
 
 @dataclass(frozen=True)
 class JobOutput:
-    """What a command has left in the store."""
+    """The output of a job in the store."""
 
     cells: Sequence[str] = ()
-    """Keys of cells to be set side by side."""
+    """The keys of the completed cells."""
     headings: Sequence[str] = ()
-    """Those of a sweep's means."""
+    """The headings of a sweep's means."""
     points: Sequence[Sequence[str]] = ()
-    """A row for each point of the grid."""
+    """The rows of a sweep's means, one for each point."""
     axes: int = 0
-    """How many of its columns say which point it is."""
+    """The number of columns that identify the point."""
     failures: Sequence[Failure] = ()
 
 
 def job_output(store: Store, asked: JobRequest, keys: Sequence[str]) -> JobOutput:
-    """Look for what a command was to leave: all of it is there only when it went well to its end."""
+    """Return the output of a job, which is complete only if the job completed."""
     if asked.grid is None:
         return JobOutput(cells=[key for key in keys if store.kept(key) is not None])
     planned = plan(Grid.from_toml(asked.grid), asked.seeds, known(store.out))

@@ -1,6 +1,6 @@
-"""Reports for the console, one at a time, each made in a process of its own.
+"""Reports for the console, one at a time, each in its own process.
 
-What packs a report's libraries holds Python's lock for seconds: from a thread it would stop the console.
+Packing a report's libraries holds Python's global lock for seconds: in a thread it would block the console.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from aqmlab.console.jobs import command
 
 
 class Reports:
-    """Makes them."""
+    """The queue of report processes."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._making: set[asyncio.Task[bytes]] = set()
 
     async def make(self, out: Path, keys: Sequence[str], request: Request) -> bytes:
-        """Return the report of cells of a store, as ``aqmlab report`` writes it; a report without a reader is given up.
+        """Return the report of ``aqmlab report`` on cells; it is cancelled if the client disconnects.
 
         Raises
         ------
         Refused
-            When there is nothing to report of them, in the line that the command says; when its reader is gone, or the
-            console ends.
+            When the command refuses the cells, the client disconnects, or the console ends.
         """
         making, leaving = asyncio.create_task(self._make(out, keys)), asyncio.create_task(_until_gone(request))
         self._making.add(making)
@@ -45,7 +44,7 @@ class Reports:
                 task.cancel()
 
     def end(self) -> None:
-        """Give up all of them."""
+        """Cancel all reports."""
         for task in self._making:
             task.cancel()
 

@@ -1,4 +1,4 @@
-"""The console, served on this machine until an interrupt."""
+"""The web server of the console, which runs on this machine until an interrupt."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from aqmlab.store.store import Store
 
 
 def serve(out: str, *, port: int = 0) -> None:
-    """Serve pages on a results directory, and print their address.
+    """Serve the console of a results directory, and print its address.
 
     Raises
     ------
     SpecError
-        When the port cannot be had, or ``out`` is no directory.
+        When the port is not available, or ``out`` is not a results directory.
     KeyboardInterrupt
-        When it is interrupted: there is no other end.
+        When it is interrupted, which is the only way to end.
     """
     _serve(out, port, None, sys.stdout)
 
 
 def watch(asked: JobRequest, out: str) -> int:
-    """Run a command in this terminal, with pages on it, whose address goes to standard error; return its exit code.
+    """Run a command in this terminal with a console, whose address is on standard error; return the exit code.
 
-    It returns after an interrupt: one while the command runs is an interrupt of the command too.
+    It returns after an interrupt, which also interrupts a running command.
     """
     pages = _serve(out, 0, asked, sys.stderr)
     assert pages.watched is not None
@@ -49,7 +49,7 @@ def _serve(out: str, port: int, asked: JobRequest | None, said: TextIO) -> Conso
     if asked is None:
         Store(where).check_is_one("DIR")
     else:
-        # Its pages are there before its first cell.
+        # The console needs the store before the first cell exists.
         marker.claim(where)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,7 +62,7 @@ def _serve(out: str, port: int, asked: JobRequest | None, said: TextIO) -> Conso
         print(f"Open {pages.guard.address}", file=said, flush=True)
         settings = uvicorn.Config(pages.guard, log_level="warning", ws="none", timeout_graceful_shutdown=2)
         try:
-            # No form runs code: laws are those of the command that was typed, if there was one.
+            # No form runs code: only a typed command may import custom laws.
             with loader.end_imports():
                 _Server(settings, pages).run(sockets=[listener])
         except KeyboardInterrupt:
@@ -72,13 +72,13 @@ def _serve(out: str, port: int, asked: JobRequest | None, said: TextIO) -> Conso
 
 
 class _Server(uvicorn.Server):
-    """A server that ends what its pages wait for before it waits for them."""
+    """A server that stops jobs before it waits for pending requests."""
 
     def __init__(self, config: uvicorn.Config, pages: Console) -> None:
         super().__init__(config)
         self._pages = pages
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop what runs, then answer the requests that are left."""
+        """Stop all jobs, then answer the pending requests."""
         await self._pages.close()
         await super().shutdown(sockets)

@@ -1,4 +1,4 @@
-"""Libraries of others that pages contain, as published: name, version, licence, and the checksum of each file."""
+"""Third-party libraries in pages, as published: name, version, licence, and the checksum of each file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _REPORT = Path(__file__).parents[1] / "report" / "vendored"
 
 @dataclass(frozen=True)
 class Library:
-    """A library for pages."""
+    """A third-party library."""
 
     name: str
     version: str
     licence: str
     text: Path
-    """The file with the licence's text; the library's files lie beside it."""
+    """The file with the text of the licence; the library's files are in the same directory."""
     files: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 by file; empty for a library that is part of another one's files."""
 
@@ -77,6 +77,6 @@ LIBRARIES = (
 
 
 def integrity(file: str) -> str:
-    """Return what a page says of a file, so that a browser takes no other."""
+    """Return the ``integrity`` attribute of a file, with which a browser checks it."""
     (sha256,) = (library.files[file] for library in LIBRARIES if file in library.files)
     return "sha256-" + base64.b64encode(bytes.fromhex(sha256)).decode()

@@ -1,4 +1,4 @@
-"""Specs and grids as they are typed, in TOML: read, kept in the store, and searched for the line of what is wrong."""
+"""Specs and grids typed in TOML: parsing, storage, and the line of an error."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _KEY = re.compile(r"""\s*([\w."'-]+)\s*=""")
 
 
 def tables(name: str, text: str) -> dict[str, Any]:
-    """Read the field of this name.
+    """Parse the field of this name.
 
     Raises
     ------
     Refused
-        When it is too long, or no TOML, in a line that says where.
+        When it is too long, or not TOML; the message has the place.
     """
     if len(text.encode()) > MOST_BYTES:
         raise Refused(413, f"{name}: has at most {MOST_BYTES:,} bytes")
@@ -37,7 +37,7 @@ def tables(name: str, text: str) -> dict[str, Any]:
 
 
 def store_text(text: str, store: Path, kind: str) -> Path:
-    """Keep what was typed in the store, under its hash: what is typed again is the same file."""
+    """Store a text under its hash, so that the same text is the same file."""
     marker.claim(store)
     name = f"console/{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
     write_bytes(store, name, text.encode())
@@ -45,7 +45,7 @@ def store_text(text: str, store: Path, kind: str) -> Path:
 
 
 def line(text: str, path: str) -> int | None:
-    """Return the number of the line that leads farthest to a path: its own, else its table's; None without one."""
+    """Return the line of a path, or of the innermost table around it; ``None`` if there is none."""
     wanted = steps(path)
     table: list[Step] = []
     entries: Counter[tuple[Step, ...]] = Counter()

@@ -1,5 +1,5 @@
-"""The commands, a module each; its ``app`` is a command, or a group of them.
+"""The commands, one per module; its ``app`` is a command or a group of commands.
 
-What takes long to import, which is most of the package, is imported inside the commands that need it, so that help and
-completion of a command line do not wait for it.
+Commands import slow modules, which is most of the package, inside their functions, so that help and completion do not
+wait for them.
 """

@@ -1,4 +1,4 @@
-"""``aqmlab advise``: which discipline for an access link."""
+"""``aqmlab advise``: advice on the discipline for an access link."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def advise(
     up: Annotated[str, typer.Option(metavar="RATE", help="The rate away from them: '20 Mbit/s'.")],
     rtt: Annotated[str, typer.Option(metavar="TIME", help="Round-trip times without queueing: '20 ms', '10..80 ms'.")],
     users: Annotated[int, typer.Option(metavar="N", help="Web users on the side of the home.")] = 4,
-    downloads: Annotated[int, typer.Option(metavar="N", help="Long downloads all the time.")] = 1,
-    uploads: Annotated[int, typer.Option(metavar="N", help="Long uploads all the time.")] = 1,
+    downloads: Annotated[int, typer.Option(metavar="N", help="Endless downloads.")] = 1,
+    uploads: Annotated[int, typer.Option(metavar="N", help="Endless uploads.")] = 1,
     games: Annotated[int, typer.Option(metavar="N", help="People who play: datagrams, 'game up' and 'game down'.")] = 0,
     ecn: Annotated[bool, typer.Option("--ecn", help="All hosts negotiate ECN.")] = False,
     minimise: Annotated[
@@ -40,8 +40,8 @@ def advise(
 ) -> None:
     """Advise a discipline and its settings for an access link.
 
-    A map that ships says what did best on links like it; the first three and a plain queue are run on this one. Shown
-    are both, what it costs long transfers, and the commands of Linux's tc.
+    A shipped map ranks disciplines on similar links. The best three and a plain queue are run on your link. The output
+    has both rankings, the effect on long transfers, and commands of Linux's tc.
 
     Example: aqmlab advise --down "500 Mbit/s" --up "20 Mbit/s" --rtt "10..80 ms" --users 4
     """

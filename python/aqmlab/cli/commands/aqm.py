@@ -13,12 +13,12 @@ from aqmlab.cli.options import Json
 from aqmlab.cli.output import print_json
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
-app = App(name="aqm", help="The queue disciplines there are.")
+app = App(name="aqm", help="List and describe queue disciplines.")
 
 
 @app.command("list")
 def list_disciplines(file: TableFile = None, as_json: Json = False) -> None:
-    """Name the queue disciplines."""
+    """List the queue disciplines."""
     from aqmlab.disciplines import catalogue, table
     from aqmlab.ui import console
 
@@ -33,7 +33,7 @@ def list_disciplines(file: TableFile = None, as_json: Json = False) -> None:
 
 @app.command("show")
 def show_discipline(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A discipline's, or module:Class of a law of yours.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A discipline, or module:Class for a custom law.")],
     file: TableFile = None,
     as_json: Json = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""``aqmlab calibrate``: users for a load, measured."""
+"""``aqmlab calibrate``: measurement of the users for a load."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _WARMUP, _DURATION = testbeds.papers_testbed("protocol.warmup"), testbeds.papers
 def calibrate(
     rtt: Rtt = schema.default("users.rtt"),
     workload: Workload = schema.default("users.workload"),
-    sides: Annotated[int, typer.Option(min=1, max=2, help="On how many sides of the link there are users.")] = 2,
+    sides: Annotated[int, typer.Option(min=1, max=2, help="The number of sides of the link with users.")] = 2,
     most_users: Annotated[
-        int, typer.Option(metavar="N", min=5, max=5_000_000, help="The most users on each side to measure with.")
+        int, typer.Option(metavar="N", min=5, max=5_000_000, help="Measure up to this many users on each side.")
     ] = 17_500,
     warmup: Warmup = _WARMUP,
     duration: Duration = _DURATION,
@@ -34,9 +34,9 @@ def calibrate(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Measure how many users make which load.
+    """Measure the number of users for each load.
 
-    Their hosts are those of the testbed unc-2003. Later runs with the same results directory go by it.
+    The hosts are those of the testbed unc-2003. Later runs with the same results directory use the calibration.
     """
     from aqmlab.calibration import plot
     from aqmlab.calibration import table as tables
@@ -49,7 +49,7 @@ def calibrate(
     from aqmlab.ui import canvas, console
 
     check_table(table)
-    # Its line is added to those that are kept there: whether they can be read is to be known before hours of runs.
+    # Check that the stored calibrations can be read, before hours of runs.
     calibration_model.known(out)
     experiment = Experiment(
         testbed=testbeds.PAPERS,

@@ -1,4 +1,4 @@
-"""``aqmlab check``: every file of a results directory against its checksum."""
+"""``aqmlab check``: check of every file of a results directory by its checksum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``aqmlab compact``: the index of a results directory in one file."""
+"""``aqmlab compact``: compaction of the index of a results directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``aqmlab compare``: schemes side by side."""
+"""``aqmlab compare``: comparison of schemes."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ Baseline = Annotated[
     bool | None,
     typer.Option(
         "--baseline/--no-baseline",
-        help="The same network with nothing in the way beside them.",
-        show_default="unless a source takes whatever capacity there is",
+        help="Also run the uncongested network.",
+        show_default="unless a source takes any capacity",
     ),
 ]
 Paired = Annotated[
     bool,
     typer.Option(
         "--paired",
-        help="Differences from the first scheme, seed by seed, with 95 % intervals; * marks those that exclude 0.",
+        help="Show paired differences from the first scheme with 95 % intervals; * marks those that exclude 0.",
     ),
 ]
 
@@ -65,10 +65,10 @@ def compare(
         list[str],
         typer.Argument(
             metavar="SCHEME",
-            help="name or name:key=value,...; ecn=true (or ecn+, ...) sets the hosts' ECN; noecn has the queue drop and"
-            " never mark; module:Class is a law of yours."
-            " 'SCHEME + PATH=VALUE + ...' is a variant, with changes of the spec. Before them stands the experiment's"
-            " file; without one the testbed is unc-2003. Without a scheme the file's variants are compared.",
+            help="name or name:key=value,...; ecn=true (or ecn+, ...) sets the hosts' ECN; noecn makes the queue drop"
+            " instead of mark; module:Class is a custom law."
+            " 'SCHEME + PATH=VALUE + ...' is a variant, with changes of the spec. SPEC.toml is the experiment; without"
+            " it the testbed is unc-2003. Without schemes the variants of SPEC.toml are compared.",
         ),
     ],
     changes: Changes = None,
@@ -85,24 +85,24 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="Go on to 5, 10, 20 or 40 seeds until it is known: 'p95 within 5 %', 'loss within 10 %'."
+            help="Add seeds (5, 10, 20, 40) until the estimate is this precise: 'p95 within 5 %', 'loss within 10 %'."
             " May be repeated.",
         ),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="And for no more than this processor time: '2 h'.")
+        str | None, typer.Option(metavar="TIME", help="Stop --until after this much processor time: '2 h'.")
     ] = None,
     baseline: Baseline = None,
     paired: Paired = False,
     workers: Workers = None,
-    record: Annotated[str | None, typer.Option(metavar="exchanges", help="Keep a row for each request.")] = None,
+    record: Annotated[str | None, typer.Option(metavar="exchanges", help="Record a row for each request.")] = None,
     measures: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,...",
             help="Show further numbers by name, such as p95, 'game one-way p99' or 'delay p99 reverse', and measures"
-            " worked out on request: slowdown, page (load time), rpm (round trips a minute), outcome (for voice, games"
-            " ...), jain (fairness), harm (against being alone), step (after a change of rate or load).",
+            " computed on request: slowdown, page (load time), rpm (round trips per minute), outcome (for voice, games"
+            " ...), jain (fairness), harm (relative to solo runs), step (after a change of rate or load).",
         ),
     ] = None,
     table: TableFile = None,
@@ -115,13 +115,13 @@ def compare(
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory of the figures.", show_default="OUT/figures")
     ] = None,
-    no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw none.")] = False,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw no figures.")] = False,
     watch: Watch = False,
     as_json: Json = False,
 ) -> None:
-    """Run schemes side by side under the same users.
+    """Compare schemes under the same users.
 
-    The uncongested network is there for scale. Without a spec the experiment is the testbed unc-2003, that of Le et al.
+    The uncongested network is the baseline. Without a spec the experiment is the testbed unc-2003, that of Le et al.
     (2003): web users of 2001 at 98 % load of 100 Mbit/s.
 
     Example: aqmlab compare --load 98 droptail:limit=240 pi:q_ref=24,ecn=true
@@ -139,7 +139,7 @@ def compare(
     from aqmlab.ui import console
 
     if record not in (None, "exchanges"):
-        raise SpecError(f"--record: the table to be had is exchanges, got {record!r}")
+        raise SpecError(f"--record: must be exchanges, got {record!r}")
     if load is not None and users is not None:
         raise SpecError("--load: cannot be with --users")
     if figures is not None and no_figures:
@@ -147,8 +147,8 @@ def compare(
     if sd and table is None:
         raise SpecError("--sd: adds a column to --table, which is not given")
     check_table(table)
-    filenames = [name.strip() for name in measures.split(",")] if measures else []
-    asked = on_request(filenames)
+    names = [name.strip() for name in measures.split(",")] if measures else []
+    asked = on_request(names)
     options = {
         "users.load": load,
         "users.per_side": users,
@@ -171,7 +171,7 @@ def compare(
         out=out,
         pcap=pcap_of(pcap, pcap_from, pcap_for, pcap_packets),
     )
-    chosen = numbers(filenames, planned.parts)
+    chosen = numbers(names, planned.parts)
     check_cells(asked, planned.cells)
     if figures is not None:
         check_directory("--figures", figures)
@@ -210,7 +210,7 @@ def compare(
 
 
 def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
-    """Draw them under a name that says what is compared, so that another comparison does not replace them."""
+    """Draw the figures, under a name of the comparison, so that another comparison does not replace them."""
     from aqmlab import plot
     from aqmlab.cli import filenames
     from aqmlab.ui import canvas

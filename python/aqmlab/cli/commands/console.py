@@ -1,4 +1,4 @@
-"""``aqmlab console``: a page on a results directory, for a browser on this machine."""
+"""``aqmlab console``: results in a browser on this machine."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ app = App()
 @app.command()
 def console(
     out: LocalDirectory = "results",
-    port: Annotated[int, typer.Option(min=0, max=65_535, metavar="N", help="0 takes one that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, metavar="N", help="The TCP port; 0 takes a free one.")] = 0,
 ) -> None:
     """Show results in a browser on this machine.
 
-    Cells are set side by side there, and comparisons started. The address that
-    is printed is good for one browser. Ctrl-C ends it, and what it has running.
+    You can compare cells and start runs there. The printed address is valid for
+    one browser. Ctrl-C ends the console and its runs.
 
     Example: aqmlab console results
     """

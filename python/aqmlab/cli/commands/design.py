@@ -1,4 +1,4 @@
-"""``aqmlab design``: parameters by published rules."""
+"""``aqmlab design``: parameters by published design rules."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from aqmlab.spec import schema
 if TYPE_CHECKING:
     from aqmlab.design import Design
 
-app = App(name="design", help="Parameters for your link, by published rules.")
+app = App(name="design", help="Compute parameters for your link by published rules.")
 
 Rate = Annotated[str, typer.Option(help="The link's bit rate.", metavar="RATE")]
-MeanPacket = Annotated[str, typer.Option(metavar="SIZE", help="The mean IP packet: what counts as one packet.")]
-Overhead = Annotated[str, typer.Option(metavar="SIZE", help="What a frame adds to a packet.")]
+MeanPacket = Annotated[str, typer.Option(metavar="SIZE", help="The mean IP packet, which counts as one packet.")]
+Overhead = Annotated[str, typer.Option(metavar="SIZE", help="The overhead of a frame.")]
 
 
 @app.command("ared")
 def ared(
     rate: Rate,
-    target_delay: Annotated[str, typer.Option(metavar="TIME", help="The queueing delay to aim at.")] = "5 ms",
+    target_delay: Annotated[str, typer.Option(metavar="TIME", help="The target queueing delay.")] = "5 ms",
     mean_packet: MeanPacket = "500 B",
     overhead: Overhead = schema.default("link.overhead"),
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Adaptive RED's thresholds and weight, after Floyd, Gummadi and Shenker (2001); they suit RED as well."""
+    """Compute Adaptive RED's thresholds and weight, also for RED, after Floyd, Gummadi and Shenker (2001)."""
     from aqmlab import design as rules
 
     with one_line_refusals():
@@ -46,17 +46,17 @@ def ared(
 @app.command("pi")
 def pi(
     rate: Rate,
-    flows: Annotated[float, typer.Option(metavar="N", help="The fewest long-lived flows.")],
+    flows: Annotated[float, typer.Option(metavar="N", help="The smallest number of long-lived flows.")],
     rtt_max: Annotated[str, typer.Option(help="The longest round-trip time, queueing included.", metavar="TIME")],
     crossover: Annotated[
         float | None,
         typer.Option(
             metavar="RAD/S",
-            help="Where the loop's gain is one, in rad/s: higher is faster and less stable.",
+            help="The crossover frequency of the loop: a higher one is faster and less stable.",
             show_default="the corner frequency of TCP's window",
         ),
     ] = None,
-    sampling_hz: Annotated[float, typer.Option(metavar="HZ", help="How often the queue is sampled.")] = 160.0,
+    sampling_hz: Annotated[float, typer.Option(metavar="HZ", help="The sampling frequency of the queue.")] = 160.0,
     mean_packet: MeanPacket = "500 B",
     overhead: Overhead = schema.default("link.overhead"),
     figure: Annotated[
@@ -65,7 +65,7 @@ def pi(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """PI's gains and their stability margins, after Hollot, Misra, Towsley and Gong (2001).
+    """Compute PI's gains and stability margins, after Hollot, Misra, Towsley and Gong (2001).
 
     Example: aqmlab design pi --rate "100 Mbit/s" --flows 400 --rtt-max "200 ms"
     """
@@ -92,12 +92,12 @@ def pi(
 def dualpi2(
     rtt_max: Annotated[str, typer.Option(metavar="TIME", help="The longest round-trip time.")] = "100 ms",
     target: Annotated[
-        str, typer.Option(metavar="TIME", help="The queueing delay to aim at in the Classic queue.")
+        str, typer.Option(metavar="TIME", help="The target queueing delay of the Classic queue.")
     ] = "15 ms",
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """DualPI2's gains, which are PI2's, after RFC 9332, Appendix A."""
+    """Compute DualPI2's gains, also for PI2, after RFC 9332, Appendix A."""
     from aqmlab import design as rules
 
     with one_line_refusals():
@@ -114,7 +114,7 @@ def codel(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """CoDel's interval and target, which are FQ-CoDel's, after RFC 8290, section 5.2."""
+    """Compute CoDel's interval and target, also for FQ-CoDel, after RFC 8290, section 5.2."""
     from aqmlab import design as rules
 
     with one_line_refusals():
@@ -131,13 +131,13 @@ def codel(
 def droptail(
     rate: Rate,
     rtt: Annotated[str, typer.Option(help="The mean round-trip time, without queueing.", metavar='"100 ms"')],
-    flows: Annotated[float, typer.Option(metavar="N", help="Long-lived flows that are not in step.")] = 1.0,
+    flows: Annotated[float, typer.Option(metavar="N", help="The number of desynchronized long-lived flows.")] = 1.0,
     mean_packet: MeanPacket = "500 B",
     overhead: Overhead = schema.default("link.overhead"),
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """How long a drop-tail queue must be, after Villamizar and Song (1994) and Appenzeller et al. (2004)."""
+    """Compute drop-tail's queue length, after Villamizar and Song (1994) and Appenzeller et al. (2004)."""
     from aqmlab import design as rules
 
     with one_line_refusals():

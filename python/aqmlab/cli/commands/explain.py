@@ -1,4 +1,4 @@
-"""``aqmlab explain``: where the time of a cell's requests went."""
+"""``aqmlab explain``: response times of a cell's requests by cause."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ app = App()
 
 @app.command()
 def explain(
-    cell: Annotated[Path, typer.Argument(metavar="CELL", help="A cell: a directory below results/cells.")],
+    cell: Annotated[Path, typer.Argument(metavar="CELL", help="The directory of a cell, below results/cells.")],
     request: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="The timeline of this request: its row in the table exchanges, counted from 0 in the order in which"
-            " requests are completed in the measured window.",
+            help="Show the timeline of this request: its row in the table exchanges, from 0, in the order of completion"
+            " in the measurement window.",
         ),
     ] = None,
-    slowest: Annotated[int | None, typer.Option(metavar="K", help="The timelines of so many slowest requests.")] = None,
+    slowest: Annotated[
+        int | None, typer.Option(metavar="K", help="Show the timelines of the K slowest requests.")
+    ] = None,
     figure: Figure = None,
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Say where the time of a cell's requests went.
+    """Explain the response times of a cell's requests by cause.
 
-    The cell is run again for it. --table writes the parts of the requests; with --request or --slowest those of each.
+    The cell is run again. --table writes the parts of response times; with --request or --slowest of each request.
 
     Example: aqmlab explain results/cells/0123456789abcdef --slowest 3
     """

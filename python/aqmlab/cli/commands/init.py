@@ -1,4 +1,4 @@
-"""``aqmlab init``: a directory made a store."""
+"""``aqmlab init``: conversion of a directory to a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``aqmlab live``, ``parity``: experiments over the kernel's TCP. ``aqmlab doctor``: what the machine lets them do."""
+"""``aqmlab live``, ``parity``: experiments over the kernel's TCP. ``aqmlab doctor``: the machine's capabilities."""
 
 from __future__ import annotations
 
@@ -33,26 +33,30 @@ app = App()
 
 
 class Device(StrEnum):
-    """What joins the hosts to the router."""
+    """The device between hosts and router."""
 
     TUN = "tun"
     VETH = "veth"
 
 
-LateP99 = Annotated[
-    float, typer.Option(metavar="MS", min=0, help="A run is valid with 99 % of the packets at most so late.")
+LateP99 = Annotated[float, typer.Option(metavar="MS", min=0, help="Invalid if p99 of the packets' lateness is larger.")]
+LateP999 = Annotated[
+    float, typer.Option(metavar="MS", min=0, help="Invalid if p99.9 of the packets' lateness is larger.")
 ]
-LateP999 = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99.9 %.")]
-LateReads = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99 % of what the router reads.")]
-LateUsers = Annotated[float, typer.Option(metavar="MS", min=0, help="The same for 99 % of what wakes the users.")]
+LateReads = Annotated[
+    float, typer.Option(metavar="MS", min=0, help="Invalid if p99 of the lateness of the router's reads is larger.")
+]
+LateUsers = Annotated[
+    float, typer.Option(metavar="MS", min=0, help="Invalid if p99 of the lateness of the users' wake-ups is larger.")
+]
 SocketErrors = Annotated[
     float,
-    typer.Option(metavar="PERCENT", min=0, help="A run is valid with at most so many broken ends of connections."),
+    typer.Option(metavar="PERCENT", min=0, help="Invalid if more ends of connections are socket errors."),
 ]
 CpuLeft = Annotated[
     float,
     typer.Option(
-        metavar="PERCENT", min=0, max=100, help="A run is valid with so much of the processors' time left to it."
+        metavar="PERCENT", min=0, max=100, help="Invalid if less of the processors' time was idle or of low priority."
     ),
 ]
 
@@ -68,15 +72,15 @@ def live(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="What the program talks to, on the other side.", show_default=False),
+        typer.Option(metavar="COMMAND", help="The program's server, on the other side.", show_default=False),
     ] = None,
     changes: Changes = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="It decides what users do and all delays.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the users' behaviour and of all delays.")] = 1,
     out: Out = "results",
     device: Annotated[
         Device | None,
         typer.Option(
-            help="What joins the hosts to the router: tun wants /dev/net/tun.", show_default="what is allowed"
+            help="The device between hosts and router; tun needs /dev/net/tun.", show_default="the one that works"
         ),
     ] = None,
     late_p99: LateP99 = DEFAULT.late_p99_ms,
@@ -95,9 +99,9 @@ def live(
 ) -> None:
     """Run an experiment, or any program, over this machine's TCP.
 
-    It runs in real time, in network namespaces of its own; root is not needed. A program starts with the measured
-    window and finds its server's address in AQMLAB_SERVER; its exit code is this command's, 124 where the window was
-    too short. With --json what it prints goes to standard error.
+    It runs in real time, in its own network namespaces, without root. A program starts with the measurement window; its
+    environment has its server's address in AQMLAB_SERVER. The command has the program's exit code, or 124 if the window
+    was too short. With --json the program's output goes to standard error.
     """
     from aqmlab._core import SpecError
     from aqmlab.live.process import STDERR, STDOUT
@@ -132,7 +136,7 @@ def live(
             output=STDERR if as_json else STDOUT,
         )
     elif server:
-        raise SpecError("--server: is for a command, which stands after --")
+        raise SpecError("--server: needs a command after --")
     else:
         result = run_live(experiment, seed=seed, out=out, settings=settings, pcap=capture)
     write_table(frame.result_frame(result), table)
@@ -167,10 +171,9 @@ def parity(
     file: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment in both worlds and set them side by side.
+    """Compare an experiment in both worlds, live and simulated.
 
-    The seeds are the same in both. Live runs are made one after another in real time; those that are not valid are
-    left out of all means.
+    The seeds are the same in both. Live runs are sequential, in real time; invalid ones are left out of all means.
     """
     from aqmlab.live import parity as both
     from aqmlab.live import table
@@ -208,17 +211,16 @@ def parity(
 @app.command()
 def doctor(
     profile: Annotated[
-        bool, typer.Option("--profile", help="Print this kernel's TCP as a table for specs, and try nothing.")
+        bool, typer.Option("--profile", help="Print this kernel's TCP as a table for specs, without checks.")
     ] = False,
     apparmor: Annotated[
-        bool, typer.Option("--apparmor", help="Print an AppArmor profile for the program, and try nothing.")
+        bool, typer.Option("--apparmor", help="Print an AppArmor profile for the program, without checks.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what this machine lets aqmlab live do.
+    """Check the capabilities of this machine for aqmlab live.
 
-    Each thing is done, and of each lack it is said what it costs and how it is mended. The exit code is 1 where there
-    can be no live runs.
+    For each missing capability it says what you lose and how to fix it. The exit code is 1 if live runs are impossible.
     """
     from dataclasses import asdict
 
@@ -227,7 +229,7 @@ def doctor(
 
     if apparmor:
         if profile or as_json:
-            raise SpecError("--apparmor: goes with no other option")
+            raise SpecError("--apparmor: cannot be with another option")
         print(doctor.apparmor())
         return
     if profile:

@@ -1,4 +1,4 @@
-"""``aqmlab ls``: the cells of a results directory."""
+"""``aqmlab ls``: list of the cells of a results directory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ls(
             metavar="NAME,...", help="Show these columns, or paths of the spec: cell,rate_mbps,tcp.congestion."
         ),
     ] = None,
-    paths: Annotated[bool, typer.Option("--paths", help="Print the cells' directories alone.")] = False,
+    paths: Annotated[bool, typer.Option("--paths", help="Print only the cells' directories.")] = False,
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""``aqmlab report``: results as one file to pass on."""
+"""``aqmlab report``: results as one HTML file."""
 
 from __future__ import annotations
 
@@ -29,23 +29,22 @@ def report(
     changes: Changes = None,
     schemes: Annotated[
         list[str] | None,
-        typer.Option("--scheme", metavar="SCHEME", help="Those of a scheme as it was typed, or of a discipline."),
+        typer.Option("--scheme", metavar="SCHEME", help="Select a scheme as typed, or a discipline. May be repeated."),
     ] = None,
-    load: Annotated[float | None, typer.Option(metavar="PCT", help="Those of a load.")] = None,
-    seeds: Annotated[str | None, typer.Option(metavar="N|N-M", help="Those with seeds 1 to N, or N to M.")] = None,
+    load: Annotated[float | None, typer.Option(metavar="PCT", help="Select a load in percent.")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="N|N-M", help="Select seeds 1 to N, or N to M.")] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Where the time of requests went, too: each cell is run once more.")
+        bool, typer.Option("--explain", help="Add response times by cause; each cell is run again.")
     ] = False,
     out: Annotated[str, typer.Option(metavar="DIR|URL", help="The results directory.")] = "results",
-    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file.")] = Path("report.html"),
+    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Output file.")] = Path("report.html"),
 ) -> None:
-    """Write results as one HTML file to pass on.
+    """Write results as one self-contained HTML file.
 
-    It has figures to look into, tables, and how to do it all again, and asks no
-    network for anything. Without cells it is about the newest comparison; with
-    SPEC.toml about the newest of this experiment, with the changes of --set. Of a
-    study, it has the claims, tables and figures of the longest length that is
-    there whole.
+    It has interactive figures, tables and instructions to reproduce the results,
+    and loads nothing from a network. Without cells it shows the newest comparison;
+    with SPEC.toml the newest of this experiment, with the changes of --set. For a
+    study, it has the claims, tables and figures of the longest complete length.
 
     Example: aqmlab report --load 98 -o report.html
 
@@ -62,7 +61,7 @@ def report(
     if cells and len(cells) == 1 and cells[0].endswith(".toml"):
         experiment, cells = Experiment.from_toml(cells[0], changes=changes or ()), []
     elif changes:
-        raise SpecError("--set: changes an experiment, and SPEC.toml is not given")
+        raise SpecError("--set: needs SPEC.toml, which is not given")
     if cells and len(cells) == 1 and Path(cells[0], "cells").is_dir():
         if out not in (cells[0], "results"):
             raise SpecError(f"CELL: {cells[0]} is a results directory, and --out another one, {out}")

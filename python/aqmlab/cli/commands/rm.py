@@ -1,4 +1,4 @@
-"""``aqmlab rm``: cells of a results directory, removed."""
+"""``aqmlab rm``: removal of cells from a results directory."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def rm(
         list[str] | None,
         typer.Argument(
             metavar="[DIR] [CELL]...",
-            help="The results directory, or s3://...; cells by their names or directories. [default: results]",
+            help="The results directory, or s3://...; keys or directories of cells. [default: results]",
             show_default=False,
         ),
     ] = None,
     scheme: Annotated[
-        str | None, typer.Option(metavar="SCHEME", help="Those of a scheme as it was typed, or of a discipline.")
+        str | None, typer.Option(metavar="SCHEME", help="Select a scheme as typed, or a discipline.")
     ] = None,
-    older_than: Annotated[str | None, typer.Option(metavar="AGE", help='Those made longer ago, such as "7 d".')] = None,
+    older_than: Annotated[str | None, typer.Option(metavar="AGE", help='Select older cells, such as "7 d".')] = None,
     where: selection.Where = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Remove cells of a results directory.
 
@@ -61,7 +61,7 @@ def rm(
             age_s = read(older_than, "--older-than")
         wanted.append(time.time() - pl.col("created").dt.epoch("ms") / 1e3 > age_s)
     if not wanted and not where:
-        raise SpecError("rm: say which cells: CELL, --scheme, --older-than or --where")
+        raise SpecError("rm: must have CELL, --scheme, --older-than or --where, got none")
     every = stored_cells(out)
     if missing := [key for key in keys if key not in every["cell"]]:
         raise SpecError(f"CELL: {out} has no cell {missing[0]}")
@@ -80,7 +80,7 @@ def rm(
 
 
 def _parted(which: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the directory and the keys of cells that were named, each key alone or as its directory."""
+    """Return the directory and the keys of the named cells, each given by its key or its directory."""
     directories: list[str] = []
     keys: list[str] = []
     for text in which:
@@ -98,7 +98,7 @@ def _parted(which: Sequence[str]) -> tuple[str, list[str]]:
 
 def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise SpecError("rm: asks before it removes, and nobody is there to answer: say --yes")
+        raise SpecError("rm: asks for confirmation, and standard input is not a terminal: add --yes")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 

@@ -1,4 +1,4 @@
-"""``aqmlab run``: one experiment, one seed."""
+"""``aqmlab run``: a run of one experiment with one seed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = App()
 def run(
     spec: Spec,
     changes: Changes = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="It decides all random draws.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of all random draws.")] = 1,
     out: Out = "results",
     pcap: PcapFile = None,
     pcap_from: PcapFrom = None,

@@ -1,4 +1,4 @@
-"""``aqmlab schema``: what may stand in a spec, for editors."""
+"""``aqmlab schema``: the JSON Schema of a spec, for editors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ app = App()
 
 @app.command()
 def schema() -> None:
-    """Print what may stand in a spec, as JSON Schema.
+    """Print the JSON Schema of a spec.
 
-    It has types, defaults, ranges and meanings of all keys. An editor that knows TOML (taplo, or Even Better TOML)
-    completes and checks a spec whose first line is "#:schema aqmlab.schema.json", beside which this is kept.
+    It has types, defaults, ranges and meanings of all keys. An editor that supports TOML (taplo, or Even Better TOML)
+    completes and checks a spec whose first line is "#:schema aqmlab.schema.json", if this file is in its directory.
 
     Example: aqmlab schema > aqmlab.schema.json
     """

@@ -1,4 +1,4 @@
-"""``aqmlab sensitivity``: which parameters of a discipline matter."""
+"""``aqmlab sensitivity``: sensitivity analysis of a discipline's parameters."""
 
 from __future__ import annotations
 
@@ -34,14 +34,16 @@ def sensitivity(
     of: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WHAT", help="What is looked at, of what tune has; may be repeated.", show_default="p95, throughput"
+            metavar="WHAT",
+            help="A measure, by the names of tune's objectives. May be repeated.",
+            show_default="p95, throughput",
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="morris|sobol", help="Elementary effects, or shares of the variance.")
+        str, typer.Option(metavar="morris|sobol", help="Elementary effects (morris) or shares of the variance (sobol).")
     ] = "morris",
     points: Annotated[
-        int, typer.Option(metavar="N", min=2, help="Trajectories; base samples for sobol, a power of two.")
+        int, typer.Option(metavar="N", min=2, help="Trajectories (morris) or base samples (sobol), a power of two.")
     ] = 8,
     changes: Changes = None,
     load: Load = None,
@@ -52,10 +54,10 @@ def sensitivity(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Say which parameters of a discipline matter.
+    """Estimate the effect of a discipline's parameters on measures.
 
-    By Morris mu_star is how far a measure moves when a parameter goes all along its range, sigma how much that depends
-    on the others; by Sobol S1 is a parameter's share of the variance, ST that with all it does together with others.
+    For morris, mu_star is the mean change of a measure over a parameter's range, and sigma its dependence on the other
+    parameters. For sobol, S1 is a parameter's share of the variance, and ST its share with all interactions.
 
     Example: aqmlab sensitivity pi:ecn=true --over q_ref=5..300,sampling_hz=20..500 --load 98
     """

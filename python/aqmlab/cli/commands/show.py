@@ -1,4 +1,4 @@
-"""``aqmlab show``: what a spec describes, drawn."""
+"""``aqmlab show``: drawing of the topology of a spec."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ def show(
     changes: Changes = None,
     figure: Figure = None,
     file: TableFile = None,
-    out: Annotated[
-        str, typer.Option(metavar="DIR|URL", help="Results directory, where calibrations are looked for.")
-    ] = "results",
+    out: Annotated[str, typer.Option(metavar="DIR|URL", help="Results directory with calibrations.")] = "results",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the resolved spec and what it does not write as one JSON object.")
+        bool, typer.Option("--json", help="Print the resolved spec and the unwritten values as one JSON object.")
     ] = False,
 ) -> None:
-    """Draw a spec, and list the values that it leaves open.
+    """Draw the topology of a spec, and list its unwritten values.
 
-    Links, queues, who sends from where to where, and when it is measured. Beside each value that is not written stands
-    where it is from: a default, a testbed, a TCP profile, or other values of the spec.
+    The drawing has links, queues, senders with their paths, and the measurement window. Each unwritten value has its
+    origin: a default, a testbed, a TCP profile, or other values of the spec.
 
     Example: aqmlab show examples/gfc2.toml --figure gfc2.svg
     """

@@ -1,4 +1,4 @@
-"""``aqmlab study``: a published study, repeated."""
+"""``aqmlab study``: repetition of a published study."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ app = App()
 @app.command()
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(STUDIES)}.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Short runs: a first look in a few minutes.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Runs as long and as many as the paper's.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use short runs, for results in a few minutes.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Use runs as long and as many as the paper's.")] = False,
     seeds: Annotated[
-        str | None, typer.Option(metavar="N|N-M", help="Repetitions, instead of the length's: seeds 1 to N, or N to M.")
+        str | None, typer.Option(metavar="N|N-M", help="Replace the length's repetitions: seeds 1 to N, or N to M.")
     ] = None,
     aqm: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCHEME", help="A scheme as for compare, instead of the study's; may be repeated."),
+        typer.Option(metavar="SCHEME", help="Replace the study's schemes, as for compare. May be repeated."),
     ] = None,
     workers: Workers = None,
     out: Out = "results",
@@ -45,10 +45,10 @@ def study(
 ) -> None:
     """Repeat a published study and decide its claims.
 
-    The page has its tables beside ours, its figures, and what became of each claim. --table writes the numbers of all
-    tables, one a row.
+    The page has the paper's tables next to ours, figures, and the outcome of each claim. --table writes the numbers of
+    all tables, one per row.
 
-    What has been run before with these results is not run again, so that an interrupted study goes on.
+    Stored cells are not run again, so that an interrupted study resumes.
     """
     from aqmlab.cells import calibration_model
     from aqmlab.running.progress import ReportProgress

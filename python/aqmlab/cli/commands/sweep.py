@@ -22,21 +22,21 @@ app = App()
 
 @app.command()
 def sweep(
-    grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="An experiment, and what of it is varied.")],
+    grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="An experiment with its axes.")],
     seeds: Seeds = "3",
     workers: Workers = None,
     out: Out = "results",
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Run the I-th of N parts alone, which are the same everywhere.")
+        str | None, typer.Option(metavar="I/N", help="Run only the I-th of N parts, which are the same everywhere.")
     ] = None,
     limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="A cell that takes longer fails.", show_default="none")
+        str | None, typer.Option(metavar="TIME", help="Fail a cell that takes longer.", show_default="none")
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run cells again that have failed before.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed cells again.")] = False,
     table: TableFile = None,
     print_sbatch: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, max=100_000, help="Run nothing: print a Slurm script of N shards."),
+        typer.Option(metavar="N", min=1, max=100_000, help="Print a Slurm script of N shards instead of running."),
     ] = None,
     measures: Annotated[
         str | None,
@@ -45,10 +45,10 @@ def sweep(
     watch: Watch = False,
     as_json: Json = False,
 ) -> None:
-    """Run a grid of experiments, as far as they are missing.
+    """Run the missing cells of a grid of experiments.
 
-    A cell that fails is kept as failed and the others go on; the exit code is 1 then. After an interrupt the same
-    command goes on.
+    The store records a failed cell, and the others continue; the exit code is then 1. After an interrupt the same
+    command resumes.
 
     Example: aqmlab sweep examples/sweeps/targets.toml --seeds 5 --limit "10 min"
     """
@@ -93,7 +93,7 @@ def sweep(
 
 
 def _check_can_be_a_job(*, shard: str | None, table: Path | None, watch: bool) -> None:
-    """Refuse what the jobs of an array cannot all do."""
+    """Refuse options that the jobs of an array cannot share."""
     if shard is not None:
         raise SpecError("--shard: cannot be with --print-sbatch, whose jobs are the shards")
     if table is not None:
@@ -103,7 +103,7 @@ def _check_can_be_a_job(*, shard: str | None, table: Path | None, watch: bool) -
 
 
 def _without(option: str) -> list[str]:
-    """Return the command as it was typed, without an option and its value."""
+    """Return the command as typed, without an option and its value."""
     typed = ["aqmlab", *sys.argv[1:]]
     given = next(place for place, word in enumerate(typed) if word.partition("=")[0] == option)
     return typed[:given] + typed[given + (1 if "=" in typed[given] else 2) :]

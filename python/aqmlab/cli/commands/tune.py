@@ -1,4 +1,4 @@
-"""``aqmlab tune``: which settings of a discipline serve best."""
+"""``aqmlab tune``: a search for the best settings of a discipline."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def tune(
     ] = None,
     changes: Changes = None,
     load: Load = None,
-    trials: Annotated[int, typer.Option(metavar="N", min=1, help="Settings tried.")] = 40,
+    trials: Annotated[int, typer.Option(metavar="N", min=1, help="Try this many settings.")] = 40,
     seeds: Seeds = "3",
-    confirm: Annotated[int, typer.Option(metavar="K", min=0, help="Of the best, run again on fresh seeds.")] = 3,
+    confirm: Annotated[int, typer.Option(metavar="K", min=0, help="Run the K best again on fresh seeds.")] = 3,
     workers: Workers = None,
     out: Out = "results",
     figure: Figure = None,
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Search the settings of a discipline that serve best.
+    """Search for the best settings of a discipline.
 
-    Each setting is held against the scheme as given, under the same users. The best of many look better than they are:
+    Each setting is compared with the given scheme under the same users. The best of many look better than they are:
     they are run again on fresh seeds, and that difference counts.
 
     Example: aqmlab tune examples/home-link.toml codel --over "target=1 ms..30 ms" --minimise "video p95"
