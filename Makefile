@@ -6,7 +6,7 @@
 #   make bench-check    is the engine as fast as on record? needs valgrind. make bench-record writes the new record
 #   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
 #   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
-#   make accounting     docs/studies/accounting.md: the papers' tables held to their own numbers, beside ours
+#   make accounting     docs/studies/accounting.md: consistency of loss and delay in the papers' tables and ours
 #   make parity         docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; 25 minutes, Linux only.
 #                       With SEEDS=3 of three seeds, whose numbers have intervals
 #   make sensitivity    docs/studies/sensitivity.md: what settings of RED, PIE and CoDel matter, and what tuning gains
@@ -109,14 +109,16 @@ pictures: .venv/dev.stamp $(READY)
 	$(BIN)/python tools/pictures.py docs/img
 
 # The site: pages as they stand, each link followed, looked at in Chromium where there is one, and the crates' own pages.
-docs: .venv/docs.stamp .venv/dev.stamp
+docs: .venv/docs.stamp .venv/dev.stamp $(READY)
+	$(BIN)/python tools/study_pages.py docs/studies
 	$(BIN)/sphinx-build --fail-on-warning --quiet -c docs/site -b html . docs/_build/html
 	$(BIN)/pytest --quiet --noconftest tests/documents/built_site.py
 	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
 
 # Asks the network for each address that a page names.
-links: .venv/docs.stamp
+links: .venv/docs.stamp $(READY)
+	$(BIN)/python tools/study_pages.py docs/studies
 	$(BIN)/sphinx-build --quiet -c docs/site -b linkcheck . docs/_build/links
 
 # The RustSec database.
@@ -138,7 +140,7 @@ cost: $(READY)
 studies: $(READY)
 	for study in $$($(BIN)/python -c 'from aqmlab.studies import STUDIES; print(*STUDIES)'); do \
 	    $(BIN)/aqmlab study $$study --full --pages docs/studies || exit; done
-	PYTHONPATH=tools $(BIN)/python -m accounting docs/studies --results results
+	PYTHONPATH=tools $(BIN)/python -m accounting docs/studies
 
 parity: $(READY) .venv/live.stamp
 	$(BIN)/python tools/parity.py docs/studies --results results --seeds $(or $(SEEDS),1)

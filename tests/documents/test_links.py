@@ -46,13 +46,18 @@ def anchors(page: Path) -> set[str]:
     return set(names)
 
 
+def is_made_from_a_record(page: Path) -> bool:
+    """Return whether the page has the details of a study, which are written for the site."""
+    return page.name.endswith("-details.md") and page.with_name(page.name.replace("-details.md", ".json")).exists()
+
+
 def wrong(page: Path) -> Iterator[str]:
     for link in links(page):
         if re.match(r"[a-z]+:", link):
             continue
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        if not target.exists():
+        if not target.exists() and not is_made_from_a_record(target):
             yield f"{link}: there is no such file"
         elif anchor and target.suffix == ".md" and anchor not in anchors(target):
             yield f"{link}: there is no such heading"

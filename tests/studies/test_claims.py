@@ -187,7 +187,7 @@ def test_a_claim_with_a_contradicted_part_cannot_hold(make: Made) -> None:
     conclusion = more_than_all.decide(results, PRINTED)
     assert (conclusion.outcome, conclusion.held, conclusion.parts, conclusion.cause) == ("inconsistent", 2, 2, "paper")
     assert conclusion.contradicted == ("loss, %, a above loss, %, d (not so in the paper)",)
-    assert "1 left out: not so in the paper" in conclusion.text()
+    assert "1 excluded: not so in the paper" in conclusion.text()
     fails = both(Greater(one=A, than=D), Greater(one=A, than=B)).decide({**results, "a": results["c"]}, PRINTED)
     assert (fails.outcome, fails.cause) == ("undecided", "none"), "ours is a tie in what remains"
     worse = make.results({"a": [0.5] * 3})
@@ -200,7 +200,7 @@ def test_a_tie_in_the_paper_is_excluded(make: Made) -> None:
     assert (conclusion.outcome, conclusion.held, conclusion.parts, len(conclusion.ties)) == ("holds", 1, 1, 1)
     alone = both(Greater(one=B, than=C)).decide(results, PRINTED)
     assert (alone.outcome, alone.parts, alone.cause) == ("undecided", 0, "none")
-    assert alone.text() == "1 left out: a tie"
+    assert alone.text() == "1 excluded: a tie"
     ours = both(Greater(one=B, than=C)).decide(results, {})
     assert ours.outcome == "fails", "where nothing is printed ours decides alone"
 

@@ -9,7 +9,7 @@ import pytest
 
 from aqmlab.studies import STUDIES, find
 
-CLAIMS = Path(__file__).parents[2] / "docs" / "studies" / "claims.json"
+PAGES = Path(__file__).parents[2] / "docs" / "studies"
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -28,6 +28,6 @@ def test_registered_claims_are_complete_and_have_their_own_ids(name: str) -> Non
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_pages_count_the_registered_outcomes(name: str) -> None:
-    entries = json.loads(CLAIMS.read_text(encoding="utf-8"))
-    shown = {entry["id"]: entry["first"] for entry in entries if entry["study"] == name and entry["first"]}
+    record = json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))
+    shown = {entry["id"]: entry["first"] for entry in record["claims"] if entry["first"]}
     assert shown == {claim.id: claim.outcome for claim in find(name).registration().claims}

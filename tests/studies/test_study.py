@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +16,10 @@ from aqmlab.cells.calibration_model import known
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
-from aqmlab.studies.kit.page import markdown
+from aqmlab.studies.kit import index
+from aqmlab.studies.kit.claims.registered import Registration, registration
+from aqmlab.studies.kit.page import markdown, write_texts
+from aqmlab.studies.kit.report import Report, read_record, write_record
 from aqmlab.studies.kit.study import Length, Run, Table, study_cells, text
 from conftest import Command
 from fixtures.study import Tiny, register
@@ -80,7 +85,7 @@ def test_the_page_has_the_outcomes_and_links_the_details(aqmlab: Command, tmp_pa
     def headings(text: str) -> list[str]:
         return [line for line in text.splitlines() if line.startswith("#")]
 
-    assert headings(page) == ["# A tiny study", "## What came out", "## Findings", "## What is carried", "## Figures"]
+    assert headings(page) == ["# A tiny study", "## Outcomes", "## Findings", "## What is carried", "## Figures"]
     assert headings(details) == [
         "# A tiny study: details",
         "## Claims",
@@ -125,29 +130,56 @@ def test_front_tables_are_on_the_page_and_others_in_details(
 def test_claims_are_counted_beside_those_of_other_studies(aqmlab: Command, tmp_path: Path) -> None:
     pages = tmp_path / "pages"
     pages.mkdir()
-    other = {"study": "other", "id": "other-1", "first": "holds", "second": None, "cause": "none"}
-    stale = {"study": "tiny", "id": "tiny-9", "first": "fails", "second": "fails", "cause": "model"}
-    nothing = {"parts": None, "held": None}
-    (pages / "claims.json").write_text(json.dumps([{**other, **nothing}, {**stale, **nothing}]))
+    other = {"id": "other-1", "first": "holds", "second": "fails", "parts": 2, "held": 1}
+    (pages / "other.json").write_text(json.dumps({"study": "other", "claims": [other]}))
+    (pages / "tiny.json").write_text("{}")
     (pages / "README.md").write_text("# Studies\n\n<!-- counts -->\nold\n<!-- /counts -->\n\nMore.\n")
     assert aqmlab("study", "tiny", "--quick", "--pages", str(pages)).code == 0
-    claims = json.loads((pages / "claims.json").read_text())
-    assert [claim["id"] for claim in claims] == ["other-1", "tiny-1", "tiny-2", "tiny-3"]
-    assert claims[1] == {
-        "study": "tiny",
-        "id": "tiny-1",
-        "first": "holds",
-        "second": "holds",
-        "cause": "none",
-        "parts": 2,
-        "held": 2,
-    }
-    index = (pages / "README.md").read_text().splitlines()
-    assert "| [other](other.md) | 1 | 1 | 0 | 0 |  |  |  |  |  |  |" in index
-    assert "| [tiny](tiny.md) | 2 | 1 | 1 | 0 | 3 | 2 | 0 | 0 | 1 | 3 of 3 |" in index
-    assert "| all | 3 | 2 | 1 | 0 | 3 | 2 | 0 | 0 | 1 | 3 of 3 |" in index
-    assert "old" not in index
-    assert index[-1] == "More."
+    lines = (pages / "README.md").read_text().splitlines()
+    assert "| [other](other.md) | 1 | 1 | 0 | 0 | 1 | 0 | 1 | 0 | 0 | 1 of 2 |" in lines
+    assert "| [tiny](tiny.md) | 2 | 1 | 1 | 0 | 3 | 2 | 0 | 0 | 1 | 3 of 3 |" in lines
+    assert "| all | 3 | 2 | 1 | 0 | 4 | 2 | 1 | 0 | 1 | 4 of 5 |" in lines
+    assert "old" not in lines
+    assert lines[-1] == "More."
+
+
+def test_the_pages_can_be_written_from_the_record(aqmlab: Command, tmp_path: Path) -> None:
+    assert aqmlab("study", "tiny", "--quick").code == 0
+    pages = tmp_path / "results/studies"
+    texts = {name: (pages / name).read_text() for name in ("tiny.md", "tiny-details.md")}
+    for name in texts:
+        (pages / name).unlink()
+    write_texts(read_record(pages / "tiny.json"), pages)
+    assert {name: (pages / name).read_text() for name in texts} == texts
+
+
+def test_a_record_without_a_claim_of_the_study_is_refused(aqmlab: Command, tmp_path: Path) -> None:
+    assert aqmlab("study", "tiny", "--quick").code == 0
+    file = tmp_path / "results/studies/tiny.json"
+    record = json.loads(file.read_text())
+    file.write_text(json.dumps({**record, "claims": record["claims"][1:]}))
+    with pytest.raises(SpecError, match=r"tiny\.json: lacks the claims tiny-1; `aqmlab study tiny` writes it$"):
+        read_record(file)
+
+
+def test_a_study_without_registered_claims_says_so() -> None:
+    assert registration("aqmlab.studies.kit") == Registration()
+    assert "registered" not in index.readings(Registration())
+    assert "decides the same predicates" in index.readings(replace(Tiny().registration(), in_dictionary=True))
+
+
+def test_a_number_that_is_not_finite_is_an_empty_cell(tmp_path: Path) -> None:
+    table = Table(name="t", title="T", columns=("a", "b"), rows=[[math.nan, math.inf]])
+    assert markdown(table).splitlines()[-1] == "|  |  |"
+    report = Report(
+        study=Tiny(),
+        length=Tiny.lengths["quick"],
+        decisions=[],
+        tables=[table],
+        figures=[],
+    )
+    write_record(report, tmp_path / "tiny.json")
+    assert json.loads((tmp_path / "tiny.json").read_text())["tables"][0]["rows"] == [[None, None]]
 
 
 def test_progress_names_each_part_after_the_experiments(aqmlab: Command) -> None:

@@ -84,7 +84,7 @@ def test_every_length_has_the_same_valid_experiments(length: str) -> None:
 
 
 def test_claims_tables_and_figures_find_their_results(results: StudyResults) -> None:
-    report = Report.of(STUDY, QUICK, results)
+    report = Report.from_results(STUDY, QUICK, results)
     assert [each.id for each in report.decisions] == [claim.id for claim in STUDY.claims]
     for table in report.tables:
         assert table.rows, table.name

@@ -122,7 +122,7 @@ def test_runs_have_the_same_names_in_each_length() -> None:
 @pytest.mark.parametrize("length", LENGTHS)
 def test_claims_tables_and_figures_find_their_runs(length: str, tmp_path: Path) -> None:
     study = find("kwon2003")
-    report = Report.of(study, study.lengths[length], made_up(tmp_path, length))
+    report = Report.from_results(study, study.lengths[length], made_up(tmp_path, length))
     assert [each.id for each in report.decisions if each.registered] == [claim.id for claim in study.claims]
     assert all(len(row) == len(table.columns) for table in report.tables for row in table.rows)
     for figure in report.figures:

@@ -1,1 +1,1 @@
-"""The page docs/studies/accounting.md: the papers held to their own numbers, beside ours."""
+"""The page docs/studies/accounting.md: consistency of the papers' loss and delay, and of ours."""

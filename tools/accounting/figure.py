@@ -1,4 +1,4 @@
-"""The figure of docs/studies/accounting.md: what a lost packet cost over the loss, the papers' and ours."""
+"""The figure of docs/studies/accounting.md: the cost of a lost packet over the loss, the papers' and ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aqmlab.spec import schemes
 from aqmlab.studies.le.accounting import ROUND_TRIPS, AuditedRow
 from aqmlab.ui import canvas
 
-_CALLED = {"droptail": "drop-tail", "pi": "PI", "rem": "REM", "ared": "ARED"}
+_LAWS = {"droptail": "drop-tail", "pi": "PI", "rem": "REM", "ared": "ARED"}
 
 DROPS = {
     Drops.BY_PACKETS: "as they come",
@@ -23,16 +23,16 @@ DROPS = {
 }
 
 
-def law(account: AuditedRow) -> str:
-    """Return what the law of a row is called."""
-    queue = schemes.parse(account.row.scheme).queue
+def law(audited: AuditedRow) -> str:
+    """Return the name of a row's law."""
+    queue = schemes.parse(audited.row.scheme).queue
     mode = f", {queue.parameters['mode']} mode" if queue.discipline == "ared" else ""
-    return _CALLED[queue.discipline] + mode
+    return _LAWS[queue.discipline] + mode
 
 
-def source(account: AuditedRow) -> str:
+def source(audited: AuditedRow) -> str:
     """Return the year of a row's paper, or that it is ours."""
-    return account.row.table.partition("-")[0].removeprefix("le")
+    return audited.row.table.partition("-")[0].removeprefix("le")
 
 
 def draw(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow], figure: Figure) -> None:
@@ -48,15 +48,15 @@ def draw(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow], figure: Figur
         )
         axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
     panels[1].set_ylabel("")
-    panels[0].set_title("lines: at most, by which are lost", loc="right", fontsize=9)
+    panels[0].set_title("lines: upper bounds by lost packets", loc="right", fontsize=9)
     panels[1].set_title("filled: the papers, hollow: ours", loc="right", fontsize=9)
     canvas.name_lines(figure, panels[0].get_legend_handles_labels()[0])
 
 
-def _points(audit_rows: Iterable[AuditedRow], name: str, rtt: str) -> pl.DataFrame:
+def _points(rows: Iterable[AuditedRow], name: str, rtt: str) -> pl.DataFrame:
     chosen = [
         each
-        for each in audit_rows
+        for each in rows
         if law(each) == name and each.row.rtt == rtt and each.audit.verdict is not Verdict.INCONCLUSIVE
     ]
     return pl.DataFrame(

@@ -1,20 +1,17 @@
-"""The page docs/studies/accounting.md: the papers held to their own numbers, beside ours.
+"""The page docs/studies/accounting.md: consistency of the papers' loss and delay, and of ours.
 
-``make accounting`` runs this module, which fills in page.md. With ``--results DIR`` our rows are those of the
-results stored there, else those that the committed pages print.
+``make accounting`` runs this module, which fills in page.md.
 """
 
 from __future__ import annotations
 
-import argparse
+import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from accounting import ours
 from accounting.figure import DROPS, draw, law, source
-from aqmlab import _core
-from aqmlab.cli.options import read_seeds
 from aqmlab.models.accounting import Verdict
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import WEB, Drops, Hosts, Kind, max_cost_s
@@ -37,72 +34,56 @@ _LOADS = (98, 90)
 
 
 def main() -> None:
-    """Write the page and its figure."""
-    parser = argparse.ArgumentParser(description="Write docs/studies/accounting.md.")
-    parser.add_argument("pages", type=Path, help="directory of the studies' pages")
-    parser.add_argument("--results", type=Path, help="results directory that has our rows; else the pages have them")
-    parser.add_argument("--length", default="full", help="length of the studies whose results are taken")
-    parser.add_argument("--seeds", type=read_seeds, help="their seeds, N or N-M; else those of the length")
-    chosen = parser.parse_args()
-    stored = chosen.results and ours.stored(chosen.results, chosen.length, chosen.seeds)
-    if stored:
-        flag = "" if chosen.length == "default" else f" --{chosen.length}"
-        studies = " and ".join(f"`aqmlab study {name}{flag}`" for name in ours.STUDIES)
-        seeds = f", seeds {chosen.seeds.start} to {chosen.seeds.stop - 1}" if chosen.seeds else ""
-        write(chosen.pages, stored, f"the results of {studies}{seeds}, results number {_core.results_number()}")
-    else:
-        write(chosen.pages, ours.printed(chosen.pages), PRINTED)
+    """Write the page and its figure into the directory of the studies' pages."""
+    write(Path(sys.argv[1]))
 
 
-PRINTED = "what the pages of le2003 and le2004 print, at the length and by the engine that they name"
-
-
-def write(pages: Path, ours: Sequence[le.MeasuredRow], whose: str) -> None:
-    """Write the page and its figure, with our rows and where they are from; without any if there are none."""
+def write(pages: Path) -> None:
+    """Write the page and its figure beside the studies' records, which have our rows."""
     rows = le.published_rows()
     papers = le.audit_rows(rows)
     known = {row.scheme for row in rows}
-    beside = le.audit_rows([row for row in ours if row.scheme in known and row.load_percent in _LOADS], le.ours())
+    chosen = [row for row in ours.recorded_rows(pages) if row.scheme in known and row.load_percent in _LOADS]
+    our_rows = le.audit_rows(chosen, le.ours())
     file = pages / _FIGURE
     file.parent.mkdir(parents=True, exist_ok=True)
-    canvas.write(file, partial(draw, papers, beside), size=(11, 4.8))
+    canvas.write(file, partial(draw, papers, our_rows), size=(11, 4.8))
     spread = le.repeatability(rows)
     everything = sum(amount.packets for amount in WEB.values())
     text = _TEMPLATE.read_text(encoding="utf-8").format(
-        whose=f"Beside them stand our rows: {whose}." if beside else "No rows of ours are at hand.",
-        allowed_packets=f"{max_cost_s(Drops.BY_PACKETS, ROUND_TRIPS['uniform']):.1f}",
-        allowed_bytes=f"{max_cost_s(Drops.BY_BYTES, ROUND_TRIPS['uniform']):.1f}",
-        **_found(papers, beside),
-        uniform=_costs(papers, beside, "uniform"),
-        general=_costs(papers, beside, "general"),
+        bound_packets=f"{max_cost_s(Drops.BY_PACKETS, ROUND_TRIPS['uniform']):.1f}",
+        bound_bytes=f"{max_cost_s(Drops.BY_BYTES, ROUND_TRIPS['uniform']):.1f}",
+        **_ranges(papers, our_rows),
+        uniform=_costs(papers, our_rows, "uniform"),
+        general=_costs(papers, our_rows, "general"),
         contradicted=_contradicted(rows, papers),
         spread_loss=f"{spread.loss_points:.2f}",
         spread_completed=f"{spread.completed_millions:.2f}",
         handshakes=f"{100 * WEB[Kind.HANDSHAKE].packets / everything:.0f}",
         free=f"{100 * WEB[Kind.FREE].packets / everything:.0f}",
         bounds=_bounds(),
-        with_three=_consistent_with_three(rows),
+        consistent_with_3s=_consistent_with_three(rows),
         claims=_claims(),
-        left_out=_left_out(papers),
-        books=_books([*papers, *beside]),
+        excluded=_excluded(papers),
+        ledger=_ledger([*papers, *our_rows]),
     )
     (pages / "accounting.md").write_text(text, encoding="utf-8")
 
 
-def setting(account: AuditedRow) -> str:
+def setting(audited: AuditedRow) -> str:
     """Return a row's limit, target or thresholds, in packets."""
-    parameters = schemes.parse(account.row.scheme).queue.parameters
+    parameters = schemes.parse(audited.row.scheme).queue.parameters
     if "max_th" in parameters:
         return f"{parameters['min_th']}/{parameters['max_th']}"
     return f"{parameters.get('limit', parameters.get('q_ref')):,}"
 
 
-def _is_marking(account: AuditedRow) -> bool:
-    return "ecn=true" in account.row.scheme
+def _is_marking(audited: AuditedRow) -> bool:
+    return "ecn=true" in audited.row.scheme
 
 
 def _costs(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow], rtt: str) -> str:
-    """Return what a lost packet cost, a row for each law and setting."""
+    """Return the cost of a lost packet, a row for each law and setting."""
     chosen = [each for each in (*papers, *ours) if each.row.rtt == rtt and not _is_marking(each)]
     cells = {(law(each), setting(each), each.row.load_percent, source(each)): _cost(each) for each in chosen}
     sources = [name for name in ("2003", "2004", "ours") if any(name == source(each) for each in chosen)]
@@ -112,8 +93,8 @@ def _costs(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow], rtt: str) -
     return table(head, body)
 
 
-def _cost(account: AuditedRow) -> str:
-    audit = account.audit
+def _cost(audited: AuditedRow) -> str:
+    audit = audited.audit
     if audit.verdict is Verdict.INCONCLUSIVE:
         return "-"
     text = _range(audit.ledger.cost_s)
@@ -121,11 +102,11 @@ def _cost(account: AuditedRow) -> str:
 
 
 def _contradicted(rows: Sequence[le.MeasuredRow], papers: Sequence[AuditedRow]) -> str:
-    """Return the rows that contradict themselves, and what is left of that under other assumptions."""
+    """Return the inconsistent rows, and their verdict under other assumptions."""
     spread = le.repeatability(rows)
-    less_sure = le.audit_rows([spread.widen(row) for row in rows])
+    widened = le.audit_rows([spread.widen(row) for row in rows])
     body = []
-    for each, unsure in zip(papers, less_sure, strict=True):
+    for each, wider in zip(papers, widened, strict=True):
         if each.audit.verdict is not Verdict.INCONSISTENT:
             continue
         trips = ROUND_TRIPS[each.row.rtt]
@@ -138,7 +119,7 @@ def _contradicted(rows: Sequence[le.MeasuredRow], papers: Sequence[AuditedRow]) 
                 _range(each.audit.ledger.cost_s),
                 f"{each.audit.max_cost_s:.1f}",
                 f"{max_cost_s(Drops.ANY, trips):.1f}",
-                "yes" if unsure.audit.verdict is Verdict.INCONSISTENT else "no",
+                "yes" if wider.audit.verdict is Verdict.INCONSISTENT else "no",
             )
         )
     head = (
@@ -154,7 +135,7 @@ def _contradicted(rows: Sequence[le.MeasuredRow], papers: Sequence[AuditedRow]) 
 
 
 def _claims() -> str:
-    """Return the claims that say of a run's users that they fare worse, where its losses cannot have done that."""
+    """Return the claims that call a run worse although its losses cannot have slowed its users."""
     body = []
     for study in map(find, ours.STUDIES):
         audits = le.audits(study.name)
@@ -172,12 +153,12 @@ def _claims() -> str:
                             _range(better.ledger.extra_s),
                         )
                     )
-    head = ("claim", "said to be worse", "extra, s", "allowed at most, s", "than", "extra, s")
+    head = ("claim", "worse run", "extra, s", "bound, s", "than", "extra, s")
     return table(head, body)
 
 
 def _bounds() -> str:
-    head = ("which packets are lost", *(f"{rtt}, {hosts.first_s:g} s" for rtt in ROUND_TRIPS for hosts in _TIMERS))
+    head = ("lost packets", *(f"{rtt}, {hosts.first_s:g} s" for rtt in ROUND_TRIPS for hosts in _TIMERS))
     body = [
         (
             name,
@@ -188,15 +169,15 @@ def _bounds() -> str:
     return table(head, body)
 
 
-def _found(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow]) -> dict[str, str]:
-    """Return the ranges of costs that the page's findings name; the sentence of ours is empty without any."""
-    speaking = [each for each in papers if each.audit.verdict is not Verdict.INCONCLUSIVE]
+def _ranges(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow]) -> dict[str, str]:
+    """Return the ranges of costs in the page's findings."""
+    conclusive = [each for each in papers if each.audit.verdict is not Verdict.INCONCLUSIVE]
     at_98, our_98 = (
         [each for each in some if each.row.run.endswith(" 98 %") and each.audit.verdict is not Verdict.INCONCLUSIVE]
         for some in (papers, ours)
     )
-    packet_mode = [each for each in speaking if law(each) == "ARED, packet mode"]
-    ours_by = [
+    packet_mode = [each for each in conclusive if law(each) == "ARED, packet mode"]
+    our_costs = [
         _hull(each for each in our_98 if le.drops_of(each.row.scheme) is drops)
         for drops in (Drops.BY_PACKETS, Drops.BY_BYTES)
     ]
@@ -207,22 +188,19 @@ def _found(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow]) -> dict[str
             each for each in packet_mode if each.row.table == "le2004-t3" and setting(each) == "12/36"
         ),
         "far_cost": _hull(each for each in packet_mode if each.row.run.endswith(" 90 %, general RTT")),
-        "ours_cost": (
-            f"\n   Ours cost {ours_by[0]} s, packet mode's among them, and {ours_by[1]} s." if all(ours_by) else ""
-        ),
+        "our_packet_cost": our_costs[0],
+        "our_byte_cost": our_costs[1],
     }
 
 
-def _hull(audit_rows: Iterable[AuditedRow]) -> str:
-    """Return the range of all costs; empty if there are none."""
-    costs = [each.audit.ledger.cost_s for each in audit_rows]
-    if not costs:
-        return ""
+def _hull(rows: Iterable[AuditedRow]) -> str:
+    """Return the range of all costs."""
+    costs = [each.audit.ledger.cost_s for each in rows]
     return _range(Interval(min(cost.low for cost in costs), max(cost.high for cost in costs)), digits=1)
 
 
 def _consistent_with_three(rows: Sequence[le.MeasuredRow]) -> str:
-    """Name the rows of ARED in packet mode that FreeBSD's timers allow."""
+    """Return the rows of ARED in packet mode that are consistent with FreeBSD's timers."""
     allowed = [
         f"{source(each)}'s {setting(each)} at {each.row.load_percent:g} %"
         for each in le.audit_rows(rows, hosts=_TIMERS[1])
@@ -231,13 +209,13 @@ def _consistent_with_three(rows: Sequence[le.MeasuredRow]) -> str:
     return " and ".join(allowed) if allowed else "none"
 
 
-def _left_out(papers: Sequence[AuditedRow]) -> str:
-    silent = [each.audit.reason for each in papers if each.audit.verdict is Verdict.INCONCLUSIVE]
-    body = [(rule, str(silent.count(rule))) for rule in dict.fromkeys(silent)]
-    return table(("rule", "rows"), [*body, ("left", str(len(papers) - len(silent)))])
+def _excluded(papers: Sequence[AuditedRow]) -> str:
+    inconclusive = [each.audit.reason for each in papers if each.audit.verdict is Verdict.INCONCLUSIVE]
+    body = [(rule, str(inconclusive.count(rule))) for rule in dict.fromkeys(inconclusive)]
+    return table(("rule", "rows"), [*body, ("conclusive", str(len(papers) - len(inconclusive)))])
 
 
-def _books(audit_rows: Iterable[AuditedRow]) -> str:
+def _ledger(rows: Iterable[AuditedRow]) -> str:
     body = [
         (
             source(each),
@@ -250,7 +228,7 @@ def _books(audit_rows: Iterable[AuditedRow]) -> str:
             "-" if each.audit.verdict is Verdict.INCONCLUSIVE else _range(each.audit.ledger.cost_s),
             f"{each.audit.verdict}: {each.audit.reason}",
         )
-        for each in audit_rows
+        for each in rows
         if not _is_marking(each)
     ]
     head = ("source", "load, %", "RTT", "scheme", "extra, s", "queue at most, s", "lost", "cost, s", "verdict")
@@ -258,6 +236,6 @@ def _books(audit_rows: Iterable[AuditedRow]) -> str:
 
 
 def _range(interval: Interval, digits: int = 2) -> str:
-    # Adding 0 makes 0 of -0.
+    # Adding 0 turns -0 into 0.
     low, high = (round(bound, digits) + 0.0 for bound in (interval.low, interval.high))
     return f"{low:.{digits}f} to {high:.{digits}f}"

@@ -40,7 +40,7 @@ def gather(out: Path | str, choice: Choice, progress: ProgressCallback = no_prog
     if choice.schemes:
         study = study.with_schemes([schemes.parse(text) for text in choice.schemes])
     length, results = stored_results(study, out, _one_after_the_other(choice))
-    return Report.of(study, length, results, progress)
+    return Report.from_results(study, length, results, progress)
 
 
 def write(out: Path | str, choice: Choice, file: Path) -> None:

@@ -45,8 +45,8 @@ def study(
 ) -> None:
     """Repeat a published study and decide its claims.
 
-    The page has the paper's tables next to ours, figures, and the outcome of each claim. --table writes the numbers of
-    all tables, one per row.
+    The page has the paper's tables next to ours, figures, and the outcome of each claim. The record NAME.json
+    next to it has all numbers. --table writes the numbers of all tables, one per row.
 
     Stored cells are not run again, so that an interrupted study resumes.
     """
@@ -72,11 +72,12 @@ def study(
     results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
     by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}
     with ReportProgress() as tell:
-        report = Report.of(chosen, length, by_run, tell)
+        report = Report.from_results(chosen, length, by_run, tell)
         page = write_page(report, pages or folder_for_users(location(out), "studies"), tell)
     write_table(table.numbers_frame(report.tables), file)
     if as_json:
-        print_json({**report.record(), "page": str(page)})
+        described = [{"study": name, **decision.described()} for decision in report.decisions]
+        print_json({**report.record(), "claims": described, "page": str(page)})
         return
     for testbed in dict.fromkeys(cell.testbed for some in cells.values() for cell in some):
         report_testbed(testbed)

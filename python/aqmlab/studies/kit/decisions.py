@@ -1,7 +1,8 @@
-"""The outcome of each claim of a study at both readings, in one place for page, terminal and JSON."""
+"""Decisions: the outcomes of each claim of a study at both readings, for page, terminal and JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from aqmlab.studies.kit.study import Study, StudyResults
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """One claim and its outcomes."""
+    """One claim with its outcomes."""
 
     claim: ReviewedClaim
     conclusion: Conclusion
@@ -26,55 +27,44 @@ class Decision:
         """The claim's identifier."""
         return self.claim.id
 
-    def record(self, study: str) -> dict[str, Any]:
-        """Return the decision as one object: its entry in ``claims.json``, and what decided."""
-        return {**self.outcomes(study), "place": self.place, "claim": self.gist, **self._first(), **self._second()}
+    def outcomes(self) -> dict[str, Any]:
+        """Return the outcomes with the deciding numbers: the claim's entry in the study's record."""
+        first = str(self.registered.outcome) if self.registered else None
+        return {"id": self.id, "first": first, **self.conclusion.record()}
 
-    def outcomes(self, study: str) -> dict[str, Any]:
-        """Return the outcomes: the claim's entry in ``claims.json``."""
+    def described(self) -> dict[str, Any]:
+        """Return the outcomes with the texts of the claim, for ``--json``."""
+        first = self.registered
         return {
-            "study": study,
-            "id": self.id,
-            "first": str(self.registered.outcome) if self.registered else None,
-            "second": str(self.conclusion.outcome),
-            "cause": self.conclusion.cause,
-            "parts": self.conclusion.parts,
-            "held": self.conclusion.held,
-        }
-
-    def _first(self) -> dict[str, Any]:
-        if self.registered is None:
-            return {}
-        return {"predicate": self.registered.predicate, "evidence": self.registered.evidence}
-
-    def _second(self) -> dict[str, Any]:
-        conclusion = self.conclusion
-        return {
+            **self.outcomes(),
+            "place": self.place,
+            "claim": self.gist,
+            **({"predicate": first.predicate, "evidence": first.evidence} if first else {}),
             "phrase": self.claim.phrase,
             "reviewed": [str(part) for part in self.claim.parts],
-            "numbers": conclusion.finding.numbers() if conclusion.finding else None,
-            "contradicted": list(conclusion.contradicted),
-            "ties": list(conclusion.ties),
-            "at_half_the_limits": str(conclusion.at_half),
-            "at_double_the_limits": str(conclusion.at_double),
         }
 
 
 def decide(study: Study, results: StudyResults) -> list[Decision]:
     """Decide the claims of a study: the registered ones in their order, then those that were added."""
     printed = study.printed()
+    return decisions(study, lambda claim: claim.decide(results, printed, study.contradiction))
+
+
+def decisions(study: Study, conclude: Callable[[ReviewedClaim], Conclusion]) -> list[Decision]:
+    """Return the claims of a study with their conclusions and registered outcomes."""
     registered = {claim.id: claim for claim in study.registration().claims}
-    decisions = []
+    found = []
     for claim in study.reviewed_claims():
         first = registered.get(claim.id)
-        decisions.append(
+        found.append(
             Decision(
                 claim=claim,
-                conclusion=claim.decide(results, printed, study.contradiction),
+                conclusion=conclude(claim),
                 # With other schemes the registered outcome is not about these results.
                 registered=None if study.options else first,
                 place=first.place if first else claim.place,
                 gist=first.gist if first else claim.gist,
             )
         )
-    return decisions
+    return found

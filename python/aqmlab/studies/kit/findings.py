@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +101,13 @@ class Finding:
         bounds = {"estimate": self.estimate, "low": self.low, "high": self.high}
         finite = {name: value if math.isfinite(value) else None for name, value in bounds.items()}
         return {"what": self.what, **finite, "pairs": self.pairs}
+
+    @classmethod
+    def from_numbers(cls, outcome: Outcome, numbers: Mapping[str, Any], *, parts: int, held: int) -> Finding:
+        """Restore a finding from :meth:`numbers`, with its outcome and its counts of parts."""
+        missing = {"estimate": math.nan, "low": -math.inf, "high": math.inf}
+        known = {name: value for name, value in numbers.items() if value is not None}
+        return cls(outcome=outcome, parts=parts, held=held, **{**missing, **known})
 
     def text(self) -> str:
         """Return the deciding numbers as text."""

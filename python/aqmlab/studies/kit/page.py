@@ -1,9 +1,8 @@
-"""A study's page, and behind it the page of its details, as Markdown with the figures beside them.
+"""Pages of a study as Markdown: its page, the details, and the figures beside them.
 
-The page says what was asked, what came out at both readings, what was found, and shows the tables and figures that the
-study puts in front: four screens at most. All claims with what each says exactly, the notes, and the other tables and
-figures stand on the page behind it. Notes are written by hand, in ``NAME-notes.md``: their section *Findings* goes to
-the page, the rest behind it. A report of the study has both halves in one file.
+The page has the outcomes, the findings, and the tables and figures of :attr:`Study.front`, on at most four screens. The
+details have all claims with their exact predicates, the notes, and the other tables and figures. Notes are written by
+hand in ``NAME-notes.md``: their section *Findings* is on the page, the rest in the details.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from aqmlab._core import SpecError, results_number
+from aqmlab._core import SpecError
 from aqmlab.studies.kit import index
 from aqmlab.studies.kit.decisions import Decision
 from aqmlab.studies.kit.findings import Outcome
-from aqmlab.studies.kit.report import Report
+from aqmlab.studies.kit.report import Report, write_record
 from aqmlab.studies.kit.study import Figure, ProgressCallback, Table, no_progress, text
 from aqmlab.ui import canvas
 
@@ -27,27 +26,45 @@ _Shown = TypeVar("_Shown", Table, Figure)
 
 
 def write_page(report: Report, directory: Path, progress: ProgressCallback = no_progress) -> Path:
-    """Write ``NAME.md``, ``NAME-details.md`` and their figures into a directory, and count the claims there.
+    """Write the record, the pages and the figures of a study into a directory, and count the claims there.
 
     Raises
     ------
     SpecError
         When the directory cannot be written to.
     """
-    name = report.study.name
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for figure in report.figures:
             progress(f"figure {figure.name}")
             draw(figure, directory / place(report, figure))
-        notes = notes_in(directory, name)
-        page = directory / f"{name}.md"
-        page.write_text(_page(report, notes), encoding="utf-8")
-        (directory / f"{name}-details.md").write_text(_details(report, notes), encoding="utf-8")
-        index.count(report, directory)
+        write_record(report, directory / f"{report.study.name}.json")
+        write_texts(report, directory)
+        index.count(directory)
     except OSError as error:
         raise SpecError(f"{error.filename}: cannot be written: {error.strerror}") from None
-    return page
+    return directory / f"{report.study.name}.md"
+
+
+def write_texts(report: Report, directory: Path) -> None:
+    """Write ``NAME.md`` and ``NAME-details.md`` into a directory, with its notes."""
+    study, notes = report.study, notes_in(directory, report.study.name)
+    written_by = f"<!-- Written by `aqmlab study {study.name}`; notes belong in {study.name}-notes.md. -->"
+    page = _joined(
+        f"# {study.title}",
+        written_by,
+        front(report, notes),
+        f"[Details]({study.name}-details.md): differences from the original, all claims with exact predicates and"
+        " deciding numbers, notes, further tables and figures, sources.",
+    )
+    details = _joined(
+        f"# {study.title}: details",
+        written_by,
+        f"Details of [the study's page]({study.name}.md). {_made_by(report)}",
+        behind(report, notes),
+    )
+    (directory / f"{study.name}.md").write_text(page + "\n", encoding="utf-8")
+    (directory / f"{study.name}-details.md").write_text(details + "\n", encoding="utf-8")
 
 
 def notes_in(directory: Path, name: str) -> str:
@@ -68,26 +85,26 @@ def draw(figure: Figure, file: Path) -> None:
 
 
 def front(report: Report, notes: str) -> str:
-    """Return what a study's page says, as Markdown without its title: what came out, and what is put in front."""
-    asked, *_ = _paragraphs(report.study.about)
+    """Return a study's page as Markdown without its title and the link to its details."""
+    subject, *_ = _paragraphs(report.study.about)
     findings = _FINDINGS.search(notes)
     return _joined(
-        asked,
+        subject,
         _made_by(report),
         _outcomes(report),
         findings[0].strip() if findings else "",
-        *_tables(_in_front(report, report.tables)),
-        *_figures(report, _in_front(report, report.figures)),
+        *_tables(_front(report, report.tables)),
+        *_figures(report, _front(report, report.figures)),
     )
 
 
 def behind(report: Report, notes: str) -> str:
-    """Return the details, as Markdown without their title: what differs, each claim, and what is not in front."""
+    """Return the details as Markdown without their title: differences, claims, notes, further tables and figures."""
     study = report.study
-    _, *differs = _paragraphs(study.about)
-    tables, figures = _in_front(report, report.tables), _in_front(report, report.figures)
+    _, *differences = _paragraphs(study.about)
+    tables, figures = _front(report, report.tables), _front(report, report.figures)
     return _joined(
-        *differs,
+        *differences,
         _claims(report) if report.decisions else "",
         _FINDINGS.sub("", notes).strip(),
         *_tables(table for table in report.tables if table not in tables),
@@ -97,43 +114,18 @@ def behind(report: Report, notes: str) -> str:
     )
 
 
-def _page(report: Report, notes: str) -> str:
-    study = report.study
-    return _joined(
-        f"# {study.title}",
-        _written_by(report),
-        front(report, notes),
-        f"[Details]({study.name}-details.md): what differs from the original, each claim with what it says exactly and"
-        " what decided, what fails and why as far as we know, the other tables and figures, sources.",
-    )
-
-
-def _details(report: Report, notes: str) -> str:
-    study = report.study
-    return _joined(
-        f"# {study.title}: details",
-        _written_by(report),
-        f"Behind [the study's page]({study.name}.md). {_made_by(report)}",
-        behind(report, notes),
-    )
-
-
-def _written_by(report: Report) -> str:
-    name = report.study.name
-    return f"<!-- Written by `aqmlab study {name}`; notes belong in {name}-notes.md. -->"
-
-
 def _made_by(report: Report) -> str:
-    cost = report.cost
+    made = report.provenance
+    cost = made.cost
     return (
         f"Made by `{report.command}`: {report.length}. {cost['cells']:.0f} experiments,"
         f" {cost['simulated_s'] / 3600:,.1f} hours simulated in {cost['cpu_s'] / 60:,.1f} minutes of processor time,"
-        f" results number {results_number()}, by engine {'; '.join(report.engines)}."
+        f" results number {made.results}, by engine {'; '.join(made.engines)}."
     )
 
 
 def _outcomes(report: Report) -> str:
-    """Return the outcomes: both counts, how sensitive the second is, and what fails in it."""
+    """Return the counts of both readings, the sensitivity of the second to its limits, and its failures."""
     if not report.decisions:
         return ""
     firsts = [decision.registered.outcome for decision in report.decisions if decision.registered]
@@ -145,7 +137,8 @@ def _outcomes(report: Report) -> str:
         _row("second, at double its limits", [conclusion.at_double for conclusion in conclusions]),
     ]
     table = Table(name="", title="", columns=("reading", "claims", *(str(each) for each in Outcome)), rows=rows)
-    return _joined("## What came out", index.TWO_READINGS, markdown(table), _failing(report))
+    sentence = index.readings(report.study.registration())
+    return _joined("## Outcomes", sentence, markdown(table), _failing(report))
 
 
 def _row(reading: str, outcomes: Sequence[Outcome]) -> list[str | int]:
@@ -153,7 +146,7 @@ def _row(reading: str, outcomes: Sequence[Outcome]) -> list[str | int]:
 
 
 def _failing(report: Report) -> str:
-    """List the claims that fail or contradict themselves at the second reading."""
+    """List the claims that fail at the second reading, or that the paper contradicts."""
     shown = [
         [decision.id, decision.gist, str(it.outcome), f"{it.held} of {it.parts}", it.cause]
         for decision in report.decisions
@@ -161,27 +154,28 @@ def _failing(report: Report) -> str:
     ]
     if not shown:
         return ""
-    columns = ("claim", "what is claimed", "second reading", "parts held", "put down to")
+    columns = ("claim", "statement", "second reading", "parts held", "cause")
     table = markdown(Table(name="", title="", columns=columns, rows=shown))
-    summary = f"The {len(shown)} that fail or that the paper contradicts"
+    summary = f"Claims that fail or that the paper contradicts: {len(shown)}"
     return f"<details><summary>{summary}</summary>\n\n{table}\n\n</details>"
 
 
 def _claims(report: Report) -> str:
-    how = (
+    registration = report.study.registration()
+    numbers = (
         "Numbers are means over the seeds, paired where two schemes are compared, with their 95 % intervals; a claim is"
         " undecided where the interval does not settle it."
     )
-    return _joined("## Claims", f"{index.TWO_READINGS} {how}", _first(report), _second(report.decisions))
+    return _joined("## Claims", f"{index.readings(registration)} {numbers}", _first(report), _second(report.decisions))
 
 
 def _first(report: Report) -> str:
+    registration = report.study.registration()
     claims = [decision.registered for decision in report.decisions if decision.registered]
     if not claims:
         return ""
-    registration = report.study.registration()
     rows = [[it.id, it.place, it.gist, _outcome(it.outcome), it.evidence] for it in claims]
-    columns = ("claim", "place", "what is claimed", "outcome", "what decided")
+    columns = ("claim", "place", "statement", "outcome", "deciding numbers")
     exact = [f"* {it.id}: {_cell(it.predicate)}." for it in claims]
     return _joined(
         "### First reading",
@@ -208,19 +202,19 @@ def _second(decisions: Sequence[Decision]) -> str:
     ]
     columns = (
         "claim",
-        "what is added",
-        "words it rests on",
+        "added statement",
+        "phrase",
         "outcome",
         "parts held",
         "at half, double limits",
-        "put down to",
-        "what decided",
+        "cause",
+        "deciding numbers",
     )
     exact = []
     for it in decisions:
-        left_out = [*it.conclusion.contradicted, *it.conclusion.ties]
+        excluded = [*it.conclusion.contradicted, *it.conclusion.ties]
         parts = _cell("; and ".join(map(str, it.claim.parts)))
-        exact.append(f"* {it.id}: {parts}." + (f" Left out: {_cell('; '.join(left_out))}." if left_out else ""))
+        exact.append(f"* {it.id}: {parts}." + (f" Excluded: {_cell('; '.join(excluded))}." if excluded else ""))
     return _joined(
         "### Second reading", markdown(Table(name="", title="", columns=columns, rows=rows)), _folded("second", exact)
     )
@@ -228,14 +222,14 @@ def _second(decisions: Sequence[Decision]) -> str:
 
 def _folded(reading: str, exact: Sequence[str]) -> str:
     lines = "\n".join(exact)
-    return f"<details><summary>What each claim says exactly, {reading} reading</summary>\n\n{lines}\n\n</details>"
+    return f"<details><summary>Exact predicates, {reading} reading</summary>\n\n{lines}\n\n</details>"
 
 
 def _outcome(outcome: Outcome) -> str:
     return str(outcome) if outcome is Outcome.UNDECIDED else f"**{outcome}**"
 
 
-def _in_front(report: Report, shown: Sequence[_Shown]) -> list[_Shown]:
+def _front(report: Report, shown: Sequence[_Shown]) -> list[_Shown]:
     front = report.study.front
     return [each for each in shown if not front or each.name in front]
 
@@ -254,7 +248,7 @@ def _paragraphs(words: str) -> list[str]:
 
 
 def _joined(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part) + ("\n" if parts[0].startswith("# ") else "")
+    return "\n\n".join(part for part in parts if part)
 
 
 def markdown(table: Table) -> str:

@@ -6,6 +6,7 @@ seed use common random numbers.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,10 @@ ProgressCallback = Callable[[str], None]
 
 def no_progress(part: str) -> None:
     """Ignore progress."""
+
+
+def no_drawing(canvas: Canvas) -> None:
+    """Draw nothing: a figure that is read from a record is drawn already."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +108,7 @@ class Figure:
     name: str
     """Name of its files."""
     caption: str
-    draw: Callable[[Canvas], None]
+    draw: Callable[[Canvas], None] = no_drawing
     size: tuple[float, float] = (8, 4.5)
     """Inches."""
 
@@ -185,9 +190,14 @@ def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dic
     return cells
 
 
+def finite(value: Value) -> Value:
+    """Return a value; ``None`` for a number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def text(value: Value) -> str:
-    """Return a value as text: four significant digits, thousands grouped."""
-    if value is None:
+    """Return a value as text: four significant digits, thousands grouped; empty without a finite number."""
+    if value is None or finite(value) is None:
         return ""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -6,25 +6,21 @@ Kwon and Fahmy (2003) and Kuzmanovic (2005) print no completed requests, so that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
 
 import numpy as np
 
-from aqmlab import stats
 from aqmlab.cells import calibration_model
 from aqmlab.models.accounting import Audit, Entry, Verdict, audit_entry, queue_share
 from aqmlab.models.intervals import Interval
 from aqmlab.models.timers import Drops, Hosts, RoundTrips
 from aqmlab.results.cells import BASELINE
 from aqmlab.spec import schemes
-from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
-from aqmlab.studies.kit.study import StudyResults
 from aqmlab.studies.le.published import Published, PublishedRow
 from aqmlab.studies.le.schemes import WORKLOAD, PaperScheme
-from aqmlab.studies.le.tables import PAPERS_DURATION_S, per_90_minutes
+from aqmlab.studies.le.tables import PAPERS_DURATION_S
 
 PACKETS_PER_SECOND = 24_000.0
 """2,400 packets are 100 ms, and 240 are 10 ms (Le et al. 2003, section 4)."""
@@ -208,31 +204,3 @@ def contradiction(paper: str, run: str) -> str | None:
     if found is None or found.verdict is not Verdict.INCONSISTENT:
         return None
     return f"by the paper's own table {found.reason} at most"
-
-
-def measured_rows(results: StudyResults) -> Iterator[MeasuredRow]:
-    """Take our results of the published rows' experiments, of those that have two seeds or more.
-
-    Requests are compared seed by seed, since with one seed two schemes have the same users.
-    """
-    for rtt, load in product(ROUND_TRIPS, (80, 90, 98)):
-        uncongested = results.get(PaperScheme(BASELINE, BASELINE).at(load, rtt), [])
-        requests = np.array([per_90_minutes(result) for result in uncongested]) / 1e6
-        for scheme in dict.fromkeys(row.scheme for row in Published.read().rows):
-            some = results.get(PaperScheme(scheme, scheme).at(load, rtt), [])
-            if len(some) == len(uncongested) >= 2:
-                shares = np.array([per_90_minutes(result) for result in some]) / 1e6 / requests
-                yield MeasuredRow(
-                    table="ours",
-                    rtt=rtt,
-                    load_percent=load,
-                    scheme=scheme,
-                    loss_percent=_mean([loss_percent(result) for result in some]).at_least(0),
-                    completed_millions=_mean(shares) * float(requests.mean()),
-                    throughput_mbps=_mean([throughput_mbps(result) for result in some]),
-                )
-
-
-def _mean(values: Iterable[float]) -> Interval:
-    _, low, high = stats.mean_interval(np.array(list(values), dtype=np.float64))
-    return Interval(low, high)

@@ -34,18 +34,23 @@ class RegisteredClaim:
 class Registration:
     """The registered claims of a study."""
 
-    results: int
+    results: int = 0
     """The results number of the cells that decided them."""
-    length: str
+    length: str = ""
     """The length of those cells, and their seeds."""
-    words: str
+    words: str = ""
     """The meaning of the claims' words in numbers, as Markdown."""
-    claims: tuple[RegisteredClaim, ...]
+    claims: tuple[RegisteredClaim, ...] = ()
+    in_dictionary: bool = False
+    """True if the predicates are those of the second reading, in the words of the dictionary."""
 
 
 @cache
 def registration(package: str) -> Registration:
-    """Read the registered claims of a study's package."""
-    read = json.loads(files(package).joinpath("registered.json").read_text(encoding="utf-8"))
+    """Read the registered claims of a study's package; there are none without the file."""
+    file = files(package).joinpath("registered.json")
+    if not file.is_file():
+        return Registration()
+    read = json.loads(file.read_text(encoding="utf-8"))
     claims = (RegisteredClaim(**{**claim, "outcome": Outcome(claim["outcome"])}) for claim in read.pop("claims"))
     return Registration(claims=tuple(claims), **read)

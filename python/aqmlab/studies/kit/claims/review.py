@@ -7,9 +7,9 @@ contradicted part cannot hold: it is *inconsistent* where all its other parts ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 from aqmlab.studies.kit.claims.predicates import BetterCurve, Part
 from aqmlab.studies.kit.claims.quantities import PrintedTables
@@ -106,11 +106,40 @@ class Conclusion:
         causes: dict[Outcome, Cause] = {Outcome.FAILS: "model", Outcome.INCONSISTENT: "paper"}
         return causes.get(self.outcome, "none")
 
+    @classmethod
+    def from_record(cls, entry: Mapping[str, Any]) -> Self:
+        """Restore the conclusion of a claim from its entry in a study's record."""
+        outcome, finding = Outcome(entry["second"]), None
+        if (numbers := entry["numbers"]) is not None:
+            finding = Finding.from_numbers(outcome, numbers, parts=entry["parts"], held=entry["held"])
+        return cls(
+            outcome=outcome,
+            finding=finding,
+            contradicted=tuple(entry["contradicted"]),
+            ties=tuple(entry["ties"]),
+            at_half=Outcome(entry["at_half_the_limits"]),
+            at_double=Outcome(entry["at_double_the_limits"]),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the conclusion as plain values: its part of the claim's entry in a study's record."""
+        return {
+            "second": str(self.outcome),
+            "cause": self.cause,
+            "parts": self.parts,
+            "held": self.held,
+            "at_half_the_limits": str(self.at_half),
+            "at_double_the_limits": str(self.at_double),
+            "numbers": self.finding.numbers() if self.finding else None,
+            "contradicted": list(self.contradicted),
+            "ties": list(self.ties),
+        }
+
     def text(self) -> str:
         """Return the deciding numbers as text, with the number of excluded parts."""
         words = [self.finding.text()] if self.finding else []
-        words += [f"{len(self.contradicted)} left out: not so in the paper"] if self.contradicted else []
-        words += [f"{len(self.ties)} left out: {'a tie' if len(self.ties) == 1 else 'ties'}"] if self.ties else []
+        words += [f"{len(self.contradicted)} excluded: not so in the paper"] if self.contradicted else []
+        words += [f"{len(self.ties)} excluded: {'a tie' if len(self.ties) == 1 else 'ties'}"] if self.ties else []
         return "; ".join(words)
 
 

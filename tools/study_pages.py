@@ -1,0 +1,18 @@
+"""Write the pages of the studies from their records: ``python tools/study_pages.py docs/studies``.
+
+Records, notes and the pages ``NAME.md`` are in git; the details are written for the site.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from aqmlab.studies import STUDIES
+from aqmlab.studies.kit.page import write_texts
+from aqmlab.studies.kit.report import read_record
+
+if __name__ == "__main__":
+    pages = Path(sys.argv[1])
+    for name in STUDIES:
+        write_texts(read_record(pages / f"{name}.json"), pages)
