@@ -9,7 +9,7 @@ use crate::side::{Direction, Side};
 /// Bytes of IPv4 and TCP header without options.
 pub(crate) const HEADERS: u64 = 40;
 
-/// Whose traffic it is: 0 for the web users, else the number of a source, from 1.
+/// The owner of a packet: 0 for the web users, else the number of a source, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owner(u8);
 
@@ -54,7 +54,7 @@ impl EndpointId {
         self.0 >> 31 == 1
     }
 
-    /// Whose datagrams it receives, if it is a receiver of datagrams.
+    /// Returns the owner of the datagrams that it receives, if it is a receiver of datagrams.
     pub(crate) fn datagram_owner(self) -> Option<Owner> {
         self.is_datagram().then(|| Owner((self.0 >> 22 & 0xff) as u8 + 1))
     }

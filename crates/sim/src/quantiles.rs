@@ -1,4 +1,4 @@
-//! What a quantile of a histogram is, the same here as in `aqmlab.stats.quantiles`.
+//! Quantiles of a histogram, defined as in `aqmlab.stats.quantiles`.
 
 /// A bin that holds something: `count` values from `low` to `high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_spread_evenly_over_their_bin_and_none_lie_in_a_gap() {
+    fn values_are_even_over_their_bin_and_none_is_in_a_gap() {
         let bins = [Bin { low: 0.0, high: 2.0, count: 1 }, Bin { low: 4.0, high: 8.0, count: 3 }];
         let at = |fraction| quantile(&bins, fraction).expect("there are values");
         assert_eq!([0.0, 0.125, 0.25, 0.625, 1.0].map(at), [0.0, 1.0, 4.0, 6.0, 8.0]);

@@ -1,4 +1,4 @@
-//! What a run writes down: queue and link over time, each exchange if asked for, and how long users waited.
+//! The tables of a run: queue and link over time, each exchange on request, and the users' response times.
 
 mod columns;
 mod explanations;
@@ -33,7 +33,7 @@ pub struct Tables {
     pub losses: LossTable,
     /// One row per completed exchange of an explained run.
     pub explanations: ExplanationTable,
-    /// What happened during the exchanges whose timelines an explained run was asked for.
+    /// The events of the exchanges whose timelines were requested.
     pub timelines: TimelineTable,
 }
 }
@@ -104,9 +104,9 @@ pub struct LinkTable {
 table! {
 /// One row per completed exchange.
 pub struct ExchangeTable {
-    /// When the user began to wait, in seconds since the start of the run.
+    /// The start of the user's wait, in seconds since the start of the run.
     pub start_s: Vec<f64>,
-    /// How long it took, in milliseconds.
+    /// The response time, in milliseconds.
     pub response_time_ms: Vec<f64>,
     /// Size of the request.
     pub request_bytes: Vec<u32>,
@@ -116,7 +116,7 @@ pub struct ExchangeTable {
     pub source: Vec<u8>,
     /// The side of the link of who asked.
     pub side: Vec<u8>,
-    /// Who asked: the number of the web user, or of the source's flow. It is the same under every scheme with one seed.
+    /// The number of the web user, or of the source's flow. It is the same under every scheme with one seed.
     pub user: Vec<u64>,
     /// The number of its connection among the user's, the same under every scheme with one seed; 0 of a source's flow.
     pub connection: Vec<u64>,
@@ -140,7 +140,7 @@ pub struct ExchangeTable {
 table! {
 /// One row per packet that a queue dropped.
 pub struct LossTable {
-    /// When, in seconds since the start of the run; what a queue drops on its way out is told at its next arrival.
+    /// The time in seconds since the start of the run; a drop at dequeue is recorded at the queue's next arrival.
     pub time_s: Vec<f64>,
     /// Direction of the link.
     pub direction: Vec<u8>,
@@ -153,7 +153,7 @@ pub struct LossTable {
 }
 
 table! {
-/// What can be read off the links at one moment, whether it is measured or not: one row per link and direction.
+/// The state of the links at one moment, also outside the measured window: one row per link and direction.
 pub struct GaugeTable {
     /// The number of the link in its chain, from 1; a column of chains alone.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<u8>"))]
@@ -189,7 +189,7 @@ impl QueueTable {
 }
 
 impl LinkTable {
-    /// What happened between two readings of the counters.
+    /// Adds the differences of two readings of the counters.
     pub(crate) fn push(
         &mut self,
         now: Time,

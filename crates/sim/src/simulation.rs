@@ -1,4 +1,4 @@
-//! A run as others see it, whatever its queue discipline and its hosts' TCP.
+//! The interface of a run, independent of its queue disciplines and its hosts' TCP.
 
 use aqmlab_units::Time;
 
@@ -13,13 +13,13 @@ pub trait Simulation: Send {
     /// The simulated time reached.
     fn now(&self) -> Time;
 
-    /// When the run ends: warm-up and measured window.
+    /// Returns the end of the run: warm-up and measured window.
     fn end(&self) -> Time;
 
     /// Rows of the time series, to be taken out.
     fn tables(&mut self) -> &mut Tables;
 
-    /// What can be read off the links now, before the measured window too. It changes nothing of what comes.
+    /// Returns the state of the links now, also before the measured window. Reading it does not change the run.
     fn gauges(&mut self) -> GaugeTable;
 
     /// The histogram of response times so far.

@@ -1,4 +1,4 @@
-//! What is kept under a number for a while: packets, mostly, and what is known of them.
+//! A slab: values under reusable numbers, mostly packets and their records.
 
 /// Things under numbers, which are used again.
 #[derive(Clone, Debug)]
@@ -25,13 +25,13 @@ impl<T: Copy> Slab<T> {
         }
     }
 
-    /// How many there have been at once at most.
+    /// Returns the largest number of values at a time so far.
     #[cfg(test)]
     pub(crate) fn most(&self) -> usize {
         self.kept.len()
     }
 
-    /// What was put under `number`, which is free again.
+    /// Takes the value under `number`, which is free again.
     pub(crate) fn take(&mut self, number: usize) -> T {
         self.free.push(number);
         self.kept[number]

@@ -1,4 +1,4 @@
-//! What to run, as JSON: checked, with every default filled in.
+//! The spec of a run, as JSON: checked, with every default filled in.
 
 mod chain;
 mod delay;
@@ -71,9 +71,9 @@ pub struct Spec {
     /// Traffic beside them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceSpec>,
-    /// How long.
+    /// The times of the run.
     pub protocol: ProtocolSpec,
-    /// What is written down.
+    /// The tables that are recorded.
     pub record: RecordSpec,
 }
 
@@ -83,11 +83,11 @@ pub struct Spec {
 pub struct SpecError {
     /// The field, from the top of the spec.
     pub path: String,
-    /// What it must be, and what it is.
+    /// The condition and the given value.
     pub message: String,
 }
 
-/// Who browses.
+/// The web users.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UsersSpec {
     /// Users on each side of the link.
@@ -96,9 +96,9 @@ pub struct UsersSpec {
     // Left out of a spec in full unless it is 1: it is younger than stored results.
     #[serde(skip_serializing_if = "are_both")]
     pub sides: u8,
-    /// What they do.
+    /// Their behaviour.
     pub workload: WebConfig,
-    /// How far away their servers are.
+    /// The minimum round-trip times to their servers.
     pub rtt: RttConfig,
     /// At which end that is spent.
     pub delay_at: DelayAt,
@@ -107,7 +107,7 @@ pub struct UsersSpec {
     pub path: Option<PathSpec>,
 }
 
-/// What is simulated, and what of it is measured.
+/// The simulated times, and the measured part of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Protocol", transform = with_ranges::<ProtocolSpec>))]
@@ -129,7 +129,7 @@ impl Default for ProtocolSpec {
     }
 }
 
-/// What a run writes down beside its summary.
+/// The tables of a run beside its summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Record", transform = with_ranges::<RecordSpec>))]
@@ -223,7 +223,7 @@ impl Spec {
         SidesSpec::direction(self.sides.as_ref(), direction)
     }
 
-    /// What no single part can see, and sizes beyond all sense.
+    /// Checks conditions between parts, and absurd sizes.
     fn check(&self) -> Result<(), SpecError> {
         if !self.chain.is_empty() {
             chain::refuse_custom("queue", &self.queue)?;

@@ -19,14 +19,14 @@ pub use self::times::{QueueDelayMs, ResponseTimeMs};
 pub use self::window::{ClassSummary, DirectionSummary};
 pub(crate) use self::window::{LinkWindow, Window, per};
 
-/// What a run came to, over the measured window and both directions unless said otherwise. Where nothing happened a share,
-/// a mean or a percentile is `None`.
+/// The results of a run, over the measured window and both directions unless stated otherwise. A share, a mean or a
+/// percentile of nothing is `None`.
 ///
-/// In a chain of links loss, marks and packets are of all its queues together, so that a packet counts at each queue that
-/// it comes to; throughput and utilisation are means of its links; the queue's length is that of any of its queues, and the
+/// In a chain of links loss, marks and packets are of all its queues together, so that a packet counts at each queue on its
+/// path; throughput and utilisation are means of its links; the queue's length is that of any of its queues, and the
 /// queueing delay that at any of them.
-// A number with a `label` is shown: in the tables of comparisons, in frames, and by its name wherever people ask for a
-// number. Its `unit` stands beside it. It has `digits` after the point, or `significant` ones, 3 unless declared. Of one
+// A number with a `label` is shown: in the tables of comparisons, in frames, and by its name wherever a number can be
+// named. Its `unit` stands beside it. It has `digits` after the point, or `significant` ones, 3 unless declared. Of one
 // that says so, `lower` or `higher` values are `better`. A `brief` one is also in the tables of sweeps and has a chart in
 // reports. A part declares for all its numbers, whose names begin with its label unless that is `implied`.
 #[derive(Clone, Debug, Serialize)]
@@ -50,8 +50,8 @@ pub struct Summary {
     /// IP Mbit/s sent, mean of the two directions.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "throughput", "unit" = "Mbit/s", "significant" = 4, "better" = "higher", "brief" = true)))]
     pub throughput_mbps: f64,
-    /// What was sent, frames' overhead included, in parts of what the link can send at its rate of the time; mean of the
-    /// two directions.
+    /// The bits sent, frames' overhead included, divided by those that the link can send at its current rate; mean of the two
+    /// directions.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "utilisation", "unit" = "of 1", "digits" = 3, "better" = "higher")))]
     pub utilisation: f64,
     /// Mean of the sampled queue lengths in packets.
@@ -60,13 +60,13 @@ pub struct Summary {
     /// Their 99th percentile.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "queue p99", "unit" = "packets", "digits" = 0, "better" = "lower")))]
     pub queue_packets_p99: Option<u64>,
-    /// How long the packets sent waited.
+    /// The queueing delay of the packets sent.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "delay", "unit" = "ms", "better" = "lower")))]
     pub queue_delay_ms: QueueDelayMs,
     /// Mean IP packet in bytes among those sent.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "packet", "unit" = "B", "digits" = 0)))]
     pub packet_bytes_mean: Option<f64>,
-    /// How long the exchanges took.
+    /// The response times of the exchanges.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "response", "implied" = true, "unit" = "ms", "better" = "lower")))]
     pub response_time_ms: ResponseTimeMs,
     /// Share of the exchanges completed within half a second.
@@ -83,17 +83,17 @@ pub struct Summary {
     pub counters: Vec<PacketCounts>,
     /// The web users' packets, where there is other traffic.
     pub users: Option<PacketSummary>,
-    /// What limited the web users' connections.
+    /// The limits of the web users' connections.
     pub users_limited_by_percent: LimitedByPercent,
     /// Traffic beside the web users, source by source.
     pub sources: Vec<SourceSummary>,
 }
 
-/// What became of a source's traffic in the measured window.
+/// The results of a source's traffic in the measured window.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceSummary {
-    /// What it is called.
+    /// The name of the source.
     pub name: String,
     /// Its kind.
     pub kind: &'static str,
@@ -106,10 +106,10 @@ pub struct SourceSummary {
     /// Exchanges given up.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "aborted", "unit" = "requests", "digits" = 0, "better" = "lower")))]
     pub aborted: u64,
-    /// How long they took.
+    /// Their response times.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "response", "implied" = true, "unit" = "ms", "better" = "lower")))]
     pub response_time_ms: ResponseTimeMs,
-    /// How long the longest took, in milliseconds.
+    /// The longest response time, in milliseconds.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "max", "unit" = "ms", "better" = "lower")))]
     pub response_time_ms_max: Option<f64>,
     /// Packets of its connections, acknowledgements among them; or datagrams.
@@ -118,11 +118,11 @@ pub struct SourceSummary {
     /// Datagrams, if it sends them.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "", "better" = "lower")))]
     pub datagrams: Option<DatagramSummary>,
-    /// What limited its connections.
+    /// The limits of its connections.
     pub limited_by_percent: LimitedByPercent,
 }
 
-/// What became of packets in the measured window, both directions together.
+/// The results of packets in the measured window, both directions together.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PacketSummary {
@@ -133,10 +133,10 @@ pub struct PacketSummary {
     /// Packets lost, in per cent of those sent.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "loss", "unit" = "%", "digits" = 2, "better" = "lower", "brief" = true)))]
     pub loss_percent: Option<f64>,
-    /// How long they waited; in a chain, at any of its queues.
+    /// Their queueing delay; in a chain, at any of its queues.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "delay", "unit" = "ms", "better" = "lower")))]
     pub queue_delay_ms: QueueDelayMs,
-    /// How long those of direction 0 and those of direction 1 did.
+    /// The queueing delays in direction 0 and in direction 1.
     pub queue_delay_ms_each_way: [QueueDelayMs; 2],
 }
 
@@ -155,7 +155,7 @@ impl PacketSummary {
     }
 }
 
-/// What became of datagrams sent in the measured window; delays are of those that have arrived.
+/// The results of datagrams sent in the measured window; delays are of those that have arrived.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DatagramSummary {
@@ -183,7 +183,7 @@ pub struct DatagramSummary {
     pub delay_ms_sd: Option<f64>,
 }
 
-/// Where the packets of one direction of a link went: `arrived = sent + held +` those dropped, for whatever reason.
+/// The packets of one direction of a link by their fate: `arrived = sent + held +` those dropped for any reason.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PacketCounts {
@@ -228,7 +228,7 @@ impl PacketCounts {
         }
     }
 
-    /// Packets dropped, for whatever reason.
+    /// Returns the packets dropped for any reason.
     pub fn dropped(&self) -> u64 {
         let on_arrival = self.dropped_early + self.dropped_forced + self.dropped_by_limit;
         on_arrival + self.dropped_at_dequeue + self.evicted
@@ -236,7 +236,7 @@ impl PacketCounts {
 }
 
 impl Summary {
-    /// What links and users came to; what the users' packets and the sources did is added.
+    /// Returns the results of links and users; those of the users' packets and the sources are added later.
     pub(crate) fn new(spec: &Spec, window: &Window, times: &ResponseTimes) -> Summary {
         let links = || window.links.iter().flatten();
         let arrived = Window::sum(links(), |link| link.queue.offered);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_in_which_nothing_happened_has_no_shares_means_and_percentiles_and_counts_of_zero() {
+    fn an_empty_window_has_counts_of_zero_and_no_shares_and_means() {
         let summary = summary(&Default::default(), 1.0);
         let json = serde_json::to_value(&summary).expect("a summary has a JSON form");
         let nothing = [

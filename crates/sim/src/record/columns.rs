@@ -1,12 +1,12 @@
-//! Tables column by column. A column is declared once, by its name, the type of its values and what they mean: whoever
-//! reads a table, be it as Arrow or as a page of the reference, asks for its columns. A unit is part of the name.
+//! Tables by columns. A column is declared once, by its name, the type of its values and their meaning: all readers of a
+//! table, Arrow and the reference pages among them, use this declaration. A unit is part of the name.
 
 /// A column and its values, one for each row.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// What it is called.
+    /// The name of the column.
     pub name: &'static str,
-    /// What it holds.
+    /// The values.
     pub values: Values,
 }
 
@@ -20,7 +20,7 @@ pub enum Values {
     U32(Vec<u32>),
     U64(Vec<u64>),
     F64(Vec<f64>),
-    /// Where some rows may have none.
+    /// Values of which some rows may have none.
     SomeF64(Vec<Option<f64>>),
     Text(Vec<&'static str>),
 }
@@ -31,7 +31,7 @@ pub trait Table: Default {
     fn into_columns(self) -> Vec<Column>;
 }
 
-/// What stands in a table under one name: a column, several of names of their own, or none.
+/// A field of a table: a column, several columns with names of their own, or none.
 pub(super) trait Field {
     fn add_to(self, columns: &mut Vec<Column>, name: &'static str);
 }

@@ -1,14 +1,14 @@
-//! What an explained run writes down.
+//! The tables of an explained run.
 
 use super::columns::table;
 
 table! {
-/// Where the time of each completed exchange went: one row each, in the order of `exchanges`. Times are whole
-/// nanoseconds, and those of the parts add up to the response time.
+/// The time of each completed exchange by cause: one row each, in the order of `exchanges`. Times are whole nanoseconds,
+/// and the parts add up to the response time.
 pub struct ExplanationTable {
-    /// When the user began to wait, since the start of the run.
+    /// The start of the user's wait, since the start of the run.
     pub start_ns: Vec<u64>,
-    /// How long it took.
+    /// The response time.
     pub response_time_ns: Vec<u64>,
     /// Size of the request.
     pub request_bytes: Vec<u32>,
@@ -36,7 +36,7 @@ pub struct ExplanationTable {
 }
 
 table! {
-/// What happened during the exchanges that were asked for, in the order of time.
+/// The events of the requested exchanges, in the order of time.
 pub struct TimelineTable {
     /// The row of the exchange.
     pub request: Vec<u64>,
@@ -44,18 +44,18 @@ pub struct TimelineTable {
     pub time_ns: Vec<u64>,
     /// `client`, `server` or `link`.
     pub place: Vec<&'static str>,
-    /// What happened.
+    /// The event.
     pub event: Vec<&'static str>,
     /// To what: `SYN`, `SYN/ACK`, `data`, `ACK`, `FIN`, `RST`, or nothing.
     pub segment: Vec<&'static str>,
-    /// Who sent it, or whom the event concerns: `client` or `server`.
+    /// The sender of the packet, or the end that the event concerns: `client` or `server`.
     pub sender: Vec<&'static str>,
     /// Number of its first byte among those of its request or response; of an ACK, the bytes that it acknowledges.
     /// Null for a handshake and where there is no segment.
     pub offset: Vec<u32>,
     /// Its bytes of data.
     pub bytes: Vec<u32>,
-    /// How long it waited in the link's queue and device, or for a timer.
+    /// The wait in the link's queue and device, or for a timer.
     pub waited_ns: Vec<u64>,
     /// The sender's congestion window in bytes; null where the event is not the sender's.
     pub cwnd: Vec<u32>,

@@ -1,4 +1,4 @@
-//! How long users waited: the histogram, and its table.
+//! The users' response times: the histogram, and its table.
 
 use aqmlab_units::Duration;
 use aqmlab_workload::Completed;
@@ -9,20 +9,20 @@ use super::columns::table;
 table! {
 /// The histogram of response times: one row per bin that holds something, by size and then by time.
 pub struct ResponseTimesTable {
-    /// Responses of at least so many bytes.
+    /// The smallest size of a response in the bin, in bytes.
     pub size_low_bytes: Vec<u64>,
-    /// And fewer than so many.
+    /// The upper end of the sizes, itself excluded, in bytes.
     pub size_high_bytes: Vec<u64>,
-    /// Response times of at least so many milliseconds.
+    /// The smallest response time in the bin, in milliseconds.
     pub time_low_ms: Vec<f64>,
-    /// And fewer than so many.
+    /// The upper end of the response times, itself excluded, in milliseconds.
     pub time_high_ms: Vec<f64>,
     /// Exchanges.
     pub count: Vec<u64>,
 }
 }
 
-/// How long users waited, by response size: a histogram for each power of two of bytes, whose bins are at most
+/// The users' response times by response size: a histogram for each power of two of bytes, whose bins are at most
 /// 1/128 of their time wide, so that a bin's middle is within 0.4 % of every time in it.
 #[derive(Debug)]
 pub(crate) struct ResponseTimes {
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_exchange_lies_in_one_bin_whose_middle_is_within_four_tenths_of_a_percent(exchanges in exchanges()) {
+        fn the_middle_of_an_exchanges_bin_is_exact_to_0_4_percent(exchanges in exchanges()) {
             let mut times = ResponseTimes::new();
             for &(size, micros) in &exchanges {
                 times.record(&completed(size, micros));
@@ -158,7 +158,7 @@ mod tests {
         }
 
         #[test]
-        fn the_exchanges_of_several_together_are_as_if_one_had_made_them(
+        fn merged_histograms_equal_one_histogram_of_all_exchanges(
             exchanges in exchanges(), whose in prop::collection::vec(0..3usize, 200),
         ) {
             let (mut one, mut several) = (ResponseTimes::new(), [(); 3].map(|()| ResponseTimes::new()));

@@ -12,7 +12,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Add row `row`: what `probe` tells of. Rows may be of `several_laws`.
+    /// Adds row `row`: the variables of `probe`. Rows may be of `several_laws`.
     pub(super) fn push(
         &mut self,
         row: usize,

@@ -28,7 +28,7 @@ pub struct HopSpec {
     pub delay: Duration,
     /// Packets that the device holds below the discipline, besides the one being sent.
     pub device_fifo: u32,
-    /// When the rate becomes another.
+    /// Changes of the rate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rate_changes: Vec<RateChange>,
     /// The queue discipline of direction 0, and of direction 1 where that has no other.
@@ -44,7 +44,7 @@ pub struct HopSpec {
 #[cfg_attr(feature = "schema", schemars(rename = "ChainLink", transform = with_ranges::<LinkSpec>))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawHop {
-    /// What the wire carries in each direction.
+    /// The bit rate on the wire in each direction.
     rate: Option<BitRate>,
     /// The same in direction 1, towards routers of lower numbers, where it is another.
     rate_back: Option<BitRate>,
@@ -52,7 +52,7 @@ pub(super) struct RawHop {
     delay: Option<Duration>,
     /// Packets that the device holds below the queue discipline.
     device_fifo: Option<u32>,
-    /// When the rate becomes another.
+    /// Changes of the rate.
     #[serde(default)]
     rate_changes: Vec<RateChange>,
     /// The queue discipline at each end of it.

@@ -3,7 +3,7 @@
 use aqmlab_units::Duration;
 use serde::{Deserialize, Serialize};
 
-/// Where the minimum round-trip time of a connection is added: to what one end sends, or to what both send.
+/// The ends at which the minimum round-trip time of a connection is added to packets: one end or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -18,8 +18,8 @@ pub enum DelayAt {
 }
 
 impl DelayAt {
-    /// What is added to each packet of the end that opened a connection, and to each of the other: together `rtt`, in
-    /// whole microseconds.
+    /// Returns the delays of packets of the end that opened a connection, and of the other end: together `rtt`, in whole
+    /// microseconds.
     pub(crate) fn shares(self, rtt: Duration) -> [Duration; 2] {
         let whole = rtt.as_micros();
         let browser = match self {

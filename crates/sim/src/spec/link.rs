@@ -1,4 +1,4 @@
-//! What a link is like, and when its rate changes.
+//! A link, and the changes of its rate.
 
 use aqmlab_aqm::LinkContext;
 use aqmlab_units::range::{above, from, up_to};
@@ -17,7 +17,7 @@ use super::{SpecError, at_most, fault, within};
 #[cfg_attr(feature = "schema", schemars(rename = "Link", transform = with_ranges::<LinkSpec>))]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
-    /// What the wire carries in each direction, the overhead of its frames included.
+    /// The bit rate on the wire in each direction, the overhead of frames included.
     pub rate: BitRate,
     /// The same in direction 1, which carries what side 1 sends, where it is another. Loads are given as numbers of users
     /// then, and the rate does not change.
@@ -25,10 +25,10 @@ pub struct LinkSpec {
     pub rate_back: Option<BitRate>,
     /// Propagation delay of one direction.
     pub delay: Duration,
-    /// What a frame is longer on the wire than its IP packet. Ethernet: preamble 8, header 14, check sequence 4, gap 12.
+    /// The bytes on the wire of a frame beyond its IP packet. Ethernet: preamble 8, header 14, check sequence 4, gap 12.
     pub overhead: Bytes,
-    /// What of it queue disciplines count in the size of a packet: 14 B where they see the header of Ethernet's frames, as in
-    /// ALTQ and Linux.
+    /// The part of the overhead that queue disciplines count in the size of a packet: 14 B where they see Ethernet's header, as
+    /// in ALTQ and Linux.
     // Left out of a spec in full unless there is some: it is younger than stored results.
     #[serde(skip_serializing_if = "is_none")]
     #[cfg_attr(feature = "schema", schemars(extend("default" = "0 B")))]
@@ -38,8 +38,8 @@ pub struct LinkSpec {
     /// Packets that the device holds below the queue discipline, besides the one being sent: one where byte queue limits keep
     /// it short, as in Linux; 0 for an ideal link; 256 for the ring of a driver without them.
     pub device_fifo: u32,
-    /// When the rate becomes another, in order of time. A packet is sent at the rate of the moment at which its sending
-    /// begins; queue disciplines are told the first rate and no other.
+    /// Changes of the rate, in order of time. A packet is sent at the rate at the start of its transmission; queue disciplines
+    /// know the first rate only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(extend("default" = [])))]
     pub rate_changes: Vec<RateChange>,
@@ -51,7 +51,7 @@ pub struct LinkSpec {
 #[cfg_attr(feature = "schema", schemars(transform = with_ranges::<RateChange>))]
 #[serde(deny_unknown_fields)]
 pub struct RateChange {
-    /// When, from the start of the run; later than the change before.
+    /// The time since the start of the run; later than the change before.
     pub at: Duration,
     /// The rate from then on.
     pub rate: BitRate,
@@ -102,12 +102,12 @@ impl Default for LinkSpec {
 const MOST_CHANGES: usize = 1_000_000;
 
 impl LinkSpec {
-    /// What a law at each of its ends may know of it.
+    /// Returns the link as the law at each of its ends may know it.
     pub fn contexts(&self) -> [LinkContext; 2] {
         Direction::BOTH.map(|direction| self.one_way(direction).context())
     }
 
-    /// What a law may know of a link that has one rate.
+    /// Returns a link of one rate as a law may know it.
     pub(crate) fn context(&self) -> LinkContext {
         LinkContext { rate: self.rate, header: self.header, overhead: self.overhead - self.header }
     }
@@ -124,7 +124,7 @@ impl LinkSpec {
         LinkSpec { rate: back.unwrap_or(self.rate), rate_back: None, ..self.clone() }
     }
 
-    /// What the link can send from `start` to `end`, in bits.
+    /// Returns the bits that the link can send from `start` to `end`.
     pub(crate) fn bits_between(&self, start: Time, end: Time) -> f64 {
         let (mut since, mut rate, mut bits) = (start, self.rate, 0.0);
         for change in &self.rate_changes {

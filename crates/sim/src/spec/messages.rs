@@ -1,4 +1,4 @@
-//! What serde says of a mistake, in a user's words: `must be a number, got "nan"` for
+//! Serde's error messages in a user's words: `must be a number, got "nan"` for
 //! ``invalid type: string "nan", expected f64``.
 
 /// The same message for a person who knows TOML and no Rust; one that is in such words already stays as it is.
@@ -64,7 +64,7 @@ fn unknown_name<'a>(message: &'a str, start: &str) -> Option<(&'a str, Vec<&'a s
     Some((quoted.next()?, quoted.collect()))
 }
 
-/// What was found. Serde quotes numbers in backticks and names the kind before.
+/// Returns the given value in words. Serde quotes numbers in backticks and names the kind before.
 fn given_in_words(got: &str) -> String {
     match got {
         "null" | "unit value" => "nothing".into(),
@@ -77,7 +77,7 @@ fn given_in_words(got: &str) -> String {
     }
 }
 
-/// What a type of Rust allows.
+/// Returns the accepted values of a Rust type in words.
 fn allowed_in_words(allowed: &str) -> String {
     let whole = |least: u8, most: u64| format!("a whole number from {least} to {most}");
     match allowed {

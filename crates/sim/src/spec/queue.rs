@@ -36,11 +36,11 @@ pub enum DisciplineSpec {
 /// A law that the caller brings, and its table in the spec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomLaw {
-    /// What the caller calls it, with a colon in it.
+    /// The caller's name for it, with a colon in it.
     pub name: String,
     /// The most that may wait. Unless given, 10,000 packets: enough never to drop for want of room.
     pub limit: Limit,
-    /// What else its table says; the engine does not look at it.
+    /// The other keys of its table; the engine ignores them.
     pub parameters: Map<String, Value>,
 }
 
@@ -87,7 +87,7 @@ impl QueueSpec {
         }
     }
 
-    /// What it is called in a spec.
+    /// Returns its name in a spec.
     pub fn name(&self) -> &str {
         match &self.discipline {
             DisciplineSpec::Known(config) => config.name(),
@@ -185,7 +185,7 @@ impl DisciplineSpec {
         Ok(())
     }
 
-    /// What it does with ECN-capable packets.
+    /// Returns its use of ECN.
     fn ecn(&self) -> EcnUse {
         match self {
             DisciplineSpec::Known(config) => config.ecn(),

@@ -77,7 +77,7 @@ pub(super) struct RawUsers {
     #[serde(default = "uniform")]
     #[cfg_attr(feature = "schema", schemars(with = "RttTable"))]
     pub(super) rtt: Value,
-    /// Where a connection's minimum round-trip time is spent.
+    /// The ends that add a connection's minimum round-trip time.
     #[serde(default)]
     pub(super) delay_at: DelayAt,
     /// In a chain of links: the router at which side 0 is and that of side 1, counted from 1; unless given the first and

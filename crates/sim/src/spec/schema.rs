@@ -1,6 +1,6 @@
-//! What a person may write in a spec, as one JSON Schema: for Python, the reference pages and editors.
+//! The JSON Schema of a spec as people write it: for Python, the reference pages and editors.
 //!
-//! Types, defaults, ranges and texts are those of the tables themselves; here is what no single table can say.
+//! Types, defaults, ranges and texts are those of the tables themselves; this module adds conditions between tables.
 
 use std::borrow::Cow;
 
@@ -172,7 +172,7 @@ fn beside_values(schema: &mut Schema, generator: &mut SchemaGenerator) {
     schema.insert("additionalProperties".to_owned(), false.into());
 }
 
-/// What any source says of its place in the network.
+/// The keys of any source on its place in the network.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it is described and never made: a source in full has more")]
 pub struct SourceKeys {

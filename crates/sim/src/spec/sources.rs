@@ -11,13 +11,13 @@ use super::hosts::interface_beside;
 use super::link::SLOWEST;
 use super::{DelayAt, HopSpec, LinkSpec, PathSpec, SpecError, at_least, at_most, fault, read};
 
-/// Sources are numbered in eight bits, and 0 stands for the web users.
+/// Sources are numbered in eight bits, and 0 is the number of the web users.
 const MOST_SOURCES: usize = 255;
 
 /// A source of traffic, and how it stands in the network: `{"bulk": {"flows": 10, "interface": "1 Gbit/s"}}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {
-    /// What it sends.
+    /// Its kind and parameters.
     pub config: SourceConfig,
     /// Bit rate of the interfaces of its machines.
     pub interface: BitRate,
@@ -27,7 +27,7 @@ pub struct SourceSpec {
     pub path: Option<PathSpec>,
 }
 
-/// What a source finds in the spec around it.
+/// The parts of a spec that its sources depend on.
 pub(super) struct SourceContext<'a> {
     pub(super) link: &'a LinkSpec,
     pub(super) chain: &'a [HopSpec],
@@ -87,8 +87,8 @@ impl SourceSpec {
     }
 }
 
-/// The rate of the slowest interface that such a source can have: datagrams are sent at their rate whatever becomes of
-/// them, and what an interface could not send would wait there for ever longer.
+/// Returns the rate of the slowest interface for such a source: datagrams are sent at their rate without feedback, so that
+/// the queue of a slower interface would grow without bound.
 fn least_interface(config: &SourceConfig, overhead: Bytes) -> BitRate {
     let SourceConfig::Datagrams(DatagramsConfig { rate, packet, .. }) = config else { return SLOWEST };
     let frame = u128::from((*packet + overhead).get());

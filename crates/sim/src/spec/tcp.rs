@@ -1,4 +1,4 @@
-//! Which TCP the hosts have: all the same, or a mix.
+//! The TCP of the hosts: one stack for all, or a mix.
 
 use aqmlab_tcp::congestion::Algorithm;
 use aqmlab_tcp::{EcnPolicy, Profile};
@@ -39,7 +39,7 @@ pub struct MixSpec {
     /// The side of the link that they are on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side: Option<u8>,
-    /// What they do.
+    /// Their role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// The profile that the values come from.
@@ -71,7 +71,7 @@ pub(super) struct HostSelector {
     source: Option<String>,
     /// The side of the link that they are on; both when left out.
     side: Option<u8>,
-    /// What they do; everything when left out.
+    /// Their role; absent: all roles.
     role: Option<Role>,
 }
 
@@ -296,7 +296,7 @@ fn with_values(
     read(path, values)
 }
 
-/// What the stack itself has to say, and segments that do not fit.
+/// Checks the values of a stack, and the size of its segments.
 fn check_values(path: &str, values: &Profile, mtu: Bytes) -> Result<(), SpecError> {
     let at = |field: &str| format!("{path}.{field}");
     values.check().map_err(|(field, message)| fault(&at(field), message))?;

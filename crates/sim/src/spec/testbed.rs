@@ -24,10 +24,10 @@ pub struct Testbed {
 pub struct TestbedValue {
     /// The key of the spec, from the top.
     pub path: &'static str,
-    /// What a spec would write there, as JSON.
+    /// The value in a spec, as JSON.
     #[serde(serialize_with = "as_json")]
     pub value: &'static str,
-    /// Where it is from.
+    /// Its source.
     pub source: &'static str,
 }
 

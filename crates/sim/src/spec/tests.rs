@@ -1,4 +1,4 @@
-//! What a person may leave out, and what each mistake is answered with.
+//! Defaults of a spec, and the message for each mistake.
 
 mod effects;
 mod network;
@@ -100,7 +100,7 @@ fn ecn_is_written_as_a_switch_or_by_name() {
 }
 
 #[test]
-fn a_receive_window_that_is_written_is_fixed_unless_its_tuning_is_written_too() {
+fn a_written_receive_window_is_fixed_unless_its_tuning_is_too() {
     let mix = json!([{"share": 0.2, "receive_window": 8192}, {"share": 0.2, "mss": 536}]);
     let spec = with(json!({"tcp": {"mix": mix}})).expect("a sound spec");
     let tuned = |profile: &Profile| (profile.receive_window, profile.receive_window_tuning);
@@ -120,7 +120,7 @@ fn a_receive_window_that_is_written_is_fixed_unless_its_tuning_is_written_too() 
 }
 
 #[test]
-fn hosts_of_a_mix_differ_in_what_is_written_and_use_ecn_as_all_do() {
+fn hosts_of_a_mix_differ_in_written_values_but_not_in_ecn() {
     let mix = json!([{"share": 0.5, "mss": 536}, {"share": 0.5, "profile": "freebsd-4.5"}]);
     let spec = with(json!({"tcp": {"ecn": true, "min_rto": "2 s", "mix": mix}})).expect("a sound spec");
     let all = Profile { ecn: EcnPolicy::Rfc3168, min_rto: Duration::from_secs(2), ..Profile::linux_6() };
@@ -130,7 +130,7 @@ fn hosts_of_a_mix_differ_in_what_is_written_and_use_ecn_as_all_do() {
 }
 
 #[test]
-fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
+fn a_mistake_is_one_line_with_the_field_and_accepted_values() {
     let rtt = |distribution: Value| json!({"users": {"per_side": 1, "rtt": {"source": "", "distribution": distribution}}});
     for (parts, message) in [
         // Unknown names, at each level.
@@ -214,7 +214,7 @@ fn a_mistake_is_told_in_one_line_with_the_field_and_what_is_allowed() {
 }
 
 #[test]
-fn a_value_out_of_its_range_is_told_from_where_to_where_it_may_be() {
+fn a_value_out_of_range_is_refused_with_the_ends_of_the_range() {
     for (parts, message) in [
         (
             json!({"link": {"rate": "999 bit/s"}}),

@@ -1,8 +1,8 @@
-//! What limited the senders.
+//! The limits of the senders.
 
 use serde::Serialize;
 
-/// What limited connections in the measured window: shares of the time for which they were open, in per cent.
+/// The limits of connections in the measured window: shares of the time for which they were open, in per cent.
 ///
 /// A connection is open from the end of its handshake until one of its ends is closed. At each moment the end with something
 /// to send decides what limits it: the server, if both have. So the shares add up to 100, and the longer of two

@@ -1,4 +1,4 @@
-//! How long things took: quantiles and means, each nothing where nothing happened.
+//! Quantiles and means of times; each is `None` for no values.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -55,8 +55,8 @@ impl ResponseTimeMs {
     }
 }
 
-/// How long packets waited at a queue, from their arrival to their first bit on the wire, in milliseconds: those sent in
-/// the measured window. Exact in the mean, within 1.6 % in the percentiles; `None` when no packet was sent.
+/// The queueing delay of packets, from their arrival to their first bit on the wire, in milliseconds: of those sent in the
+/// measured window. Exact in the mean, within 1.6 % in the percentiles; `None` when no packet was sent.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueDelayMs {

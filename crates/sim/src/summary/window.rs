@@ -1,4 +1,4 @@
-//! What the links did in the measured window.
+//! The links in the measured window.
 
 use aqmlab_units::Time;
 use hdrhistogram::Histogram;
@@ -20,7 +20,7 @@ pub struct DirectionSummary {
     pub direction: usize,
     /// Packets that arrived at the queue.
     pub arrived: u64,
-    /// Packets dropped, for whatever reason.
+    /// Packets dropped for any reason.
     pub dropped: u64,
     /// Packets marked.
     pub marked: u64,
@@ -30,13 +30,13 @@ pub struct DirectionSummary {
     pub mark_percent: Option<f64>,
     /// IP Mbit/s sent.
     pub throughput_mbps: f64,
-    /// What was sent, frames' overhead included, in parts of what the link can send at its rate of the time.
+    /// The bits sent, frames' overhead included, divided by those that the link can send at its current rate.
     pub utilisation: f64,
     /// Mean of the sampled queue lengths in packets.
     pub queue_packets_mean: Option<f64>,
     /// Their 99th percentile.
     pub queue_packets_p99: Option<u64>,
-    /// How long the packets sent waited.
+    /// The queueing delay of the packets sent.
     pub queue_delay_ms: QueueDelayMs,
     /// The classes that the queue treats apart, where it does.
     pub classes: Vec<ClassSummary>,
@@ -46,11 +46,11 @@ pub struct DirectionSummary {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClassSummary {
-    /// What the discipline calls it.
+    /// The discipline's name for it.
     pub name: &'static str,
     /// Packets sent.
     pub packets: u64,
-    /// How long they waited.
+    /// Their queueing delay.
     pub queue_delay_ms: QueueDelayMs,
 }
 
@@ -92,13 +92,13 @@ pub(crate) struct Window {
 pub(crate) struct LinkWindow {
     pub(crate) before: LinkCounters,
     pub(crate) after: LinkCounters,
-    /// How long the packets waited that it sent in the window.
+    /// The queueing delays of the packets that it sent in the window.
     pub(crate) delays: DelayByOwner,
     /// Sampled lengths of the queue.
     pub(crate) queue_packets: Histogram<u64>,
 }
 
-/// What a span saw, per second or per bit that it could have sent; nothing before it begins.
+/// Returns an amount per second or per bit that could have been sent; 0 for an empty span.
 pub(crate) fn per(amount: f64, span: f64) -> f64 {
     ratio(amount, span).unwrap_or(0.0)
 }
@@ -108,7 +108,7 @@ impl Window {
         self.end.saturating_since(self.start).as_secs_f64()
     }
 
-    /// What happened to `links` in the window.
+    /// Returns the change of a counter of `links` over the window.
     pub(super) fn sum<'a>(
         links: impl IntoIterator<Item = &'a LinkWindow>,
         read: impl Fn(&LinkCounters) -> u64,

@@ -51,7 +51,7 @@ fn sources_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_source_has_the_interface_of_the_servers_and_the_delay_where_the_users_have_it() {
+fn a_source_has_the_servers_interface_and_the_users_delay() {
     let spec = with(json!({
         "hosts": {"rate": "50 Mbit/s"},
         "users": {"per_side": 1, "delay_at": "split"},
@@ -242,7 +242,7 @@ fn names_of_sides_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_mistake_in_the_queue_of_the_reverse_direction_is_told_with_its_path() {
+fn a_mistake_in_the_reverse_queue_has_its_path() {
     let wrong = json!({"red": {"min_th": 12, "max_th": 8}});
     for (parts, place) in [
         (json!({ "queue_back": wrong }), "queue_back"),
