@@ -1,22 +1,21 @@
-//! Where the time of an exchange goes: an observer that follows causes.
+//! The explainer: an observer that attributes the time of an exchange to causes.
 //!
 //! A response is complete when a packet arrives; that packet was sent when another arrived or a timer expired; and so
-//! on back to the moment at which the user began to wait. The time along this chain is the response time. So every
+//! on back to the start of the user's wait. The time along this chain is the response time. So every
 //! packet and every timer carries the [`Attribution`] of what caused it, the time since its exchange began by [`Part`], and
 //! what happens next adds its own share. Nothing is estimated, and the parts add up to the nanosecond.
 //!
-//! * What an endpoint sends in answer to an event inherits the event's attribution.
+//! * A packet that an endpoint sends in answer to an event inherits the event's attribution.
 //! * On its way a packet adds: its wait for the interface of a server's machine, its way to the link (what of the
 //!   connection's round-trip time is spent at this end), its wait in queue and device, its time on the wire, and the way from there.
 //! * A timer that expires inherits the attribution of the moment when it was last set, and adds the wait.
-//! * With a new exchange on an old connection all begins anew: of a cause from before it only the time after its
-//!   start counts.
+//! * A new exchange on an old connection starts from zero: of an earlier cause only the time after its start counts.
 //!
 //! Explained are the exchanges of web users. The connections of other sources are watched too, since a packet is a packet,
-//! but what they send when a pause is over has no cause here.
+//! but their packets at the end of a pause have no cause here.
 //!
-//! Way is booked as what the packet was for: the handshake, the request and the first flight of the response, later
-//! flights, or repair. What is off the chain costs nothing: a segment that was lost while others were still on their way
+//! Propagation is booked by the purpose of the packet: the handshake, the request and the first flight of the response, later
+//! flights, or repair. Events off the chain cost nothing: a segment that was lost while others were still on their way
 //! may have been repaired for less than a round trip.
 
 mod attribution;
@@ -57,7 +56,7 @@ pub(crate) struct Explainer {
     timelines: Timelines,
 }
 
-/// What is known of an endpoint.
+/// The trace of an endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndpointTrace {
     /// The event it is at, or was at last.
@@ -72,7 +71,7 @@ struct EndpointTrace {
     /// One past the highest byte that it has sent, and the first byte of its request or response.
     sent: Seq,
     base: Seq,
-    /// What recovery it had needed after the event before.
+    /// Its counts of recovery after the event before.
     recovery: RecoveryCounts,
     in_recovery: bool,
 }
@@ -120,7 +119,7 @@ impl Explainer {
         attribution.within(self.epoch(id))
     }
 
-    /// What the way of a packet is for.
+    /// Returns the part to which a packet's propagation is booked.
     fn purpose_of_way<S: Sender>(
         end: &EndpointTrace,
         segment: &Segment<S::Options>,
@@ -190,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_acknowledgement_is_repair_while_something_is_missing_or_when_it_says_nothing_new() {
+    fn an_ack_is_repair_while_data_are_missing_or_as_a_duplicate() {
         let (profile, now) = (Profile::unc_testbed(), Time::ZERO);
         let mut tcp: Endpoint = Endpoint::connect(&profile, now);
         tcp.poll_transmit(now, &profile);

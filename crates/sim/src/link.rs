@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   arrival -> [ discipline's queue ] -> [ device FIFO + the packet being sent ] -> wire -> propagation -> delivery
-//!               judged, limited           counts for nobody
+//!               judged, limited           not counted
 //! ```
 //!
 //! There are two of them, which agree wherever both apply: [`Computed`] for laws that decide when a packet arrives, and
@@ -35,7 +35,7 @@ use crate::packet::{EndpointId, Owner, Packet};
 /// The physical parameters of one direction, and whose traffic it carries.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
-    /// Bit rate at the start, and what a frame is longer than its IP packet: all that a discipline is told.
+    /// The bit rate at the start and the overhead of a frame: all that a discipline knows.
     pub(crate) context: LinkContext,
     /// From the last bit sent to its arrival at the other end.
     pub(crate) delay: Duration,
@@ -43,11 +43,11 @@ pub(crate) struct Wire {
     pub(crate) device_fifo: u32,
     /// From when on the rate is another, in order of time.
     pub(crate) rate_changes: Vec<(Time, BitRate)>,
-    /// Whose packets' waits are kept apart: so many owners', or 0.
+    /// The number of owners whose queueing delays are kept apart, or 0.
     pub(crate) owners: usize,
 }
 
-/// What a link has done since the start.
+/// The counters of a link since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkCounters {
     pub(crate) queue: Counters,
@@ -59,21 +59,21 @@ pub(crate) struct LinkCounters {
     pub(crate) held: u64,
 }
 
-/// How many deliveries ahead of its own an endpoint is asked for.
+/// The number of deliveries by which an endpoint is prefetched.
 const AHEAD: usize = 4;
 
-/// What can be read off one link in one direction, as of the last [`Link::advance`].
+/// The readable state of one direction of a link, as of the last [`Link::advance`].
 pub(crate) trait Meter {
-    /// What waits in the discipline's queue.
+    /// Returns the content of the discipline's queue.
     fn state(&self) -> QueueState;
 
     /// Show the discipline's variables.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
 
-    /// What it has done since the start.
+    /// Returns its counters since the start.
     fn counters(&self) -> LinkCounters;
 
-    /// How long the packets waited that it has sent since the start.
+    /// Returns the queueing delays of the packets sent since the start.
     fn delays(&self) -> DelayByOwner;
 
     /// Packets that wait and packets that have left and not arrived: all that is inside.
@@ -98,17 +98,16 @@ pub(crate) trait Link<O = WindowScale> {
     /// A packet arrives. Is there any to [take](Link::pop_drop) that was dropped?
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool;
 
-    /// A packet that was dropped and not asked for yet. What is dropped on its way out may be told of as late as the
-    /// next arrival.
+    /// Takes a dropped packet that was not taken yet. A drop at dequeue may appear as late as the next arrival.
     fn pop_drop(&mut self) -> Option<Packet<O>>;
 
-    /// When the next packet reaches the other end; [`Time::MAX`] when none is on its way.
+    /// Returns the time of the next delivery; [`Time::MAX`] without a packet in flight.
     fn next_delivery(&self) -> Time;
 
-    /// Where the next packet goes, of which [`Link::next_delivery`] tells.
+    /// Returns the destination of the packet of [`Link::next_delivery`].
     fn next_to(&self) -> EndpointId;
 
-    /// Where the packet [`AHEAD`] places behind the next one goes; any endpoint when nobody knows yet.
+    /// Returns the destination of the packet [`AHEAD`] places behind the next one; any endpoint while it is unknown.
     fn peek_prefetch(&self) -> EndpointId;
 
     /// Move the packet that [`Link::next_delivery`] announced to the next link of its path, which may drop it.

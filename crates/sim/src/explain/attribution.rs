@@ -1,8 +1,8 @@
-//! What a moment of an exchange has to thank for coming so late: the time since the exchange began, by cause.
+//! The attribution of a moment of an exchange: the time since the exchange began, by cause.
 
 use aqmlab_units::{Duration, Time};
 
-/// What the time of an exchange goes to.
+/// A part of the time of an exchange, by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// SYN and SYN/ACK on their way.
@@ -117,7 +117,7 @@ impl Attribution {
         self
     }
 
-    /// What went to `part`.
+    /// Returns the time of `part`.
     pub(crate) fn part(&self, part: Part) -> Duration {
         self.parts[part as usize]
     }
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_are_the_time_since_the_exchange_began_wherever_the_chain_began(
+        fn the_parts_add_up_to_the_time_since_the_exchange_began(
             start in 0..5_000u64, steps in prop::collection::vec((0..Part::ALL.len(), 0..1_000u64), 1..20),
         ) {
             // The chain begins in the exchange before, which began at 0.

@@ -4,15 +4,14 @@ use aqmlab_aqm::Counters;
 
 use super::timeline::Cause;
 
-/// The drops of one queue that have been told of, by cause.
+/// The drops of one queue whose causes were asked for, by cause.
 #[derive(Debug, Default)]
 pub(super) struct Drops {
     told: [u64; 5],
 }
 
 impl Drops {
-    /// The cause of a drop, when all drops before it have been told of; `on_arrival`: it met a packet that had just
-    /// arrived.
+    /// Returns the cause of the next drop, after those of all earlier drops; `on_arrival`: the packet had just arrived.
     pub(super) fn cause(&mut self, counters: &Counters, on_arrival: bool) -> Cause {
         let at_entrance = [
             (Cause::Early, counters.dropped_early),

@@ -1,21 +1,21 @@
-//! What happens during an exchange, event by event, kept for those that were asked for.
+//! Timelines: the events of requested exchanges.
 
 use aqmlab_tcp::{Flags, Segment, Seq};
 use aqmlab_units::Duration;
 
 use crate::record::TimelineTable;
 
-/// Which timelines to keep.
+/// The timelines to keep.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimelineRequest {
     /// That of the exchange with this row.
     pub exchange: Option<u64>,
-    /// Those of so many slowest exchanges. Since nobody knows before the end which they are, there are more: of each
-    /// exchange that was among the slowest so far.
+    /// The number of slowest exchanges. They are unknown before the end, so that there are more timelines: of each exchange
+    /// that was among the slowest so far.
     pub slowest: usize,
 }
 
-/// Who, or where.
+/// The end or the place of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
     Client,
@@ -23,7 +23,7 @@ pub(super) enum Location {
     Link,
 }
 
-/// What happens to a packet or at an endpoint.
+/// An event of a packet or an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventKind {
     Sent,
@@ -54,7 +54,7 @@ pub(super) enum Cause {
     Evicted,
 }
 
-/// What a segment is for.
+/// The purpose of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Syn,
@@ -142,7 +142,7 @@ impl Purpose {
     }
 }
 
-/// Where in a request or response a number of its sender's stands, when its first byte is `base`.
+/// Returns the offset of a sequence number in a request or response whose first byte is `base`.
 pub(super) fn offset(number: Seq, base: Seq) -> u32 {
     number.get().wrapping_sub(base.get())
 }

@@ -1,4 +1,4 @@
-//! When and why the timers of an endpoint were set.
+//! The timers of an endpoint: their times and causes.
 
 use aqmlab_tcp::TimerKind;
 use aqmlab_units::Time;
@@ -33,7 +33,7 @@ impl TimerCauses {
     }
 }
 
-/// What the wait for a timer is booked as, and what its expiry is called if it says something by itself.
+/// Returns the part to which the wait for a timer is booked, and the event of its expiry if it has one.
 pub(super) fn meaning(kind: TimerKind, is_opening: bool) -> (Part, Option<EventKind>) {
     match kind {
         TimerKind::Retransmission if is_opening => (Part::SynTimeouts, Some(EventKind::SynTimeout)),

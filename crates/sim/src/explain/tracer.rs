@@ -1,4 +1,4 @@
-//! What the explainer does about each thing that happens.
+//! The explainer's reaction to each event.
 
 use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Sender, Seq, State, TimerKind};
 use aqmlab_units::Time;
@@ -14,7 +14,7 @@ use crate::packet::{EndpointId, Packet};
 use crate::record::{ExchangeRow, Tables};
 
 impl Explainer {
-    /// What an endpoint has made of what happened to it.
+    /// Notes the reactions of an endpoint to an event.
     fn note_reactions<S: Sender>(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
         let end = &mut self.ends[id.index()];
         let before = std::mem::replace(&mut end.recovery, tcp.recovery());

@@ -34,15 +34,15 @@ impl<O: HeaderOptions> HeaderOptions for Tagged<O> {
     }
 }
 
-/// What is known of a packet on its way.
+/// The trace of a packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transit {
     /// Its sending.
     pub(super) attribution: Attribution,
-    /// When its first bit leaves its machine, and when it reaches the link.
+    /// The time at which its first bit leaves its machine, and its arrival at the link.
     pub(super) first_bit: Time,
     pub(super) at_link: Time,
-    /// What its way goes to, from its machine to the link and from there to the receiver.
+    /// The part to which its propagation is booked, from its machine to the link and from there to the receiver.
     pub(super) way: Part,
 }
 

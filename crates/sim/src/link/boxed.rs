@@ -14,7 +14,7 @@ pub(crate) struct Boxed<O> {
     cached: Cached,
 }
 
-/// What a link said when it was last told of something.
+/// The state of a link after its last event.
 #[derive(Clone, Copy, Debug)]
 struct Cached {
     next_delivery: Time,
@@ -82,7 +82,7 @@ impl<O> Link<O> for Boxed<O> {
         self.cached.peek_prefetch
     }
 
-    /// What is boxed is one link, so that none of its packets goes on.
+    /// Delivers a packet; a boxed link is a single one, so that no packet is forwarded.
     #[inline]
     fn deliver(&mut self) -> Packet<O> {
         self.link.deliver_cached(&mut self.cached)

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A packet that one link delivers and that has not come to the end of its path arrives at the next link at that instant.
-//! The engine's loop is who says when: a move from link to link is a delivery that hands nothing out, so that all that
-//! happens in the network keeps one order. Which way a packet goes is known by its endpoint: the path of the web users or
-//! of a source is told once, and of each connection whose it is.
+//! The engine's loop decides the order: a move from link to link is a delivery without a packet, so that all events of the
+//! network have one order. A packet's endpoint decides its path: the paths of the web users and of each source are set once,
+//! and each connection has its owner.
 
 use aqmlab_units::Time;
 
@@ -24,13 +24,13 @@ const _: () = assert!(MOST_LINKS <= 64);
 #[derive(Debug)]
 pub(crate) struct Chain<L> {
     direction: Direction,
-    /// Link by link from the first router to the last, whatever the direction.
+    /// The links from the first router to the last, in both directions.
     links: Vec<L>,
-    /// When each of them delivers next.
+    /// The next delivery of each link.
     moves: Vec<Time>,
-    /// Which of them does first.
+    /// The link with the first of these deliveries.
     next: usize,
-    /// Bit n: link n may have lost packets that nobody has asked for.
+    /// Bit n: link n may have dropped packets that were not taken yet.
     lossy: u64,
     /// By owner.
     paths: Vec<Hops>,
@@ -45,7 +45,7 @@ impl<L> Chain<L> {
         Chain { direction, links, moves, next: 0, lossy: 0, paths, owners: Vec::new() }
     }
 
-    /// Where a packet to `to` joins this direction and where it leaves it.
+    /// Returns the links at which a packet to `to` enters and leaves this direction.
     fn ends(&self, to: EndpointId) -> (usize, usize) {
         let owner = match to.datagram_owner() {
             Some(owner) => owner,
@@ -86,7 +86,7 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         }
     }
 
-    /// A link told of something may have dropped what it had let in before, and says so when it is asked.
+    /// Offers a packet; a link may thereby drop packets that it had queued, which `pop_drop` returns.
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
         let (joins, _) = self.ends(packet.to);
         self.enter(joins, packet, now);

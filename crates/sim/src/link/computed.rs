@@ -26,33 +26,33 @@ pub(crate) struct Computed<A, O = WindowScale> {
     /// Packets let in and not yet delivered: number n, counted from the start, stands at n modulo the capacity, a
     /// power of two.
     ring: Vec<Entry<O>>,
-    /// When each of them leaves, at the same places; apart, since they are looked at by themselves. Behind the last
-    /// one stand [`AT_ONCE`] that never leave.
+    /// The departure of each packet, at the same indices; in a ring of their own, since they are read alone. Behind the last
+    /// one are [`AT_ONCE`] departures at [`Time::MAX`].
     departures: Vec<Time>,
     /// Packets let in, packets that have left the near end, packets that have reached the far end, since the start.
     queued: u64,
     sent: u64,
     delivered: u64,
-    /// When the next packet reaches the far end; [`Time::MAX`] when none is on its way.
+    /// The time of the next delivery; [`Time::MAX`] without a packet in flight.
     next_delivery: Time,
-    /// When the discipline last handed a packet down, while a law that [minds](DecidesAtEnqueue::USES_ON_EMPTY) has not been
-    /// told that its queue is empty.
+    /// The time of the discipline's last dequeue, until a law that [uses it](DecidesAtEnqueue::USES_ON_EMPTY) knows that its
+    /// queue is empty.
     emptying: Option<Time>,
     /// Bytes of all packets delivered so far, as the discipline counts them.
     delivered_through: Bytes,
-    /// How long packets wait: of the first `noted` that were let in, those that are not sent yet included.
+    /// The queueing delays of the first `noted` packets that were queued, those not sent yet included.
     delays: DelayByOwner,
     noted: u64,
-    /// When so many have been let in, their waits are noted or the ring may be full.
+    /// The number of queued packets at which delays are noted or the ring may be full.
     look_at: u64,
-    /// The last arrival, if it was dropped and nobody has asked yet.
+    /// The last arrival, if it was dropped and not taken yet.
     lost: Option<Packet<O>>,
 }
 
-/// How many departures are looked at together.
+/// The number of departures that are compared at a time.
 const AT_ONCE: u64 = 3;
 
-/// How many waits are noted together, out of the packets' way: so few that they stand in the ring still, side by side.
+/// The number of delays that are noted at a time: few enough to be still contiguous in the ring.
 const NOTED_AT_ONCE: u64 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,4 +1,4 @@
-//! How long packets waited: from their arrival at the queue to their first bit on the wire, the time in the device
+//! The histogram of queueing delays: from the arrival at the queue to the first bit on the wire, the time in the device
 //! included.
 //!
 //! The bins of the histogram are those of floating-point numbers: an exponent and [`DIGITS`] binary digits. So a bin is
@@ -44,7 +44,7 @@ fn bins() -> impl Iterator<Item = (u64, u64)> {
 
 impl DelayHistogram {
     pub(crate) fn new() -> DelayHistogram {
-        let counts = vec![0; BINS].into_boxed_slice().try_into().expect("so many bins");
+        let counts = vec![0; BINS].into_boxed_slice().try_into().expect("the vector has this length");
         DelayHistogram { counts, sum_ns: 0, sojourn_sum_ns: 0 }
     }
 
@@ -100,12 +100,12 @@ impl DelayHistogram {
         self.counts.iter().sum()
     }
 
-    /// What they come to together, in milliseconds.
+    /// Returns the sum of the delays, in milliseconds.
     pub(crate) fn sum_ms(&self) -> f64 {
         self.sum_ns as f64 * 1e-6
     }
 
-    /// What they come to in the discipline's queue, and in the device below it.
+    /// Returns the sums of the delays in the discipline's queue, and in the device below it.
     pub(crate) fn parts_ms(&self) -> (f64, f64) {
         let device_ns = self.sum_ns - self.sojourn_sum_ns;
         (self.sojourn_sum_ns as f64 * 1e-6, device_ns as f64 * 1e-6)
@@ -127,8 +127,8 @@ impl DelayHistogram {
     }
 }
 
-/// What one direction of a link has made its packets wait since the start, by class of its discipline and, where they are
-/// told apart, by owner.
+/// The queueing delays of one direction of a link since the start, by class of its discipline and, if owners are kept
+/// apart, by owner.
 #[derive(Clone, Debug)]
 pub(crate) struct DelayByOwner {
     /// The names of the classes, if there are several.
@@ -159,7 +159,7 @@ pub(crate) struct Wait {
 }
 
 impl DelayByOwner {
-    /// Those of so many `owners` are told apart, if any, and those of the `classes` of this name.
+    /// Returns empty histograms for a number of `owners`, if any are kept apart, and for the `classes` of these names.
     pub(crate) fn new(owners: usize, classes: &'static [&'static str]) -> DelayByOwner {
         let told_apart = || Owners { of_connections: Vec::new(), waits: vec![None; owners] };
         DelayByOwner {
@@ -170,7 +170,7 @@ impl DelayByOwner {
         }
     }
 
-    /// Does a connection that begins have another owner than the one before that had its number, where owners are told apart?
+    /// Returns true if a new connection has another owner than the previous one of its number, where owners are kept apart.
     pub(crate) fn is_another(&self, client: EndpointId, owner: Owner) -> bool {
         let of_connections = self.owners.as_ref().map(|owners| &owners.of_connections);
         of_connections.is_some_and(|owners| owners.get(client.connection()) != Some(&owner))
@@ -220,7 +220,7 @@ impl DelayByOwner {
         sent
     }
 
-    /// What came after `before` was read off.
+    /// Returns the delays since `before` was read.
     pub(crate) fn since(&self, before: &DelayByOwner) -> DelayByOwner {
         let mut since = self.clone();
         since.first.subtract(&before.first);
@@ -242,7 +242,7 @@ impl DelayByOwner {
         DelayHistogram::together(self.each())
     }
 
-    /// Those of one owner, if they are told apart and there are any.
+    /// Returns the delays of one owner, if owners are kept apart and it has any.
     pub(crate) fn of(&self, owner: Owner) -> Option<&DelayHistogram> {
         self.owners.as_ref()?.waits.get(owner.index())?.as_ref()
     }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_whole_and_side_by_side_and_each_has_a_place_of_its_own() {
+    fn bins_are_contiguous_and_each_has_its_own_index() {
         let all: Vec<_> = bins().filter(|(low, high)| low < high).collect();
         assert!(all.windows(2).all(|pair| pair[0].1 == pair[1].0));
         let mut places: Vec<_> = all.iter().map(|&(low, _)| bin(Duration::from_nanos(low))).collect();

@@ -1,7 +1,7 @@
 //! A queue of any discipline, whose packets lie beside it: what the discipline puts in order is their numbers.
 //!
-//! So each discipline is compiled once, whatever packets carry, where a queue that held the packets would be compiled for
-//! each kind of them. Its price is a call through a table and two memory accesses a packet.
+//! So each discipline is compiled once for all kinds of packets, where a queue that held the packets would be compiled for
+//! each kind. Its price is a call through a table and two memory accesses a packet.
 
 use aqmlab_aqm::{Admission, Departure, Packet as Seen, Qdisc, forward_qdisc};
 use aqmlab_units::Time;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_packet_comes_back_as_itself_once_under_every_discipline() {
+    fn every_packet_is_returned_once_under_every_discipline() {
         for entry in catalogue() {
             every_packet_comes_back_as_itself_once(entry.name);
         }

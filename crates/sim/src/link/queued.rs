@@ -27,7 +27,7 @@ pub(crate) struct Queued<Q, O = WindowScale> {
     device: usize,
     /// Packets that the discipline has handed down and that have not been delivered.
     device_fifo: VecDeque<DeviceFifo<O>>,
-    /// How many of them, from the front, have left.
+    /// The number of them, from the front, that have left.
     gone: usize,
     sent: u64,
     sent_bytes: Bytes,

@@ -18,7 +18,7 @@ use super::*;
 use crate::packet::HEADERS;
 use crate::quantiles::Bin;
 
-/// What happens so many nanoseconds after the step before.
+/// An event and its distance from the step before, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     after: u64,
@@ -157,12 +157,12 @@ fn probe(show: impl FnOnce(&mut dyn FnMut(&'static str, f64))) -> Vec<(&'static 
     values
 }
 
-/// What can be read off the only link.
+/// Returns the meter of the only link.
 fn meter(link: &impl Link) -> &dyn Meter {
     link.meter(0).expect("there is a link")
 }
 
-/// How many packets have been sent, how long they waited together in queue and device, and the bins of their waits.
+/// Returns the number of packets sent, the sums of their delays in queue and device, and the bins of the delays.
 fn all_waits(waits: &DelayHistogram) -> (u64, (f64, f64), Vec<Bin>) {
     (waits.count(), waits.parts_ms(), waits.bins_ms())
 }
@@ -269,7 +269,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn departures_worked_out_at_arrival_are_the_departures_that_happen(
+    fn departures_computed_at_arrival_are_the_actual_departures(
         queue in queue(), wire in wire(), steps in steps(),
     ) {
         let resolved = queue.resolve(&wire.context).expect("a valid law");

@@ -1,4 +1,4 @@
-//! What puts packets on a wire, one after the other.
+//! The transmitter, which sends packets on a wire one after the other.
 
 use aqmlab_aqm::LinkContext;
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
@@ -27,7 +27,7 @@ impl Transmitter {
         (first, self.busy_until)
     }
 
-    /// How long a packet given to it at `now` would wait.
+    /// Returns the wait of a packet that arrives at `now`.
     pub(crate) fn backlog(&self, now: Time) -> Duration {
         self.busy_until.saturating_since(now)
     }

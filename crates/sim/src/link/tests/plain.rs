@@ -14,10 +14,10 @@ pub(super) struct PlainLink<Q> {
     pub(super) queue: Q,
     /// The packet being sent, and those in the device behind it, each with the time since which it is there.
     device: VecDeque<(Departure<Packet>, Time)>,
-    /// When the packet being sent will have been, and when its sending began.
+    /// The end of the current transmission, and its start.
     sent_at: Option<Time>,
     began_at: Time,
-    /// How long those waited that have been sent.
+    /// The delays of the packets sent.
     pub(super) delays: DelayHistogram,
     sent: u64,
     sent_bytes: Bytes,

@@ -11,7 +11,7 @@ fn rates() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 proptest! {
     #[test]
-    fn a_packet_is_sent_at_the_rate_of_the_moment_at_which_its_sending_begins(
+    fn a_packet_is_sent_at_the_rate_at_its_transmissions_start(
         rates in rates(), device_fifo in 0..4u32, steps in steps(),
     ) {
         let rate_of = |bits| BitRate::from_bits_per_sec(bits).expect("above zero");

@@ -12,7 +12,7 @@ const LEN: u16 = 960;
 const BATCHES: u32 = 100;
 const BATCH: u32 = 10_000;
 
-/// What each batch of arrivals saw.
+/// The state that each batch of arrivals saw.
 struct Batch {
     /// The mean number that an arrival finds waiting (seen by Poisson arrivals, the mean over time).
     waiting: f64,
@@ -66,7 +66,7 @@ fn agree(batches: &[Batch], read: fn(&Batch) -> f64, expected: f64) {
 }
 
 #[test]
-fn the_mean_queue_and_the_mean_wait_are_those_of_pollaczek_and_khinchine() {
+fn mean_queue_and_delay_are_those_of_pollaczek_and_khinchine() {
     for rho in [0.3, 0.7, 0.9] {
         let batches = poisson_arrivals(rho, 1_000_000);
         // M/D/1: L_q = rho^2 / (2 (1 - rho)), W_q = rho D / (2 (1 - rho))
