@@ -16,7 +16,7 @@ from typing import Any
 KEY = "aqmlab"
 """Where a notebook's metadata have the hash of its code."""
 
-_LARGEST = 150_000
+_LARGEST = 180_000
 
 
 def code(notebook: dict[str, Any]) -> list[str]:
