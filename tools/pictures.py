@@ -1,8 +1,8 @@
 """Pictures of the report and the console for README and the guide: ``python tools/pictures.py docs/img``.
 
-They want Chromium, and are of one comparison: ``report.png`` is its report at a desk, ``report-phone.png`` on a phone,
-``report-print.png`` on paper; ``console.png`` the same in the console, ``console-phone.png`` that on a phone. And
-``console-run.png`` is the page of a run that is under way.
+They need Chromium and show one comparison. ``report.png`` is its report on a desktop, ``report-phone.png`` on a phone
+and ``report-print.png`` on paper. ``console.png`` is the console on a desktop and ``console-phone.png`` on a phone.
+``console-run.png`` is the page of a job in progress.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium")
 SCHEMES = ("droptail:limit=200", "codel:ecn=true", "pi:ecn=true")
 SEEDS = range(1, 6)
-ENOUGH = 20
-"""Readings before a run is taken."""
+MIN_READINGS = 20
+"""Readings on the chart before the picture of a run is taken."""
 
 DESK: ViewportSize = {"width": 1280, "height": 960}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 PAPER: ViewportSize = {"width": 680, "height": 960}
-"""What A4 has between its margins."""
+"""The printable area of A4."""
 
 GAP = 10
 """Pixels between the parts of a picture."""
 
 
 def pictures(folder: Path, out: Path) -> None:
-    """Make the pictures, of a results directory that is made for them."""
-    # Only whoever makes pictures needs it.
+    """Take the pictures of a store that is filled for them."""
+    # Imported here because this module is checked without Playwright.
     from playwright.sync_api import sync_playwright
 
     experiment = lab.Experiment(
         testbed="unc-2003", link={"rate": "20 Mbit/s"}, protocol={"warmup": "2 min", "duration": "5 min"}
     )
     lab.compare(*SCHEMES, experiment=experiment, seeds=SEEDS, out=out)
-    written = lab.report(out=out, to=out / "report.html", explain=True)
-    words = [sys.executable, "-m", "aqmlab", "console", str(out)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as program, sync_playwright() as browsers:
+    report_file = lab.report(out=out, to=out / "report.html", explain=True)
+    argv = [sys.executable, "-m", "aqmlab", "console", str(out)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as program, sync_playwright() as browsers:
         assert program.stdout is not None
         try:
             browser = browsers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             page = browser.new_page(viewport=DESK)
             page.set_default_timeout(300_000)
-            report(page, written, folder)
+            report(page, report_file, folder)
             page.goto(program.stdout.readline().removeprefix("Open ").strip())
             comparison(page, folder)
             run(page, folder / "console-run.png")
@@ -62,8 +62,8 @@ def pictures(folder: Path, out: Path) -> None:
             program.send_signal(signal.SIGINT)
 
 
-def report(page: Any, written: Path, folder: Path) -> None:
-    """Take the report: what comes first, and the first figures."""
+def report(page: Any, file: Path, folder: Path) -> None:
+    """Take pictures of the report: its top, and the first figures."""
     for name, size, media, places in (
         ("report", DESK, "screen", ("h1", "#figures")),
         ("report-phone", PHONE, "screen", ("h1", "#numbers", "[data-chart=response-times]", "[data-chart=parts]")),
@@ -71,14 +71,14 @@ def report(page: Any, written: Path, folder: Path) -> None:
     ):
         page.set_viewport_size(size)
         page.emulate_media(media=media)
-        page.goto(written.as_uri())
+        page.goto(file.as_uri())
         page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
-        beside([shot(page, place) for place in places], folder / f"{name}.png")
+        join([shot(page, place) for place in places], folder / f"{name}.png")
     page.emulate_media(media="screen")
 
 
 def comparison(page: Any, folder: Path) -> None:
-    """Take all cells, side by side."""
+    """Take pictures of the comparison of all cells."""
     page.set_viewport_size(DESK)
     for box in page.locator("input[name=cell]").all():
         box.check()
@@ -87,48 +87,48 @@ def comparison(page: Any, folder: Path) -> None:
     page.wait_for_load_state("load")
     page.screenshot(path=folder / "console.png")
     page.set_viewport_size(PHONE)
-    # A narrow screen has figures of its own.
+    # A narrow screen has its own figures.
     page.reload()
     page.wait_for_load_state("load")
-    beside([shot(page, "h1"), shot(page, "h2 >> nth=0")], folder / "console-phone.png")
+    join([shot(page, "h1"), shot(page, "h2 >> nth=0")], folder / "console-phone.png")
     page.set_viewport_size(DESK)
 
 
 def run(page: Any, file: Path) -> None:
-    """Take a run that has read enough off itself."""
+    """Take a picture of a run in progress, once its chart has enough readings."""
     page.get_by_role("link", name="New comparison").click()
     page.get_by_text("More: Link", exact=True).click()
-    typed = {"Schemes, one a line": "pi:ecn=true", "rate": "20 Mbit/s", "Warm-up": "10 min", "Measured": "2 h"}
-    for label, text in {**typed, "Seeds": "1"}.items():
+    fields = {"Schemes, one a line": "pi:ecn=true", "rate": "20 Mbit/s", "Warm-up": "10 min", "Measured": "2 h"}
+    for label, text in {**fields, "Seeds": "1"}.items():
         page.get_by_label(label, exact=True).locator("visible=true").fill(text)
     page.get_by_role("button", name="Start").click()
     scheme = page.locator("#cell option", has_text="pi:")
     scheme.wait_for(state="attached")
     page.locator("#cell").select_option(str(scheme.get_attribute("value")))
-    # The page's policy keeps the browser from waiting for an expression.
-    while page.evaluate("readings.get(choice.value).length") < ENOUGH:
+    # The page's content security policy blocks wait_for_function.
+    while page.evaluate("readings.get(choice.value).length") < MIN_READINGS:
         page.wait_for_timeout(500)
     page.screenshot(path=file, full_page=True)
 
 
 def shot(page: Any, place: str) -> bytes:
-    """Take what a window shows when a place is at its top."""
+    """Return a screenshot with this place at the top of the window."""
     page.locator(place).first.evaluate("place => { place.scrollIntoView(); scrollBy(0, -16); }")
-    taken: bytes = page.screenshot()
-    return taken
+    png: bytes = page.screenshot()
+    return png
 
 
-def beside(shots: Sequence[bytes], file: Path) -> None:
-    """Put what was taken beside one another."""
+def join(shots: Sequence[bytes], file: Path) -> None:
+    """Write one picture of the screenshots, side by side."""
     from PIL import Image
 
-    parts = [Image.open(BytesIO(each)).convert("RGB") for each in shots]
-    whole = Image.new("RGB", (sum(each.width + GAP for each in parts) - GAP, parts[0].height), "#bbb")
-    for number, each in enumerate(parts):
-        whole.paste(each, (number * (each.width + GAP), 0))
-    whole.save(file, optimize=True)
+    parts = [Image.open(BytesIO(screenshot)).convert("RGB") for screenshot in shots]
+    picture = Image.new("RGB", (sum(part.width + GAP for part in parts) - GAP, parts[0].height), "#bbb")
+    for number, part in enumerate(parts):
+        picture.paste(part, (number * (part.width + GAP), 0))
+    picture.save(file, optimize=True)
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as made:
-        pictures(Path(sys.argv[1]), Path(made))
+    with TemporaryDirectory() as results:
+        pictures(Path(sys.argv[1]), Path(results))

@@ -1,6 +1,6 @@
-"""The page docs/studies/sensitivity.md: what the settings of RED, PIE and CoDel matter, and what tuning gains.
+"""The page docs/studies/sensitivity.md: the settings of RED, PIE and CoDel that matter, and the gain from tuning.
 
-``make sensitivity`` runs this module, which fills in sensitivity.md. What has been run is in the results directory.
+``make sensitivity`` runs this module, which fills in sensitivity.md. Cells in the store are reused.
 """
 
 from __future__ import annotations
@@ -32,40 +32,40 @@ _SPACES = {
     "pie": "qdelay_ref=2 ms..60 ms,t_update=5 ms..60 ms,alpha=0.0125..1.25,beta=0.125..12.5",
     "codel": "target=1 ms..50 ms,interval=60 ms..500 ms",
 }
-"""What is varied, around the defaults: ranges that somebody might choose from. Ours."""
+"""The ranges to vary around the defaults: our choice of what a user might set."""
 
 _COLOURS = {"red": "tab:red", "pie": "tab:blue", "codel": "tab:green"}
 
 
-class Studied(NamedTuple):
-    """A discipline at a load."""
+class Settings(NamedTuple):
+    """The sensitivity and the tuning of a discipline at a load."""
 
     sensitivity: Sensitivity
     tuned: TuningResult
 
 
 def main() -> None:
-    """Run what is missing, and write the page and its figure."""
+    """Run the cells that are missing, and write the page and its figure."""
     parser = argparse.ArgumentParser(description="Write docs/studies/sensitivity.md.")
     parser.add_argument("pages", type=Path, help="directory of the studies' pages")
     parser.add_argument("--results", type=Path, default=Path("results"), help="results directory")
-    chosen = parser.parse_args()
-    studied = {(name, load): _study(name, load, chosen.results) for load in _LOADS for name in _SPACES}
-    file = chosen.pages / _FIGURE
+    arguments = parser.parse_args()
+    settings = {(name, load): _study(name, load, arguments.results) for load in _LOADS for name in _SPACES}
+    file = arguments.pages / _FIGURE
     file.parent.mkdir(parents=True, exist_ok=True)
-    canvas.write(file, lambda figure: _draw(figure, studied), size=(10, 7))
+    canvas.write(file, lambda figure: _draw(figure, settings), size=(10, 7))
     text = _TEMPLATE.read_text(encoding="utf-8").format(
         results=_core.results_number(),
-        spaces=table(("discipline", "what is varied"), [(name, f"`{over}`") for name, over in _SPACES.items()]),
+        spaces=table(("discipline", "ranges"), [(name, f"`{over}`") for name, over in _SPACES.items()]),
         trials=_TRIALS,
         trajectories=_TRAJECTORIES,
-        matter=_what_matters(studied),
-        gains=_what_tuning_gains(studied),
+        effects=_effects_table(settings),
+        gains=_gains_table(settings),
     )
-    (chosen.pages / "sensitivity.md").write_text(text, encoding="utf-8")
+    (arguments.pages / "sensitivity.md").write_text(text, encoding="utf-8")
 
 
-def _study(name: str, load: int, out: Path) -> Studied:
+def _study(name: str, load: int, out: Path) -> Settings:
     experiment = lab.Experiment(
         testbed="unc-2003",
         link={"rate": "20 Mbit/s", "device_fifo": 0},
@@ -74,7 +74,7 @@ def _study(name: str, load: int, out: Path) -> Studied:
     )
     scheme = f"{name}:ecn=true"
     over = _SPACES[name]
-    found = lab.sensitivity(
+    effects = lab.sensitivity(
         scheme,
         over,
         of=("delay", "utilisation", "p95"),
@@ -95,35 +95,35 @@ def _study(name: str, load: int, out: Path) -> Studied:
         out=out,
     )
     print(f"{name} at {load} %", flush=True)
-    return Studied(found, tuned)
+    return Settings(effects, tuned)
 
 
-def _what_matters(studied: Mapping[tuple[str, int], Studied]) -> str:
+def _effects_table(settings: Mapping[tuple[str, int], Settings]) -> str:
     rows = []
     for name in _SPACES:
         for load in _LOADS:
-            indices = studied[name, load].sensitivity.indices
-            for parameter in studied[name, load].sensitivity.space:
-                its = indices.filter(parameter=parameter).to_dicts()
-                effects = (f"{it['mu_star']:.3g} ±{it['mu_star_half']:.2g}" for it in its)
+            indices = settings[name, load].sensitivity.indices
+            for parameter in settings[name, load].sensitivity.space:
+                measures = indices.filter(parameter=parameter).to_dicts()
+                effects = (f"{index['mu_star']:.3g} ±{index['mu_star_half']:.2g}" for index in measures)
                 rows.append((name, f"{load}", f"`{parameter}`", *effects))
-    return table(("discipline", "load, %", "parameter", "delay, ms", "utilisation", "p95, ms"), rows)
+    return table(("discipline", "load, %", "parameter", "delay, ms", "utilization", "p95, ms"), rows)
 
 
-def _what_tuning_gains(studied: Mapping[tuple[str, int], Studied]) -> str:
+def _gains_table(settings: Mapping[tuple[str, int], Settings]) -> str:
     rows = []
     for name in _SPACES:
         for load in _LOADS:
-            tuned = studied[name, load].tuned
+            tuned = settings[name, load].tuned
             defaults = (tuned.as_given(number) for number in range(len(tuned.objectives)))
-            rows.append((name, f"{load}", "as it is", *defaults, "", ""))
-            for each in tuned.best:
-                found = (f"{value:+.3g}" for value in each.found.means)
-                fresh = (_interval(*each.interval(number)) for number in range(len(tuned.objectives)))
-                setting = each.found.scheme.partition(":")[2].removesuffix(",ecn=true").replace(",", ", ")
+            rows.append((name, f"{load}", "defaults", *defaults, "", ""))
+            for confirmed in tuned.best:
+                found = (f"{value:+.3g}" for value in confirmed.found.means)
+                fresh = (_interval(*confirmed.interval(number)) for number in range(len(tuned.objectives)))
+                setting = confirmed.found.scheme.partition(":")[2].removesuffix(",ecn=true").replace(",", ", ")
                 rows.append((name, f"{load}", f"`{setting}`", *found, *fresh))
-    means = ("delay, ms", "utilisation")
-    columns = ("discipline", "load, %", "setting", *means, "delay, fresh seeds", "utilisation, fresh seeds")
+    means = ("delay, ms", "utilization")
+    columns = ("discipline", "load, %", "setting", *means, "delay, fresh seeds", "utilization, fresh seeds")
     return table(columns, rows)
 
 
@@ -131,14 +131,14 @@ def _interval(mean: float, low: float, high: float) -> str:
     return f"{mean:+.3g} [{low:+.3g}, {high:+.3g}]"
 
 
-def _draw(figure: Figure, studied: Mapping[tuple[str, int], Studied]) -> None:
+def _draw(figure: Figure, settings: Mapping[tuple[str, int], Settings]) -> None:
     axes = figure.subplots(2, 2)
     for axis, load in zip(axes.ravel(), _LOADS, strict=True):
         for name in _SPACES:
-            tuned = studied[name, load].tuned
+            tuned = settings[name, load].tuned
             delay, utilisation = (tuned.baseline_interval(number)[0] for number in range(2))
-            points = [(delay + each.means[0], utilisation + each.means[1]) for each in tuned.tried]
-            front = sorted((delay + each.means[0], utilisation + each.means[1]) for each in tuned.front)
+            points = [(delay + trial.means[0], utilisation + trial.means[1]) for trial in tuned.tried]
+            front = sorted((delay + trial.means[0], utilisation + trial.means[1]) for trial in tuned.front)
             axis.scatter(*zip(*points, strict=True), s=10, color=_COLOURS[name], alpha=0.35, linewidths=0)
             axis.plot(*zip(*front, strict=True), color=_COLOURS[name], label=name)
             star = {"marker": "*", "s": 60, "edgecolors": "black", "linewidths": 0.5, "zorder": 4}
@@ -146,7 +146,7 @@ def _draw(figure: Figure, studied: Mapping[tuple[str, int], Studied]) -> None:
         axis.set_xscale("log")
         axis.set_title(f"{load} % load", loc="left")
         axis.set_xlabel("mean queueing delay, ms")
-        axis.set_ylabel("utilisation")
+        axis.set_ylabel("utilization")
     axes[0][0].legend(frameon=False)
 
 

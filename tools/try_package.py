@@ -60,7 +60,7 @@ def main(package: str) -> None:
         python, command = (Path(folder, "bin", name) for name in ("python", "aqmlab"))
 
         def run(*words: str | Path) -> None:
-            # Isolated from the variables of whoever calls, and away from the checkout.
+            # Without the caller's environment variables, and outside the checkout.
             subprocess.run(words, cwd=folder, check=True, env={"PATH": f"{folder}/bin:/usr/bin:/bin", "HOME": folder})
 
         pip = (python, "-m", "pip", "install", "--quiet")

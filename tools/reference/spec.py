@@ -269,7 +269,7 @@ def _tcp(shown: _Shown, part: Schema) -> str:
 
 
 _BODIES = {"queue": _queue, "queue_back": _queue_back, "sources": _sources, "tcp": _tcp}
-"""What writes the tables that are shown otherwise than by their keys."""
+"""Writers of the tables whose rows are not simply their keys."""
 
 
 def _all(part: object) -> Iterator[Schema]:

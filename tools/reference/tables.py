@@ -43,10 +43,10 @@ UNITS = {
     ),
     **dict.fromkeys(("retransmits", "timeouts", "reductions"), "times"),
 }
-"""What a word in a column's name says of its unit."""
+"""Units by the word in a column's name."""
 
 _FIRST = ("request", "time_s", "start_s", "start_ns", "time_ns", "link", "direction")
-"""Columns that say of what a row is come first."""
+"""Columns that identify a row come first."""
 
 _PAGE = """<!-- Written by `make reference` from the code. Change the columns in crates/sim/src, then run it. -->
 
@@ -71,7 +71,7 @@ class Column(NamedTuple):
     """Empty where there is none."""
     meaning: str
     several: bool = False
-    """It stands for columns whose names are given elsewhere: a law's variables, the parts of a response time."""
+    """One row for several columns that are named elsewhere: a law's variables, the parts of a response time."""
 
 
 def declared(name: str) -> list[Column]:

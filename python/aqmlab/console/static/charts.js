@@ -7,7 +7,7 @@ const choice = document.getElementById("cell");
 const sections = [...area.querySelectorAll("section")];
 const readings = new Map();
 const charts = new Map();
-// Fewer readings are points: a line between two would show what nobody read.
+// Draw points below this number of readings: a line would suggest values between them.
 const LINE_FROM = 5;
 let isDue = false;
 
