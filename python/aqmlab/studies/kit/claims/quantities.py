@@ -6,6 +6,7 @@ A :class:`Quantity` is a number of one run, or of several with the same seed, su
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -79,11 +80,12 @@ def difference(one: Quantity, other: Quantity) -> Quantity:
 
 
 def change_percent(column: Column, run: str, over: str) -> Quantity:
-    """Return the change of a column's value over that of another run, in percent."""
-    one, other = quantity(column, run), quantity(column, over)
-    return _combine(
-        f"{column.what}, {run} over {over}, %", one, other, lambda first, second: 100 * (first / second - 1)
-    )
+    """Return the change of a column's value over that of another run, in percent; NaN if that is 0."""
+
+    def change(first: float, second: float) -> float:
+        return 100 * (first / second - 1) if second else math.nan
+
+    return _combine(f"{column.what}, {run} over {over}, %", quantity(column, run), quantity(column, over), change)
 
 
 def count_greater(what: str, pairs: Sequence[tuple[Quantity, Quantity]]) -> Quantity:
