@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.figure
 import polars as pl
 import pytest
 
@@ -14,13 +13,14 @@ import fixtures.results
 from aqmlab.cells.cell import Cell
 from aqmlab.spec.experiment import Protocol
 from aqmlab.store.result import Result
-from aqmlab.studies import STUDIES, find
+from aqmlab.studies import find
 from aqmlab.studies.kit.measures import DATA, goodput_mbps
 from aqmlab.studies.kit.measures import sources as sources_of
 from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import study_cells
 from aqmlab.studies.kwon2003 import gfc2, measures, names, runs, tables
 from aqmlab.studies.kwon2003.published import METRICS
+from fixtures.study import check
 
 LENGTHS = ("quick", "default", "full")
 CSV = Path(__file__).parents[2] / "python/aqmlab/studies/kwon2003/published.csv"
@@ -107,28 +107,11 @@ def made_up(directory: Path, length: str) -> dict[str, list[Result]]:
     }
 
 
-def test_the_study_is_found_by_its_name() -> None:
-    assert "kwon2003" in STUDIES
-    assert find("kwon2003").name == "kwon2003"
-
-
-def test_runs_have_the_same_names_in_each_length() -> None:
-    study = find("kwon2003")
-    names = [[run.name for run in study.runs(study.lengths[length])] for length in LENGTHS]
-    assert names[0] == names[1] == names[2]
-    assert len(set(names[0])) == len(names[0])
-
-
 @pytest.mark.parametrize("length", LENGTHS)
 def test_claims_tables_and_figures_find_their_runs(length: str, tmp_path: Path) -> None:
     study = find("kwon2003")
     report = Report.from_results(study, study.lengths[length], made_up(tmp_path, length))
-    assert [each.id for each in report.decisions if each.registered] == [claim.id for claim in study.claims]
-    assert all(len(row) == len(table.columns) for table in report.tables for row in table.rows)
-    for figure in report.figures:
-        canvas = matplotlib.figure.Figure(figsize=figure.size)
-        figure.draw(canvas)
-        assert canvas.axes
+    check(report)
 
 
 def test_each_claim_names_only_runs_there_are(tmp_path: Path) -> None:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 
 from aqmlab._core import SpecError
 from aqmlab.spec import schemes
-from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.claims.quantities import Column
 from aqmlab.studies.kit.study import Study
 from aqmlab.studies.rfc7928 import Rfc7928, trade_off
@@ -18,6 +16,7 @@ from aqmlab.studies.rfc7928.runs import FAIRNESS, VARYING
 from aqmlab.studies.rfc7928.schemes import can_mark, variants
 from conftest import Command, Write
 from fixtures.rfc7928 import dry, parse
+from fixtures.study import check
 
 OWN = '''
 import aqmlab as lab
@@ -31,30 +30,9 @@ class Always(lab.Law):
 '''
 
 
-def test_it_is_registered() -> None:
-    assert "rfc7928" in STUDIES
-    assert isinstance(find("rfc7928"), Rfc7928)
-
-
-@pytest.mark.parametrize("length", ["quick", "default", "full"])
-def test_runs_have_unique_names_that_claims_find_at_each_length(length: str) -> None:
-    study = Rfc7928()
-    names = [run.name for run in study.runs(study.lengths[length])]
-    assert len(set(names)) == len(names)
-    for claim in study.claims:
-        assert {run for part in claim.parts for run in part.runs} <= set(names)
-
-
 def test_tables_and_figures_find_their_runs(tmp_path: Path) -> None:
     report = dry(Rfc7928(), tmp_path)
-    assert [each.id for each in report.decisions] == [f"RFC7928-{n}" for n in range(1, 9)]
-    for each in report.tables:
-        assert all(len(row) == len(each.columns) for row in each.rows)
-        assert len(each.rows) > 0
-    assert len({each.name for each in report.tables}) == len(report.tables)
-    for figure in report.figures:
-        canvas = Figure(figsize=figure.size, layout="constrained")
-        figure.draw(canvas)
+    check(report)
 
 
 def test_the_study_is_about_the_disciplines_it_is_given(tmp_path: Path) -> None:

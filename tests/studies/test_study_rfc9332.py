@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
 
 import fixtures.results
 from aqmlab.cells.cell import Cell
 from aqmlab.store.result import Result
-from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.decisions import decide
+from aqmlab.studies.kit.report import Report
 from aqmlab.studies.kit.study import study_cells
 from aqmlab.studies.rfc9332 import STUDY, claims
+from fixtures.study import check
 
 Numbers = Mapping[str, float]
 """Made-up runs that deviate from the expected one."""
@@ -82,20 +82,9 @@ def outcomes(results: Results) -> dict[str, str]:
     return {each.id.removeprefix("RFC9332-"): str(each.conclusion.outcome) for each in decide(STUDY, results)}
 
 
-def test_it_is_found_by_its_folder() -> None:
-    assert "rfc9332" in STUDIES
-    assert find("rfc9332") is STUDY
-
-
-@pytest.mark.parametrize("length", ["quick", "default", "full"])
-def test_claims_find_their_runs_and_use_all_of_them(length: str) -> None:
-    names = [run.name for run in STUDY.runs(STUDY.lengths[length])]
-    assert len(set(names)) == len(names)
-    looked_at = set()
-    for claim in STUDY.claims:
-        for part in claim.parts:
-            looked_at |= set(part.runs)
-    assert looked_at == set(names)
+def test_claims_use_all_runs() -> None:
+    used = {run for claim in STUDY.claims for part in claim.parts for run in part.runs}
+    assert used == {run.name for run in STUDY.runs(QUICK)}
 
 
 def test_all_hold_where_all_is_as_they_say(good: Results) -> None:
@@ -103,10 +92,7 @@ def test_all_hold_where_all_is_as_they_say(good: Results) -> None:
 
 
 def test_tables_and_figures_find_their_runs(good: Results) -> None:
-    for table in STUDY.tables(good):
-        assert all(len(row) == len(table.columns) for row in table.rows)
-    for figure in STUDY.figures(good):
-        figure.draw(Figure(figsize=figure.size, layout="constrained"))
+    check(Report.from_results(STUDY, QUICK, good))
 
 
 HALF_AS_MUCH, SLOW, MIX, WEB = claims.dual(120, 10), claims.dual(4, 10), claims.mix(2, 8), claims.web(50)
