@@ -18,13 +18,13 @@ from aqmlab.store.result import Result
 from aqmlab.studies import find
 from aqmlab.studies.kit.claims.predicates import (
     CLOSE,
-    Approximately,
     BetterCurve,
     Greater,
     InRange,
     NoWorseCurve,
     Part,
     SameCurve,
+    approximately,
 )
 from aqmlab.studies.kit.claims.quantities import AREA, Column, change_percent, count_greater, difference, quantity
 from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
@@ -161,11 +161,8 @@ def test_a_tie_in_the_last_printed_digit_decides_nothing(make: Made) -> None:
 def test_approximately_is_within_five_percent_of_the_axis(make: Made) -> None:
     results = make.results({"a": [86.0, 86.1, 86.2], "b": [84.0, 84.1, 84.2]})
     for number, outcome in ((90, "holds"), (91.4, "fails"), (91.2, "undecided"), (81.4, "holds")):
-        assert Approximately(value=quantity(LOSS, "a"), number=number)(results).outcome == outcome
-    assert (
-        Approximately(value=difference(quantity(LOSS, "a"), quantity(LOSS, "b")), number=0, axis=10)(results).outcome
-        == "fails"
-    )
+        assert approximately(quantity(LOSS, "a"), number)(results).outcome == outcome
+    assert approximately(difference(quantity(LOSS, "a"), quantity(LOSS, "b")), 0, axis=10)(results).outcome == "fails"
     assert InRange(value=change_percent(LOSS, "a", "b"), low=2, high=3)(results).outcome == "holds"
     assert count_greater(
         "", [(quantity(LOSS, "a"), quantity(LOSS, "b")), (quantity(LOSS, "b"), quantity(LOSS, "a"))]

@@ -17,9 +17,9 @@ from aqmlab.studies.kit.claims.predicates import (
     CLOSE,
     MUCH_BETTER,
     SAME,
-    Approximately,
     Greater,
     InRange,
+    approximately,
 )
 from aqmlab.studies.kit.claims.quantities import AREA, Column, PrintedTables, Quantity, difference, quantity
 from aqmlab.studies.kit.claims.review import ReviewedClaim, added_claim, reviewed_claim
@@ -117,7 +117,7 @@ CLAIMS: Sequence[ReviewedClaim] = (
         "kuzmanovic2005-7",
         "ranges from 6%, in the light congestion scenario, to 20%",
         (
-            Approximately(value=_carries_more("RED*", load), number=points, limit=SAME)
+            approximately(_carries_more("RED*", load), points, limit=SAME)
             for load, points in zip(LOADS, (6, 20), strict=True)
         ),
     ),
@@ -180,9 +180,9 @@ CLAIMS: Sequence[ReviewedClaim] = (
     reviewed_claim(
         "kuzmanovic2005-15",
         "throughputs of the two schemes are approximately the same",
-        Approximately(
-            value=difference(quantity(MBPS, threshold(90)), quantity(MBPS, _drop("PI", load=90))),
-            number=0,
+        approximately(
+            difference(quantity(MBPS, threshold(90)), quantity(MBPS, _drop("PI", load=90))),
+            0,
             limit=APPROXIMATELY,
         ),
     ),
@@ -190,9 +190,7 @@ CLAIMS: Sequence[ReviewedClaim] = (
         "kuzmanovic2005-16",
         "illustrate a good match",
         (
-            Approximately(
-                value=quantity(_OVER_MODEL, equal_flows(length)), number=0, limit=CLOSE, axis=_FIGURE_7_PACKETS
-            )
+            approximately(quantity(_OVER_MODEL, equal_flows(length)), 0, limit=CLOSE, axis=_FIGURE_7_PACKETS)
             for length in LENGTHS
         ),
     ),
@@ -211,7 +209,7 @@ CLAIMS: Sequence[ReviewedClaim] = (
         "Section 5.2.2, figure 7",
         "flows of 7 packets, the mean of the web's, make a mean queue of some 5 packets at 80 %",
         "would have only a moderate (5 packets) average queue length",
-        Approximately(value=quantity(_QUEUE, equal_flows(7)), number=5, axis=_FIGURE_7_PACKETS),
+        approximately(quantity(_QUEUE, equal_flows(7)), 5, axis=_FIGURE_7_PACKETS),
     ),
     added_claim(
         "kuzmanovic2005-20",
@@ -219,7 +217,7 @@ CLAIMS: Sequence[ReviewedClaim] = (
         "under PI and RED ECN+ carries what the table says, approximately",
         "summarizes the throughput results for ECN+ and ECN",
         (
-            Approximately(value=quantity(MBPS, run), number=columns[MBPS.name])
+            approximately(quantity(MBPS, run), columns[MBPS.name])
             for run, columns in printed().items()
             if run.startswith(("PI ECN", "RED ECN"))
         ),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from aqmlab.store.result import Result
-from aqmlab.studies.kit.claims.predicates import CLOSE, SAME, Approximately, Part
+from aqmlab.studies.kit.claims.predicates import CLOSE, SAME, Part, approximately
 from aqmlab.studies.kit.claims.quantities import AREA, Column, PrintedTables, Quantity, difference, quantity
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.le.measures import completed_percent, rise_percent
@@ -32,7 +32,7 @@ COMPLETED = Column(
 MBPS = Column(what="throughput, Mbit/s", measure=throughput_mbps, name="throughput_mbps", digits=1)
 
 CROSSING_MS = (3_500, 7_000)
-"""Approximately 5 s: within 5 % of the three decades above a second in a figure of tails."""
+"""approximately 5 s: within 5 % of the three decades above a second in a figure of tails."""
 
 
 def printed_tables(*names: str) -> PrintedTables:
@@ -80,27 +80,23 @@ LARGEST = Column(what="logarithm of the largest response's bytes", measure=_larg
 
 def about_percent(time_ms: float, percent: float, *runs: str) -> Iterable[Part]:
     """Claim that approximately this percentage of the requests completes within a time."""
-    return (Approximately(value=quantity(completed_within(time_ms), run), number=percent) for run in runs)
+    return (approximately(quantity(completed_within(time_ms), run), percent) for run in runs)
 
 
 def about_beyond(time_s: float, percent: float, *runs: str) -> Iterable[Part]:
     """Claim that approximately this percentage of the requests takes longer."""
-    return (
-        Approximately(value=quantity(beyond(time_s), run), number=math.log10(percent), axis=_TAIL_AXIS) for run in runs
-    )
+    return (approximately(quantity(beyond(time_s), run), math.log10(percent), axis=_TAIL_AXIS) for run in runs)
 
 
 def same_tail(time_s: float, run: str, other: str) -> Part:
     """Claim that equal shares of requests take longer: within 2 % of the axis of tails."""
     gap = difference(quantity(beyond(time_s), run), quantity(beyond(time_s), other))
-    return Approximately(value=gap, number=0, limit=SAME, axis=_TAIL_AXIS)
+    return approximately(gap, 0, limit=SAME, axis=_TAIL_AXIS)
 
 
 def little_loss(run: str, other: str) -> Part:
     """Claim that two losses differ little: by at most 5 % of their axis."""
-    return Approximately(
-        value=difference(quantity(LOSS, run), quantity(LOSS, other)), number=0, limit=CLOSE, axis=_LOSS_AXIS
-    )
+    return approximately(difference(quantity(LOSS, run), quantity(LOSS, other)), 0, limit=CLOSE, axis=_LOSS_AXIS)
 
 
 def gain(one: str, over: str) -> Quantity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aqmlab.studies.kit.claims.builders import better, fewer, little_change, much_better
-from aqmlab.studies.kit.claims.predicates import SAME, Approximately
+from aqmlab.studies.kit.claims.predicates import SAME, approximately
 from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
 from aqmlab.studies.kit.claims.review import ReviewedClaim, added_claim
 from aqmlab.studies.le.comparisons import compare, run_names
@@ -24,9 +24,7 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         "from 7,000 to 35,000 users the throughput of the uncongested network is proportional to their number",
         "total active users varied from 7,000 to 35,000",
         (
-            Approximately(
-                value=change_percent(_MBPS_PER_USER, of_users(users), of_users(USERS[0])), number=0, limit=SAME
-            )
+            approximately(change_percent(_MBPS_PER_USER, of_users(users), of_users(USERS[0])), 0, limit=SAME)
             for users in USERS[1:]
         ),
     ),
@@ -35,7 +33,7 @@ ADDED_CLAIMS: Sequence[ReviewedClaim] = (
         "Section 3.2, figure 4",
         "the largest response in an experiment has some 10^9 bytes, on an axis of nine decades",
         "responses as large as 10^9 bytes will also be generated",
-        Approximately(value=quantity(LARGEST, UNCONGESTED.at(98)), number=9, axis=9),
+        approximately(quantity(LARGEST, UNCONGESTED.at(98)), 9, axis=9),
     ),
     added_claim(
         "le2003-52",

@@ -18,7 +18,7 @@ from aqmlab.studies.kit.claims.builders import (
     same,
     within,
 )
-from aqmlab.studies.kit.claims.predicates import BETTER, SAME, Approximately, Greater, InRange, Part
+from aqmlab.studies.kit.claims.predicates import BETTER, SAME, Greater, InRange, Part, approximately
 from aqmlab.studies.kit.claims.quantities import change_percent, difference, quantity
 from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
 from aqmlab.studies.le.comparisons import compare, run_names
@@ -48,7 +48,7 @@ _LONG = droptail(2400)
 def _proportional(load: int) -> Part:
     """Claim that the throughput of the uncongested network is proportional to the load."""
     change = change_percent(MBPS, UNCONGESTED.at(load), UNCONGESTED.at(80))
-    return Approximately(value=change, number=100 * (load / 80 - 1), limit=SAME)
+    return approximately(change, 100 * (load / 80 - 1), limit=SAME)
 
 
 def _timeouts(run: str) -> list[Part]:

@@ -16,7 +16,7 @@ from aqmlab.studies.kit.claims.builders import (
     same,
     within,
 )
-from aqmlab.studies.kit.claims.predicates import SAME, Approximately
+from aqmlab.studies.kit.claims.predicates import SAME, approximately
 from aqmlab.studies.kit.claims.quantities import difference, quantity
 from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
 from aqmlab.studies.le.comparisons import compare
@@ -66,8 +66,8 @@ CLAIMS: Sequence[ReviewedClaim] = (
         "le2004-03",
         "equivalent performance for the very largest exchanges",
         (
-            Approximately(
-                value=difference(*(quantity(completed_within(ms), scheme.at(load)) for scheme in (PI_24, PI_240))),
+            approximately(
+                difference(*(quantity(completed_within(ms), scheme.at(load)) for scheme in (PI_24, PI_240))),
                 number=0,
                 limit=SAME,
             )

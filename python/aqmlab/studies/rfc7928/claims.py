@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.claims.builders import fewer, little_change, more
-from aqmlab.studies.kit.claims.predicates import CLOSE, Approximately, InRange
+from aqmlab.studies.kit.claims.predicates import CLOSE, InRange, approximately
 from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
 from aqmlab.studies.kit.claims.review import Parts, ReviewedClaim, reviewed_claim
 from aqmlab.studies.rfc7928 import measures
@@ -49,9 +49,7 @@ def reviewed_claims(schemes: Sequence[Scheme]) -> list[ReviewedClaim]:
             "3",
             "effectively control the average queuing latency to a target value",
             [
-                Approximately(
-                    value=quantity(_DELAY, f"{level}/{label}"), number=_TARGET_MS[label], axis=_FULL_BUFFER_MS
-                )
+                approximately(quantity(_DELAY, f"{level}/{label}"), _TARGET_MS[label], axis=_FULL_BUFFER_MS)
                 for label in fifo
                 for level in ("mild", "medium", "heavy")
             ],

@@ -12,7 +12,7 @@ from typing import Any
 from aqmlab.store.result import Result
 from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.claims.builders import within
-from aqmlab.studies.kit.claims.predicates import CLOSE, Approximately, InRange
+from aqmlab.studies.kit.claims.predicates import CLOSE, InRange, approximately
 from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
 from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
 from aqmlab.studies.kit.findings import Measure
@@ -134,9 +134,9 @@ _CLASSIC_DELAY = Column(
 _CLASSIC_SHARE = Column(what="share of the CUBIC flow, %", measure=share_percent(CLASSIC, L4S))
 
 
-def _balanced(run: str, flows: tuple[int, int] = (1, 1)) -> Approximately:
+def _balanced(run: str, flows: tuple[int, int] = (1, 1)) -> InRange:
     column = Column(what="share of an L4S flow, %", measure=share_percent(flows=flows))
-    return Approximately(value=quantity(column, run), number=50)
+    return approximately(quantity(column, run), 50)
 
 
 CLAIMS: Sequence[ReviewedClaim] = (

@@ -11,13 +11,13 @@ from aqmlab.studies.kit.claims.predicates import (
     CLOSE,
     MUCH_BETTER,
     SAME,
-    Approximately,
     BetterCurve,
     Greater,
     InRange,
     NoWorseCurve,
     Part,
     SameCurve,
+    approximately,
 )
 from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
 
@@ -64,7 +64,7 @@ def fewer(one: str, *others: str, column: Column) -> Iterable[Part]:
 
 def little_change(one: str, *others: str, column: Column, limit: float = CLOSE) -> Iterable[Part]:
     """Claim that a column of a run differs by at most ``limit`` percent from those of others."""
-    return (Approximately(value=change_percent(column, one, other), number=0, limit=limit) for other in others)
+    return (approximately(change_percent(column, one, other), 0, limit=limit) for other in others)
 
 
 def within(column: Column, run: str, low: float = -math.inf, high: float = math.inf) -> Part:

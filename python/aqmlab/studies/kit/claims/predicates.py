@@ -194,6 +194,8 @@ class InRange:
     value: Quantity
     low: float = -math.inf
     high: float = math.inf
+    tolerance: float = 0.0
+    """Distance by which the number may be outside."""
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -203,55 +205,40 @@ class InRange:
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
         """Decide from the mean over the seeds."""
         found = Finding.of(str(self.value), self.value.each(results))
-        return found.decided(
-            holds=self.low <= found.low and found.high <= self.high,
-            fails=found.high < self.low or self.high < found.low,
-        )
+        low, high = self.low - scale * self.tolerance, self.high + scale * self.tolerance
+        return found.decided(holds=low <= found.low and found.high <= high, fails=found.high < low or high < found.low)
 
     def on_paper(self, printed: PrintedTables) -> Outcome | None:
         """Decide it from the printed number, which may be off by half of its last digit."""
         number = self.value.printed(printed)
         if number is None:
             return None
-        off = 0.5 * 10.0**-self.value.digits
+        off = 0.5 * 10.0**-self.value.digits + self.tolerance
         return Outcome.HOLDS if self.low - off <= number <= self.high + off else Outcome.FAILS
 
     def __str__(self) -> str:
+        if self.tolerance:
+            return f"{self.value} is {self.low:g}, within {self.tolerance:g}"
         least = [f"at least {self.low:g}"] if self.low > -math.inf else []
         most = [f"at most {self.high:g}"] if self.high < math.inf else []
         return f"{self.value} is {' and '.join(least + most)}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Approximately:
-    """A number is near another, within a share of its axis."""
+def approximately(value: Quantity, number: float, *, limit: float = APPROXIMATELY, axis: float = 100.0) -> InRange:
+    """Claim that a value is near a number.
 
-    value: Quantity
-    number: float
-    limit: float = APPROXIMATELY
-    """Percent of the axis."""
-    axis: float = 100.0
-    """Length of the axis in the number's unit; 100 for percent."""
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """The runs that it is about."""
-        return self.value.runs
-
-    def __call__(self, results: Results, scale: float = 1.0) -> Finding:
-        """Decide from the mean over the seeds."""
-        return self._bounds(scale)(results)
-
-    def on_paper(self, printed: PrintedTables) -> Outcome | None:
-        """Decide it from the printed number."""
-        return self._bounds(1.0).on_paper(printed)
-
-    def _bounds(self, scale: float) -> InRange:
-        off = scale * self.limit / 100 * self.axis
-        return InRange(value=self.value, low=self.number - off, high=self.number + off)
-
-    def __str__(self) -> str:
-        return f"{self.value} is {self.number:g}, within {self.limit / 100 * self.axis:g}"
+    Parameters
+    ----------
+    value
+        The value.
+    number
+        The number.
+    limit
+        Percent of the axis.
+    axis
+        Length of the axis in the number's unit; 100 for percent.
+    """
+    return InRange(value=value, low=number, high=number, tolerance=limit / 100 * axis)
 
 
 def _at_most(found: Finding, limit: float) -> Finding:
