@@ -1,14 +1,14 @@
-//! From a resolved spec to a run: a plan of what there is, and the engine that has been compiled for it.
+//! From a resolved spec to a run: a plan of links, hosts and traffic, and an engine of a suitable type.
 //!
-//! | hosts | network | watched | engine |
+//! | hosts | network | observed | engine |
 //! |---|---|---|---|
 //! | all with the TCP of 2001 | one link at one rate, its discipline of the catalogue | no | one for each discipline |
 //! | any | one link | no, or captured | one for each TCP, over boxed links |
 //! | any | a chain | no, or captured | one for each TCP, over chains of them |
 //! | any | one link at one rate | explained | one for each TCP, over queues of numbers |
 //!
-//! The first is what is run most often. Each engine takes seconds to compile, so what may be slower shares one, and so do the
-//! first in builds for debugging, where nobody counts instructions.
+//! The first is the most frequent run. Each engine takes seconds to compile, so the slower cases share one, and
+//! so does the first in debug builds, whose speed does not matter.
 
 mod links;
 mod plan;
@@ -29,22 +29,22 @@ use crate::packet::Packet;
 use crate::simulation::Simulation;
 use crate::spec::{Spec, SpecError};
 
-/// Custom laws, which the caller brings: one for each direction whose queue has one, each behind a plain queue with the
-/// spec's limit. What they draw they should draw from [`queue_stream`].
+/// Custom laws of the caller: one for each direction whose queue has one, each in a first-in first-out queue with
+/// the spec's limit. They should draw random numbers from [`queue_stream`].
 pub type Laws = [Option<Box<dyn Aqm + Send>>; 2];
 
-/// What is written down of a run besides its results, which it does not change.
+/// Additional records of a run, which do not change its results.
 #[derive(Clone, Copy, Debug)]
 pub enum Watch<'a> {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// What passes the queues.
+    /// The packets of the queues.
     Capture(&'a Capture),
-    /// Where the time of each exchange goes, and timelines of some.
+    /// The time of each exchange by cause, and timelines of some exchanges.
     Explain(TimelineRequest),
 }
 
-/// Prepare the run `seed` of `spec`, with custom laws if that is what the spec asks for.
+/// Prepare the run `seed` of `spec`, with custom laws if the spec uses them.
 pub fn build(
     spec: &Spec,
     seed: u64,
@@ -59,8 +59,9 @@ pub fn build(
         check_explained(spec)?;
     }
     let plan = Plan::new(spec, seed, laws)?;
-    let own_engine = if cfg!(debug_assertions) { None } else { plan.one_discipline() };
-    Ok(match (plan.required_stack, own_engine, watch) {
+    // Debug builds compile no engine per discipline, which would take minutes.
+    let fast_discipline = if cfg!(debug_assertions) { None } else { plan.one_discipline() };
+    Ok(match (plan.required_stack, fast_discipline, watch) {
         (RequiredStack::Basic, Some(config), Watch::Nothing) => config.visit(&spec.link.context(), plan),
         (RequiredStack::Basic, ..) => plan.engine::<Basic>(watch),
         (RequiredStack::Scaled, ..) => plan.engine::<Scaled>(watch),
@@ -68,8 +69,8 @@ pub fn build(
     })
 }
 
-/// Prepare the network of `spec` in the run `seed` for packets that come from elsewhere; with a capture if one is wanted, which is
-/// shown their headers.
+/// Prepare the network of `spec` in the run `seed` for packets of real hosts. A capture, if given, needs their
+/// headers by [`Capture::show`].
 pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<EmulatedNetwork, SpecError> {
     let hops = Plan::new(spec, seed, None)?.hops.into_iter();
     let hops = hops.map(|hop| match capture {
@@ -93,19 +94,20 @@ pub fn queue_stream(seed: u64, direction: usize) -> Stream {
     Stream::named(seed, &format!("queue/{direction}"))
 }
 
-/// What there is of the only link.
-fn only<T>(links: impl IntoIterator<Item = T>) -> T {
+/// Return the item of the only link.
+fn single<T>(links: impl IntoIterator<Item = T>) -> T {
     links.into_iter().next().expect("there is a link")
 }
 
-/// Explanations know of one link, on which a packet takes the time of its bits.
+/// Refuse a network that explanations do not support: they need one link whose packets take the time of their
+/// bits.
 fn check_explained(spec: &Spec) -> Result<(), SpecError> {
-    let unknown = [
+    let unsupported = [
         ("chain", !spec.chain.is_empty()),
         ("link.rate_back", spec.link.rate_back.is_some()),
         ("link.rate_changes", !spec.link.rate_changes.is_empty()),
     ];
-    match unknown.into_iter().find(|&(_, is_there)| is_there) {
+    match unsupported.into_iter().find(|&(_, is_present)| is_present) {
         None => Ok(()),
         Some((path, _)) => {
             let message = "such a run cannot be explained: explanations know of one link of one rate";
@@ -115,7 +117,7 @@ fn check_explained(spec: &Spec) -> Result<(), SpecError> {
 }
 
 impl Plan<'_> {
-    /// The run with hosts of the TCP `S`, over links of any kind.
+    /// Return the run with hosts of the TCP `S`, over links of any kind.
     fn engine<S: Sender<Options: OnTheWire>>(self, watch: Watch<'_>) -> Box<dyn Simulation> {
         let Plan { spec, seed, traffic, hops, .. } = self;
         let hops = hops.into_iter();
@@ -140,7 +142,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The run over one link whose two directions are made by `make`, with hosts of the TCP of 2001.
+    /// Return the run over one link whose two directions `make` makes, with hosts of the TCP of 2001.
     fn compiled<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Simulation> {
         let Plan { spec, seed, traffic, hops, .. } = self;
         let Hop { directions, .. } = only(hops);

@@ -1,13 +1,13 @@
-//! What passes the two queues, as a pcapng file: each packet as it arrives, with what became of it.
+//! Capture of the packets of the queues as a pcapng file: each packet in order of arrival, with its outcome.
 //!
 //! ```text
-//!   arrival -> Observed<queue> -> device, wire        PacketLog: packets in the order of arrival,
-//!                    |                                each written once its fate is known
+//! arrival -> Tap<queue> -> device, wire             PacketLog: packets in the order of arrival,
+//!                    |                                each written when its outcome is known
 //!                    +---- arrived, judged, left ---->
 //! ```
 //!
-//! A capture only looks: the run is the one it would be without. It is of the run's beginning to its end or of some of
-//! it, as [`Bounds`] say, and holds at most as many packets in memory.
+//! A capture does not change the run. It covers the whole run or a part of it, by its [`Bounds`], which also
+//! limit the number of packets in memory.
 
 mod addresses;
 mod headers;
@@ -26,43 +26,43 @@ use self::log::PacketLog;
 pub(crate) use self::tap::Tap;
 use crate::spec::Spec;
 
-/// Which packets are captured, both directions together.
+/// The packets to capture, of both directions together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Those that arrive from this time on.
     pub from: Time,
     /// Those that arrive before this time.
     pub until: Time,
-    /// And no more than so many of them.
+    /// The maximum number of these packets.
     pub packets: u64,
 }
 
-/// A capture under way, shared by the queues that it looks at and by whoever writes it down.
+/// A capture in progress, shared by the queues that it observes and by its reader.
 #[derive(Clone, Debug)]
 pub struct Capture(Arc<Mutex<PacketLog>>);
 
 impl Capture {
-    /// A capture of a run of `spec`.
+    /// Return a capture of a run of `spec`.
     pub fn new(spec: &Spec, bounds: Bounds) -> Capture {
         Capture(Arc::new(Mutex::new(PacketLog::new(spec, bounds))))
     }
 
-    /// The bytes of the file since this was last asked.
+    /// Take the bytes of the file written since the last call.
     pub fn take(&self) -> Vec<u8> {
         self.lock().take()
     }
 
-    /// The run is over: packets that wait will not be told of any more.
+    /// End the capture: packets still in a queue are written without a further outcome.
     pub fn finish(&self) {
         self.lock().finish();
     }
 
-    /// When the last packet arrived that it holds, if more arrived within its time than it may hold.
+    /// The arrival time of the last packet captured, if more packets arrived than the bounds permit.
     pub fn cut(&self) -> Option<Time> {
         self.lock().cut()
     }
 
-    /// The headers of a packet that comes from elsewhere, or its beginning; to be told before it is sent.
+    /// Store the headers, or the beginning, of a packet of a real host. Call it before the packet is sent.
     pub fn show(&self, name: u32, packet: &[u8]) {
         let stored = packet.len().min(MOST_BYTES as usize);
         self.lock().shown.insert(name, packet[..stored].to_vec());

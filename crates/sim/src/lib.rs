@@ -1,11 +1,11 @@
-//! The simulated laboratory.
+//! The simulator of the laboratory.
 //!
-//! Two networks joined by one peering link, browsing users and servers on both sides, a round-trip time of its own
-//! for each connection, a queue discipline at each end of the link: the laboratory of Le, Aikat, Jeffay and Smith
+//! Two networks joined by one peering link, with web users and servers on both sides, a round-trip time for each
+//! connection, and a queue discipline at each end of the link: the laboratory of Le, Aikat, Jeffay and Smith
 //! (SIGCOMM 2003), packet by packet on a virtual clock.
 //!
-//! [`Spec`] says what to run, [`Simulation`] runs it, [`Tables`] and [`Summary`] hold what came out. A [`Capture`] writes
-//! down what passes the queues.
+//! A [`Spec`] describes a run, [`Simulation`] runs it, and [`Tables`] and [`Summary`] hold its results. A
+//! [`Capture`] records the packets of the queues.
 
 mod build;
 mod capture;
@@ -21,9 +21,9 @@ mod slab;
 mod spec;
 mod summary;
 
-/// The number of the engine's results: raised with every change after which the same spec and seed give other results.
-/// It is part of what a cell is called, so that results of before are never taken for those of now; the golden cells
-/// (`tests/running/golden.py`) notice when it must be raised.
+/// The results number, raised with every change after which the same spec and seed give other results. It is part
+/// of a cell's key, so that stored results are never taken for those of another version. The golden cells
+/// (`tests/running/golden.py`) fail when it must be raised.
 pub const RESULTS: u32 = 3;
 
 pub use build::{Laws, Watch, build, emulate, queue_stream};

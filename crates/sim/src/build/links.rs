@@ -1,4 +1,4 @@
-//! Boxed links, of whatever discipline: one engine for all of them is enough.
+//! Boxed links of any discipline, so that one engine serves all of them.
 
 use std::marker::PhantomData;
 
@@ -13,29 +13,32 @@ use crate::packet::Packet;
 use crate::side::Direction;
 use crate::spec::{Hops, Spec};
 
-/// A link of any discipline, all of one type.
+/// A link of any discipline as one type.
 pub(super) type ParkedLink<O> = Queued<IndexQueue<Packet<O>>, O>;
 
-/// The two directions of the chain of `spec`, whose links are `hops`.
-pub(super) fn in_series<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>>; 2] {
+/// Return the two directions of the chain of `spec`, whose links are `hops`.
+pub(super) fn chains<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>>; 2] {
     let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
-    let paths: Vec<Hops> = paths.map(|path| path.expect("a path for everyone in a chain").hops()).collect();
-    let (forth, back) = hops.into_iter().map(|[forth, back]| (forth, back)).unzip();
-    [Chain::new(Direction::FORWARD, forth, paths.clone()), Chain::new(Direction::REVERSE, back, paths)]
+    let paths: Vec<Hops> = paths.map(|path| path.expect("in a chain all traffic has a path").hops()).collect();
+    let (forward, reverse) = hops.into_iter().map(|[forward, reverse]| (forward, reverse)).unzip();
+    [
+        Chain::new(Direction::FORWARD, forward, paths.clone()),
+        Chain::new(Direction::REVERSE, reverse, paths),
+    ]
 }
 
 impl Hop<'_> {
-    /// Both directions, each of the kind that is fastest under its discipline.
+    /// Return both directions, each of the kind that is fastest under its discipline.
     pub(super) fn links<O: HeaderOptions + 'static>(self) -> [Boxed<O>; 2] {
         self.directions.map(OneWay::link)
     }
 
-    /// Both directions, of one kind whatever their disciplines: for what need not be fast.
+    /// Return both directions as one type for all disciplines, where speed does not matter.
     pub(super) fn parked<O: HeaderOptions>(self) -> [ParkedLink<O>; 2] {
         self.directions.map(OneWay::parked)
     }
 
-    /// The same, with a capture of what passes the queues.
+    /// Return both directions with a capture of their packets.
     pub(super) fn captured<O: OnTheWire + 'static>(self, capture: &Capture) -> [Boxed<O>; 2] {
         let mut interface = 2 * self.number;
         self.directions.map(|one_way| {
@@ -48,7 +51,7 @@ impl Hop<'_> {
 }
 
 impl OneWay<'_> {
-    /// The direction, of the kind that is fastest under its discipline.
+    /// Return the direction, of the kind that is fastest under its discipline.
     fn link<O: HeaderOptions + 'static>(self) -> Boxed<O> {
         match self {
             OneWay { wire, discipline: QueueDiscipline::Catalogue(config), noecn: false, stream }
@@ -66,7 +69,7 @@ impl OneWay<'_> {
         Queued::new(queue, wire)
     }
 
-    /// Its queue, for packets that carry a `P`, and the wire behind it.
+    /// Return its queue, for packets with payload `P`, and the wire behind it.
     fn queue<P>(self) -> (IndexQueue<P>, Wire) {
         let OneWay { wire, discipline, noecn, stream } = self;
         let queue: Box<dyn Qdisc<usize> + Send> = match discipline {
@@ -78,7 +81,7 @@ impl OneWay<'_> {
     }
 }
 
-/// Makes one direction of a link at one rate for packets with options `O`.
+/// Makes one direction of a link with a constant rate, for packets with options `O`.
 struct Of<O> {
     wire: Wire,
     stream: Stream,

@@ -1,4 +1,4 @@
-//! What a spec comes to: hosts, traffic, and the links in series with their queues.
+//! The plan of a run: hosts, traffic, and the links in series with their queues.
 
 use aqmlab_aqm::{Aqm, Limit, QueueConfig};
 use aqmlab_tcp::{Profile, RequiredStack};
@@ -12,14 +12,14 @@ use crate::link::Wire;
 use crate::side::Direction;
 use crate::spec::{DisciplineSpec, LinkSpec, Spec, SpecError};
 
-/// A run, before there is an engine for it.
+/// A run before its engine is chosen.
 pub(super) struct Plan<'a> {
     pub(super) spec: &'a Spec,
     pub(super) seed: u64,
     pub(super) traffic: Traffic,
-    /// The least TCP that has what all hosts need.
+    /// The smallest TCP with the features of all hosts.
     pub(super) required_stack: RequiredStack,
-    /// Each link: those of the chain, else the one.
+    /// The links: those of the chain, or the only one.
     pub(super) hops: Vec<Hop<'a>>,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Hop<'a> {
 pub(super) struct OneWay<'a> {
     pub(super) wire: Wire,
     pub(super) discipline: QueueDiscipline<'a>,
-    /// Does its queue drop packets where the discipline would mark them?
+    /// The queue drops packets that the discipline would mark.
     pub(super) noecn: bool,
-    /// What the queue draws from.
+    /// The queue's random stream.
     pub(super) stream: Stream,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct OneWay<'a> {
 pub(super) enum QueueDiscipline<'a> {
     /// One of the catalogue.
     Catalogue(&'a QueueConfig),
-    /// A custom law, and the most that may wait.
+    /// A custom law, and the maximum that may wait.
     Custom(Box<dyn Aqm + Send>, Limit),
 }
 
@@ -85,8 +85,8 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The discipline of the catalogue that the only link has, if its rate and its discipline are the same in both directions
-    /// and all the time, and it marks if it likes.
+    /// Return the discipline of the only link, if it is from the catalogue, the same in both directions, and may
+    /// mark, and if the rate is constant and the same in both directions.
     pub(super) fn one_discipline(&self) -> Option<&'a QueueConfig> {
         let link = &self.spec.link;
         let is_plain = self.spec.chain.is_empty()
@@ -106,7 +106,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// One direction of `link`, which `spec` has.
+/// Return the wire of one direction of `link`, a link of `spec`.
 fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
     let changes = link.rate_changes.iter().map(|change| (Time::ZERO + change.at, change.rate));
     Wire {
@@ -114,13 +114,13 @@ fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
         delay: link.delay,
         device_fifo: link.device_fifo,
         rate_changes: changes.collect(),
-        // The users and each source, where there are any.
+        // The users and each source. Without sources, delays need no division by owner.
         owners: if spec.sources.is_empty() { 0 } else { 1 + spec.sources.len() },
     }
 }
 
-/// The random stream of the queue of one direction of link `number` of a chain, counted from 0: the first link's is that
-/// of a link alone.
+/// The random stream of the queue of one direction of link `number` of a chain, counted from 0. The first link
+/// has the stream of a single link.
 fn hop_stream(seed: u64, number: usize, direction: usize) -> Stream {
     match number {
         0 => queue_stream(seed, direction),

@@ -1,11 +1,10 @@
-//! Who is at the two ends of a connection: an address for each user and each server machine, a port for each connection.
+//! Addresses of a capture: an IP address for each user and each server machine, a port for each connection.
 //!
-//! Ours: users of side 0 are 10.0.x.y, its servers 10.127.x.y; users of side 1 are 10.128.x.y, its servers 10.255.x.y.
-//! Where a side has more than 65,536 users the count goes on in the second number. A source of traffic beside the users
-//! counts as one more machine on each side, 10.126.0.n or 10.254.0.n, n its number from 0, whatever machines its flows have.
-//! Servers listen at port 80. Each user's
-//! connections have successive ports from 1024 on (RFC 6335 section 6: those below are the system's), which come again
-//! after 64,512 connections of that user.
+//! Users of side 0 are 10.0.x.y, its servers 10.127.x.y; users of side 1 are 10.128.x.y, its servers 10.255.x.y.
+//! On a side with more than 65,536 users the second number counts on. Each source counts as one more machine on
+//! each side, 10.126.0.n or 10.254.0.n, where n is its number from 0, even if its flows have several machines.
+//! Servers listen at port 80. Each user's connections have successive ports from 1024 on (RFC 6335 section 6
+//! reserves those below), which repeat after 64,512 connections of that user.
 
 use std::collections::HashMap;
 
@@ -14,12 +13,12 @@ use crate::side::Side;
 
 /// The port of all servers.
 const HTTP: u16 = 80;
-/// The first port of a user, and how many there are.
+/// The first port of a user, and the number of ports.
 const FIRST_PORT: u32 = 1024;
 const PORTS: u32 = 65_536 - FIRST_PORT;
-/// The port of those who throw away what they get (RFC 863).
+/// The port of hosts that discard the data they receive (RFC 863).
 const DISCARD: u16 = 9;
-/// Where the sources of a side begin, beyond all its users, and where its servers do.
+/// First address numbers of a side's sources, beyond all its users, and of its servers.
 const FIRST_SOURCE: u32 = 126 << 16;
 const FIRST_SERVER: u32 = 127 << 16;
 
@@ -28,11 +27,11 @@ const FIRST_SERVER: u32 = 127 << 16;
 pub(super) struct AddressedEnd {
     pub(super) address: [u8; 4],
     pub(super) port: u16,
-    /// The greatest segment that its SYN says it takes.
+    /// The maximum segment size in its SYN.
     pub(super) mss: u16,
 }
 
-/// Who opens a connection.
+/// The opener of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ConnectionOrigin {
     /// A web user, by number.
@@ -42,7 +41,7 @@ pub(crate) enum ConnectionOrigin {
 }
 
 impl ConnectionOrigin {
-    /// Whose its traffic is.
+    /// The owner of its traffic.
     pub(crate) fn owner(self) -> Owner {
         match self {
             ConnectionOrigin::User(_) => Owner::USERS,
@@ -54,22 +53,22 @@ impl ConnectionOrigin {
 /// A connection that has just been opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewConnection {
-    /// The place it takes.
+    /// The client's endpoint.
     pub(crate) client: EndpointId,
     pub(crate) origin: ConnectionOrigin,
-    /// The machine of its server, unless that is the source's own.
+    /// The machine of its server; `None` for the source's own machine.
     pub(crate) host: Option<u16>,
     /// The segment sizes of client and server.
     pub(crate) mss: [u16; 2],
 }
 
-/// What belongs to the two ends of each place for a connection.
+/// Addresses of the two ends of each connection.
 #[derive(Debug)]
 pub(super) struct Addresses {
     servers_per_side: u32,
-    /// Client and server by the number of the connection's place.
+    /// Client and server by the connection's index.
     ends: Vec<[AddressedEnd; 2]>,
-    /// How many connections each user, and each source on each side, has opened.
+    /// Number of connections that each user, and each source on each side, has opened.
     opened: HashMap<(ConnectionOrigin, Side), u32>,
 }
 
@@ -92,15 +91,15 @@ impl Addresses {
         let browser = AddressedEnd { address: address(side, number), port, mss: mss[0] };
         let server = AddressedEnd { address: address(side.other(), machine), port: HTTP, mss: mss[1] };
 
-        let place = client.connection();
-        if self.ends.len() <= place {
-            self.ends.resize(place + 1, [browser, server]);
+        let index = client.connection();
+        if self.ends.len() <= index {
+            self.ends.resize(index + 1, [browser, server]);
         }
-        self.ends[place] = [browser, server];
+        self.ends[index] = [browser, server];
     }
 
-    /// Source and destination of a packet to `to`.
-    pub(super) fn of_packet_to(&self, to: EndpointId) -> [AddressedEnd; 2] {
+    /// Return source and destination of a packet to `to`.
+    pub(super) fn source_and_destination(&self, to: EndpointId) -> [AddressedEnd; 2] {
         if to.is_datagram() {
             return datagram(to);
         }
@@ -109,23 +108,24 @@ impl Addresses {
     }
 }
 
-/// A source of datagrams has a port for each of its flows; they go to its machine on the other side.
+/// Return the ends of a datagram: a source has a port for each of its flows, which go to its machine on the other
+/// side.
 fn datagram(to: EndpointId) -> [AddressedEnd; 2] {
     let side = to.side();
     let source = u32::try_from(to.source()).expect("sources are numbered in eight bits");
-    let at = |side| address(side, FIRST_SOURCE + source);
+    let machine = |side| address(side, FIRST_SOURCE + source);
     [
-        AddressedEnd { address: at(side), port: port(to.flow()), mss: 0 },
-        AddressedEnd { address: at(side.other()), port: DISCARD, mss: 0 },
+            AddressedEnd { address: machine(side), port: port(to.flow()), mss: 0 },
+            AddressedEnd { address: machine(side.other()), port: DISCARD, mss: 0 },
     ]
 }
 
-/// A client's port number `n`.
+/// Return a client's port number `n`, counted from 0.
 fn port(n: u32) -> u16 {
     u16::try_from(FIRST_PORT + n % PORTS).expect("a port below 65,536")
 }
 
-/// Address number `n` of a side, which has 2^23.
+/// Return address number `n` of a side, which has 2^23 addresses.
 fn address(side: Side, n: u32) -> [u8; 4] {
     debug_assert!(n < 1 << 23, "{n} is beyond the addresses of a side");
     let [_, high, middle, low] = n.to_be_bytes();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_directions_of_a_connection_have_its_ends_the_other_way_round() {
+    fn the_reply_has_the_ends_of_a_connection_reversed() {
         let mut addresses = Addresses::new(8);
         let client = EndpointId::client(3, Side::numbered(1));
         open(&mut addresses, client, 515, 2);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_in_one_place_have_ports_of_their_own_until_the_users_ports_are_used_up() {
+    fn ports_repeat_only_after_all_ports_of_a_user() {
         let mut addresses = Addresses::new(8);
         let client = EndpointId::client(0, Side::default());
         let mut seen = HashSet::new();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_of_a_side_are_beyond_the_most_users_that_a_spec_allows() {
+    fn server_addresses_are_beyond_the_maximum_number_of_users() {
         let mut addresses = Addresses::new(10_000);
         for side in Side::BOTH {
             let user = 9_999_998 + u32::from(side.number());

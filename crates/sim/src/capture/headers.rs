@@ -1,8 +1,8 @@
 //! IPv4 and TCP headers of a segment, or UDP headers of a datagram, with the checksums that it would have on a real link.
 //!
-//! Sources: RFC 791 section 3.1, RFC 9293 section 3.1, RFC 3168 section 5 and 6.1 (ECN), RFC 9768 section 3.1 (AE).
-//! Data are zeros, which add nothing to a checksum but their length. As RFC 6864 section 4.1 allows for packets that are
-//! not to be fragmented, all have identification 0.
+//! Sources: RFC 791 section 3.1, RFC 9293 section 3.1, RFC 3168 section 5 and 6.1 (ECN), RFC 9768 section 3.1
+//! (AE). Data are zeros, which change a checksum only by their length. All packets have identification 0, which
+//! RFC 6864 section 4.1 permits for packets that must not be fragmented.
 
 use aqmlab_aqm::Ecn;
 use aqmlab_tcp::options::AccEcnOrder;
@@ -12,23 +12,23 @@ use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use super::addresses::AddressedEnd;
 use crate::packet::Packet;
 
-/// The longest headers there are: 20 bytes of IP, 60 of TCP.
+/// The maximum length of the headers: 20 bytes of IP, 60 of TCP.
 pub(super) const MOST_BYTES: u32 = 80;
 
-/// Ours; no packet crosses more than one router.
+/// Our choice; no packet crosses more than one router.
 const TIME_TO_LIVE: u8 = 64;
 
-/// All the data there are.
+/// The data of every packet.
 static DATA: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// The TCP options of a segment as they stand in its header.
+/// The TCP options of a segment in wire format.
 pub(crate) trait OnTheWire: HeaderOptions {
-    /// The name of a packet that comes from elsewhere, where its headers are: [`super::Capture::show`].
+    /// The name under which the headers of a real host's packet are stored: [`super::Capture::show`].
     fn foreign_name(&self) -> Option<u32> {
         None
     }
 
-    /// Append them, a SYN's greatest segment not among them; the caller pads at the end.
+    /// Append the options, except a SYN's maximum segment size; the caller pads at the end.
     fn write(&self, out: &mut Vec<u8>);
 }
 
@@ -38,12 +38,12 @@ impl OnTheWire for WindowScale {
     }
 }
 
-/// RFC 7323 section 2.2.
+/// The option of window scaling (RFC 7323 section 2.2).
 fn scale(shift: u8) -> [u8; 3] {
     [WINDOW_SCALE, 3, shift]
 }
 
-/// Kinds of options, as IANA numbers them, and the one that fills up.
+/// Kinds of options, as IANA numbers them, and the one for padding.
 const NO_OPERATION: u8 = 1;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
@@ -52,8 +52,8 @@ const TIMESTAMPS: u8 = 8;
 const ACC_ECN_0: u8 = 172;
 const ACC_ECN_1: u8 = 174;
 
-/// RFC 2018 sections 2 and 3, RFC 7323 sections 2.2 and 3.2, RFC 9768 section 3.2.3. Aligned as in RFC 7323 appendix A,
-/// but for a SYN.
+/// RFC 2018 sections 2 and 3, RFC 7323 sections 2.2 and 3.2, RFC 9768 section 3.2.3. Aligned as in RFC 7323
+/// appendix A, except on a SYN.
 impl OnTheWire for Options {
     fn write(&self, out: &mut Vec<u8>) {
         let align = |out: &mut Vec<u8>| {
@@ -98,8 +98,8 @@ impl OnTheWire for Options {
     }
 }
 
-/// The headers of a packet from `source` to `destination`. A SYN tells its end's greatest
-/// segment (RFC 9293 section 3.7.1).
+/// Return the headers of a packet from `source` to `destination`. A SYN carries its end's maximum segment size
+/// (RFC 9293 section 3.7.1).
 pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [AddressedEnd; 2]) -> Vec<u8> {
     if packet.to.is_datagram() {
         return datagram_headers(packet, [source, destination]);
@@ -135,7 +135,7 @@ pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [
     [&ip.to_bytes()[..], &tcp.to_bytes()[..]].concat()
 }
 
-/// Have the headers of a packet from elsewhere say that it has been marked since they were shown.
+/// Set CE in the headers of a real host's packet, which was marked after they were stored.
 pub(super) fn mark(headers: &mut [u8]) {
     if let Ok((mut ip, _)) = Ipv4Header::from_slice(headers) {
         ip.ecn = IpEcn::CongestionExperienced;
@@ -144,7 +144,8 @@ pub(super) fn mark(headers: &mut [u8]) {
     }
 }
 
-/// Datagrams are counted as if they had the headers of a segment; what these are longer than UDP's is data.
+/// Return the headers of a datagram. It is counted with the headers of a segment; the difference to UDP's counts
+/// as data.
 fn datagram_headers<O: HeaderOptions>(
     packet: &Packet<O>,
     [source, destination]: [AddressedEnd; 2],
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
     use crate::packet::EndpointId;
 
-    /// The Internet checksum of RFC 1071, section 1, dully: 0 for bytes that contain their own.
+    /// The Internet checksum of RFC 1071, section 1, literally: 0 for bytes that contain their own.
     fn checksum(bytes: &[u8]) -> u16 {
         let words =
             bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
@@ -180,7 +181,7 @@ mod tests {
         !u16::try_from(sum).unwrap()
     }
 
-    /// The sum over pseudo-header, header and data of RFC 9293, section 3.1.
+    /// The checksum over pseudo-header, header and data of RFC 9293, section 3.1.
     fn tcp_checksum(headers: &[u8], data: u16) -> u16 {
         let length = u16::try_from(headers.len() - 20).unwrap() + data;
         let pseudo = [&headers[12..20], &[0, 6], &length.to_be_bytes()].concat();
@@ -215,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn checksums_and_lengths_are_right_whatever_the_segment(
+        fn checksums_and_lengths_are_right_for_any_segment(
             seq: u32, ack: u32, len in 0..9_000_u16, window: u16, flags in any_flags() ,
         ) {
             let (seq, ack) = (Seq::new(seq), Seq::new(ack));
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_has_the_headers_of_udp_and_as_much_data_as_makes_its_length() {
+    fn a_datagram_has_udp_headers_and_data_up_to_its_length() {
         let segment: Segment = Segment { seq: Seq::new(7), ack: Seq::new(9), len: 160, ..Segment::default() };
         let bytes =
             headers(&Packet { to: EndpointId::datagram(1, 2, crate::side::Side::default()), segment }, ENDS);
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_stands_where_the_rfcs_put_it() {
+    fn every_field_is_in_its_place_in_the_rfcs() {
         let segment = Segment {
             seq: Seq::new(0x0102_0304),
             ack: Seq::new(0x0506_0708),
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_marks_stand_in_24_bits_in_the_order_of_their_kind_and_make_the_length_that_is_counted() {
+    fn ecn_counters_have_24_bits_in_the_order_of_their_kind() {
         let full = AccEcn {
             order: AccEcnOrder::Ect0First,
             ect0: 0x01_0203,
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_tells_the_greatest_segment_and_how_windows_are_shifted() {
+    fn a_syn_carries_maximum_segment_size_and_window_scale() {
         let segment = Segment { flags: Flags::SYN | Flags::ECT, ..Segment::<WindowScale>::default() };
         let bytes = of(segment);
         assert_eq!(bytes[1], 0b10);

@@ -1,4 +1,4 @@
-//! Packets in the order of their arrival, each written when its fate is known.
+//! Captured packets in the order of their arrival, each written when its outcome is known.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,16 +13,16 @@ use crate::packet::Packet;
 use crate::side::Direction;
 use crate::spec::Spec;
 
-/// What became of a packet.
+/// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueOutcome {
-    /// Still in the queue, as far as is known.
+    /// Still in the queue.
     Queued,
     /// It left for the device.
     Left(Time),
-    /// Never let in, and why.
+    /// Dropped on arrival, with the reason.
     Refused(&'static str),
-    /// Let in and dropped later, and how.
+    /// Enqueued and dropped later, with the reason.
     Dropped(&'static str, Time),
 }
 
@@ -39,23 +39,23 @@ struct CapturedPacket {
     variables: String,
 }
 
-/// What is being captured.
+/// State of a capture.
 #[derive(Debug)]
 pub(super) struct PacketLog {
     pub(super) addresses: Addresses,
-    /// Headers of packets from elsewhere, as they were sent: each comes to as many queues as there are on its way, and leaves its
-    /// name to another.
+    /// Headers of real hosts' packets as they were sent, by name. A packet passes one or more queues, and then
+    /// its name is reused.
     pub(super) shown: HashMap<u32, Vec<u8>>,
     bounds: Bounds,
     /// Packets captured so far.
     captured: u64,
-    /// When the last of them arrived.
+    /// Arrival time of the last of them.
     last: Time,
-    /// Did more arrive than the bounds allow?
+    /// More packets arrived than the bounds permit.
     is_cut: bool,
-    /// The last of them, from the first whose fate is open.
+    /// The captured packets from the first whose outcome is open.
     open: VecDeque<CapturedPacket>,
-    /// The file, but for what has been taken.
+    /// The file, without the bytes already taken.
     file: Vec<u8>,
 }
 
@@ -64,9 +64,9 @@ impl PacketLog {
         let mut file = Vec::new();
         pcapng::section(&mut file);
         for (number, (link, _)) in (1..).zip(spec.links()) {
-            let of_link = if spec.chain.is_empty() { String::new() } else { format!("link {number}, ") };
+            let prefix = if spec.chain.is_empty() { String::new() } else { format!("link {number}, ") };
             for direction in Direction::BOTH {
-                let name = format!("{of_link}{}", spec.direction_name(direction));
+                let name = format!("{prefix}{}", spec.direction_name(direction));
                 pcapng::interface(&mut file, &name, link.one_way(direction).rate, MOST_BYTES);
             }
         }
@@ -82,7 +82,7 @@ impl PacketLog {
         }
     }
 
-    /// A packet arrives. Its number, when it is to be captured.
+    /// Record an arriving packet. Returns its number, if it is captured.
     pub(super) fn arrive<O: OnTheWire>(
         &mut self,
         interface: u32,
@@ -123,18 +123,20 @@ impl PacketLog {
         Some(self.captured - 1)
     }
 
-    /// The discipline has shown its variables after deciding about packet `number`.
+    /// Store the discipline's variables after its decision about packet `number`.
     pub(super) fn decided(&mut self, number: u64, variables: String) {
         self.record(number).variables = variables;
     }
 
-    /// Packet `number` has got CE. Was it the first to hear of it?
+    /// Record a mark on packet `number`. Returns true if it was not marked before.
     pub(super) fn mark(&mut self, number: u64) -> bool {
         !std::mem::replace(&mut self.record(number).marked, true)
     }
 
-    /// The fate of packet `number` is known.
+    /// Record the outcome of packet `number`.
     pub(super) fn settle(&mut self, number: u64, fate: QueueOutcome) {
+        // Packets are written in the order of their arrival, so the first one whose outcome is open holds up the
+        // others.
         self.record(number).fate = fate;
         while let Some(record) = self.open.front()
             && record.fate != QueueOutcome::Queued
@@ -155,7 +157,7 @@ impl PacketLog {
         }
     }
 
-    /// When the last packet arrived that is captured, if more arrived than the bounds allow.
+    /// The arrival time of the last captured packet, if more arrived than the bounds permit.
     pub(super) fn cut(&self) -> Option<Time> {
         self.is_cut.then_some(self.last)
     }
@@ -165,9 +167,9 @@ impl PacketLog {
     }
 
     fn record(&mut self, number: u64) -> &mut CapturedPacket {
-        let place = self.open.len() as u64 - (self.captured - number);
-        let place = usize::try_from(place).expect("a place among packets in memory");
-        &mut self.open[place]
+        let index = self.open.len() as u64 - (self.captured - number);
+        let index = usize::try_from(index).expect("an index of packets in memory");
+        &mut self.open[index]
     }
 }
 
@@ -183,17 +185,17 @@ impl CapturedPacket {
         packet.write(file);
     }
 
-    /// What became of the packet, then the discipline's variables: `marked, queued 3.200000 ms; p=0.0123`.
+    /// Return the packet's outcome, then the discipline's variables: `marked, queued 3.200000 ms; p=0.0123`.
     fn comment(&self) -> String {
-        let waited = |until: Time| format!("{:.6} ms", until.saturating_since(self.arrived).as_millis_f64());
+        let elapsed = |until: Time| format!("{:.6} ms", until.saturating_since(self.arrived).as_millis_f64());
         let fate = match self.fate {
             QueueOutcome::Queued => "queued, still there at the end".to_owned(),
-            QueueOutcome::Left(at) => format!("queued {}", waited(at)),
-            QueueOutcome::Refused(why) => format!("dropped {why}"),
-            QueueOutcome::Dropped(how, at) => format!("queued {}, dropped {how}", waited(at)),
+            QueueOutcome::Left(at) => format!("queued {}", elapsed(at)),
+            QueueOutcome::Refused(reason) => format!("dropped {reason}"),
+            QueueOutcome::Dropped(reason, at) => format!("queued {}, dropped {reason}", elapsed(at)),
         };
         let mark = if self.marked { "marked, " } else { "" };
-        let shown = if self.variables.is_empty() { "" } else { "; " };
-        format!("{mark}{fate}{shown}{}", self.variables)
+        let separator = if self.variables.is_empty() { "" } else { "; " };
+        format!("{mark}{fate}{separator}{}", self.variables)
     }
 }

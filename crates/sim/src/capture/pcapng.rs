@@ -1,7 +1,7 @@
 //! The four blocks of a pcapng file that a capture needs: section header, interface, enhanced packet, statistics.
 //!
-//! Source: draft-ietf-opsawg-pcapng, sections 3.1 (blocks), 3.5 (options), 4.1 to 4.3 and 4.6. Always little-endian, so that one
-//! run gives one file on every machine.
+//! Source: draft-ietf-opsawg-pcapng, sections 3.1 (blocks), 3.5 (options), 4.1 to 4.3 and 4.6. Always
+//! little-endian, so that one run gives one file on every machine.
 
 use aqmlab_units::{BitRate, Time};
 
@@ -18,7 +18,7 @@ const ISB_ENDTIME: u16 = 3;
 /// Time stamps count 10^-9 seconds.
 const NANOSECONDS: u8 = 9;
 
-/// The section header, first in the file. How long the section is nobody knows yet.
+/// Write the section header, the first block of the file. The length of the section is not known yet.
 pub(super) fn section(out: &mut Vec<u8>) {
     block(out, 0x0A0D_0D0A, |body| {
         body.extend(0x1A2B_3C4D_u32.to_le_bytes());
@@ -31,7 +31,7 @@ pub(super) fn section(out: &mut Vec<u8>) {
     });
 }
 
-/// An interface; packets name them by their order in the file.
+/// Write an interface; packets refer to it by its index in the file.
 pub(super) fn interface(out: &mut Vec<u8>, name: &str, speed: BitRate, most_stored: u32) {
     block(out, 1, |body| {
         body.extend(LINKTYPE_RAW.to_le_bytes());
@@ -44,11 +44,11 @@ pub(super) fn interface(out: &mut Vec<u8>, name: &str, speed: BitRate, most_stor
     });
 }
 
-/// What an enhanced packet block holds.
+/// Content of an enhanced packet block.
 pub(super) struct PacketBlock<'a> {
     pub(super) interface: u32,
     pub(super) time: Time,
-    /// The bytes that are stored, from the first of the IP header.
+    /// The stored bytes, from the first of the IP header.
     pub(super) stored: &'a [u8],
     /// Length of the packet on the link.
     pub(super) length: u32,
@@ -69,7 +69,7 @@ impl PacketBlock<'_> {
     }
 }
 
-/// What is to be said of an interface when its capture has ended at `end`.
+/// Write the statistics of an interface whose capture ended at `end`.
 pub(super) fn statistics(out: &mut Vec<u8>, interface: u32, end: Time, comment: &str) {
     block(out, 5, |body| {
         body.extend(interface.to_le_bytes());
@@ -80,7 +80,7 @@ pub(super) fn statistics(out: &mut Vec<u8>, interface: u32, end: Time, comment: 
     });
 }
 
-/// A time stamp: its upper half, then its lower.
+/// Return a time stamp: its upper half, then its lower.
 #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
 fn halves(time: Time) -> [u8; 8] {
     let nanos = time.as_nanos();
@@ -88,7 +88,7 @@ fn halves(time: Time) -> [u8; 8] {
     std::array::from_fn(|byte| if byte < 4 { upper[byte] } else { lower[byte - 4] })
 }
 
-/// A block with its length before and behind its body.
+/// Write a block with its length before and after its body.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend(kind.to_le_bytes());
@@ -110,7 +110,7 @@ fn end_of_options(body: &mut Vec<u8>) {
     body.extend([0; 4]);
 }
 
-/// Everything begins at a multiple of four bytes.
+/// Append `bytes`, padded to a multiple of four.
 fn padded(body: &mut Vec<u8>, bytes: &[u8]) {
     body.extend(bytes);
     body.resize(body.len().next_multiple_of(4), 0);
@@ -120,7 +120,7 @@ fn padded(body: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// The blocks of a file as (kind, body), after checking what holds them together.
+    /// Return the blocks of a file as (kind, body), after a check of their structure.
     fn blocks(mut file: &[u8]) -> Vec<(u32, &[u8])> {
         let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
         let mut blocks = Vec::new();
@@ -128,7 +128,7 @@ mod tests {
             let length = word(&file[4..8]);
             let (block, rest) = file.split_at(length as usize);
             assert_eq!(length % 4, 0);
-            assert_eq!(word(&block[block.len() - 4..]), length, "the length stands at both ends");
+            assert_eq!(word(&block[block.len() - 4..]), length, "the length is at both ends");
             blocks.push((word(&block[..4]), &block[8..block.len() - 4]));
             file = rest;
         }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn each_block_says_its_length_at_both_ends_whatever_its_parts_are_long() {
+    fn each_block_has_its_length_at_both_ends() {
         let mut file = Vec::new();
         section(&mut file);
         interface(&mut file, "direction 0", BitRate::from_mbit_per_sec(100), 80);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_written_as_the_draft_lays_it_out() {
+    fn a_packet_has_the_layout_of_the_draft() {
         let mut file = Vec::new();
         let time = Time::from_nanos((7 << 32) + 9);
         PacketBlock { interface: 1, time, stored: &[1, 2, 3, 4, 5], length: 60, comment: "dropped" }

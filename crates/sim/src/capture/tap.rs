@@ -1,4 +1,4 @@
-//! A queue discipline that tells a capture what it does.
+//! A wrapper of a queue discipline that reports to a capture.
 
 use aqmlab_aqm::{Admission, Departure, Ecn, Packet as Seen, Qdisc, forward_qdisc};
 use aqmlab_units::Time;
@@ -8,21 +8,21 @@ use super::{Capture, OnTheWire};
 use crate::link::IndexQueue;
 use crate::packet::Packet;
 
-/// A packet with its number in the capture, when it is captured.
+/// A packet with its number in the capture, if it is captured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberedPacket<O> {
     packet: Packet<O>,
     number: Option<u64>,
 }
 
-/// The discipline of one direction of a link. Whatever its kind it is asked packet by packet: a capture need not be fast, and
-/// that way it sees when each one leaves.
+/// The discipline of one direction of a link. It is asked packet by packet, whatever its kind, so that the
+/// capture sees each departure; a capture need not be fast.
 pub(crate) struct Tap<O> {
     queue: IndexQueue<NumberedPacket<O>>,
-    /// The number of the interface in the file.
+    /// The index of the interface in the file.
     interface: u32,
     capture: Capture,
-    /// Captured packets dropped in the call at hand; empty between calls.
+    /// Captured packets dropped in the current call; empty between calls.
     dropped: Vec<u64>,
 }
 
@@ -31,7 +31,7 @@ impl<O: Copy> Tap<O> {
         Tap { queue, interface, capture, dropped: Vec::new() }
     }
 
-    /// The discipline's variables as text. Seven digits say enough: a number is shortened to the nearest `f32`.
+    /// Return the discipline's variables as text, rounded to the nearest `f32`: seven digits suffice.
     #[expect(clippy::cast_possible_truncation, reason = "only shown")]
     fn variables(&self) -> String {
         let mut shown = Vec::new();

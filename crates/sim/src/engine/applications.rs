@@ -1,4 +1,4 @@
-//! What runs above TCP at the two ends of a connection: told what TCP reports, it says what is written and when to close.
+//! Applications above TCP at the two ends of a connection: they receive TCP's events, write data and close.
 
 mod flows;
 mod pipe;
@@ -15,18 +15,18 @@ use crate::capture::{ConnectionOrigin, NewConnection};
 use crate::link::Link;
 use crate::packet::EndpointId;
 
-/// What decides what connections carry, by its name. Its state is the engine's.
+/// An application, by its identifier. Its state is in the engine.
 pub(super) trait Application<S: Sender, L, O: Observer<S>> {
-    /// TCP reports `event` at `id`, an end of a connection of its own: that its client is connected or has lost it, or
-    /// that what this end waits for has come.
+    /// Handle `event` of TCP at `id`, an end of one of its connections: the client is connected or has lost its
+    /// connection, or the data that this end waits for have arrived.
     fn on_event(self, engine: &mut Engine<S, L, O>, id: EndpointId, event: TcpEvent);
 
-    /// The pause that it asked for is over.
+    /// Continue after a pause.
     fn on_wake(self, engine: &mut Engine<S, L, O>);
 }
 
 impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
-    /// TCP reports `event` at `id`. What servers do is the same whatever they serve: they close when their client has.
+    /// Handle `event` of TCP at `id`. All servers do the same: they close after their client.
     pub(super) fn on_tcp_event(&mut self, id: EndpointId, event: TcpEvent) {
         match (event, id.is_server()) {
             (TcpEvent::PeerClosed, true) => {
@@ -34,7 +34,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                 self.transmit(id);
             }
             (TcpEvent::Opened, true) => self.follow_wait(id),
-            // Servers close only in answer, and that a connection is lost is its client's to say.
+            // Servers close only after their client, and the client handles the loss of a connection.
             (TcpEvent::PeerClosed, false) | (TcpEvent::Aborted, true) => {}
             (TcpEvent::Received, _) | (TcpEvent::Opened | TcpEvent::Aborted, false) => {
                 match self.connections.session(id).content {
@@ -53,7 +53,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// Both ends of a connection whose timers are looked at from now on.
+    /// Open both ends of a connection and start its timers.
     fn open_connection(&mut self, opening: Opening) -> EndpointId {
         let Opening { origin, host, stacks, .. } = opening;
         let id = self.connections.open(opening, &self.stacks, self.now);

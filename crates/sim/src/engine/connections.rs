@@ -1,4 +1,4 @@
-//! The connections that exist: two endpoints each, and what runs above them.
+//! The open connections: two endpoints each, and their content.
 
 use aqmlab_tcp::{Endpoint, Profile, RecoveryCounts, Sender, State};
 use aqmlab_units::{Duration, Time};
@@ -10,7 +10,7 @@ use crate::capture::ConnectionOrigin;
 use crate::packet::{EndpointId, Owner};
 use crate::side::Side;
 
-/// How many bits of a socket tell the delay of its path.
+/// Bits of [`Socket::delay_and_stack`] for the delay.
 const DELAY_BITS: u32 = 26;
 
 /// One end of a connection in the network. Aligned so that an undisturbed transfer stays within one cache line.
@@ -19,28 +19,28 @@ const DELAY_BITS: u32 = 26;
 pub(super) struct Socket<S: Sender> {
     /// Packets received by this end; wraps.
     received: u16,
-    /// What it sends through.
+    /// The interface through which it sends.
     interface: Interface,
-    /// The low 26 bits: what the path adds to each packet that it sends, in microseconds. The six bits above: the number of
-    /// its stack.
+    /// The low 26 bits: the delay that the path adds to each packet that it sends, in microseconds. The six bits
+    /// above: the number of its stack.
     delay_and_stack: u32,
     pub(super) tcp: Endpoint<S>,
     /// Packets sent by this end that were not dropped.
     sent: u64,
 }
 
-/// What runs above a connection, needed only at the edges of an exchange.
+/// The content of a connection and its accounts, needed only at the edges of an exchange.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) content: Content,
     owner: Owner,
-    /// The connection is in use, not a free place.
+    /// True if the connection is in use; false if the slot is free.
     open: bool,
-    /// It stands in the ring of timers to inspect.
+    /// True while it is in the ring of timers to inspect.
     pub(super) watched: bool,
-    /// What recovery had cost both ends when the exchange before ended.
+    /// Recoveries of both ends at the end of the previous exchange.
     at_request: RecoveryCounts,
-    /// Its place among its owner's that are open.
+    /// Its index among its owner's open connections.
     place: usize,
 }
 
@@ -57,30 +57,30 @@ pub(super) struct Opening {
     pub(super) origin: ConnectionOrigin,
     /// The side of its client.
     pub(super) side: Side,
-    /// The machine of its server; a source's is its own.
+    /// The machine of its server; `None` for a source's own.
     pub(super) host: Option<u16>,
-    /// Those of client and server.
+    /// The access paths of client and server.
     pub(super) access: [AccessPath; 2],
     pub(super) stacks: [StackId; 2],
 }
 
-/// All connections. Places are used again, those of each side apart, the last one freed first: what was used last
-/// is in the cache.
+/// All connections. Slots are reused, separately for each side, the last one freed first, because it is in the
+/// cache.
 #[derive(Debug)]
 pub(super) struct Connections<S: Sender> {
     sockets: Vec<Socket<S>>,
     sessions: Vec<Session>,
     free: [Vec<u32>; 2],
-    /// By owner: the clients of the connections that are open.
+    /// Clients of the open connections, by owner.
     open: Vec<Vec<EndpointId>>,
-    /// By owner: packets of connections that are over, and packets that were dropped.
+    /// Packets of closed connections, and packets dropped, by owner.
     packets: Vec<PacketFates>,
 }
 
-/// What became of packets, both directions together.
+/// Outcomes of packets, of both directions together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PacketFates {
-    /// Sent and not dropped.
+    /// Packets sent and not dropped.
     through: u64,
     pub(super) lost: u64,
 }
@@ -92,20 +92,20 @@ impl PacketFates {
 }
 
 impl<S: Sender> Socket<S> {
-    /// Nobody's yet.
+    /// Return a socket that is not in use yet.
     fn new(stacks: &Stacks, now: Time) -> Socket<S> {
         let tcp = Endpoint::listen(stacks.profile(StackId::default()), now);
         Socket { received: 0, interface: Interface::default(), delay_and_stack: 0, tcp, sent: 0 }
     }
 
-    /// It is the end of another connection, which `begins`.
-    fn open(&mut self, stack: StackId, access: AccessPath, begins: impl FnOnce(&mut Endpoint<S>)) {
+    /// Make it the end of another connection, which `start` starts.
+    fn open(&mut self, stack: StackId, access: AccessPath, start: impl FnOnce(&mut Endpoint<S>)) {
         let delay = u32::try_from(access.delay.as_micros()).expect("round-trip times are at most a minute");
-        debug_assert!(delay >> DELAY_BITS == 0, "the number of the stack stands there");
+        debug_assert!(delay >> DELAY_BITS == 0, "the bits above are those of the stack");
         self.delay_and_stack = delay | u32::from(stack.0) << DELAY_BITS;
         self.interface = access.interface;
         (self.received, self.sent) = (0, 0);
-        begins(&mut self.tcp);
+        start(&mut self.tcp);
     }
 
     #[inline]
@@ -123,19 +123,19 @@ impl<S: Sender> Socket<S> {
         self.received = self.received.wrapping_add(1);
     }
 
-    /// What the path adds to each packet that this end sends.
+    /// The delay that the path adds to each packet that this end sends.
     #[inline]
     pub(super) fn delay(&self) -> Duration {
         Duration::from_micros(u64::from(self.delay_and_stack & ((1 << DELAY_BITS) - 1)))
     }
 
-    /// What it sends through.
+    /// The interface through which it sends.
     #[inline]
     pub(super) fn interface(&self) -> Interface {
         self.interface
     }
 
-    /// Packets on their way from this end to `peer`.
+    /// Packets in the network from this end to `peer`.
     #[expect(clippy::cast_possible_truncation, reason = "`received` has as many bits")]
     fn in_network(&self, peer: &Socket<S>) -> u16 {
         (self.sent as u16).wrapping_sub(peer.received)
@@ -143,7 +143,7 @@ impl<S: Sender> Socket<S> {
 }
 
 impl<S: Sender> Connections<S> {
-    /// Nobody's yet; there are so many owners.
+    /// Return connections for `owners` owners, none of them open.
     pub(super) fn new(owners: usize) -> Connections<S> {
         Connections {
             sockets: Vec::new(),
@@ -154,7 +154,7 @@ impl<S: Sender> Connections<S> {
         }
     }
 
-    /// Both ends of a new connection; its client.
+    /// Open a connection. Returns its client.
     pub(super) fn open(&mut self, opening: Opening, stacks: &Stacks, now: Time) -> EndpointId {
         let Opening { content, origin, side, access, stacks: [client, server], .. } = opening;
         let slot = self.free[side.index()].pop().unwrap_or_else(|| self.grow(side, stacks, now));
@@ -173,7 +173,7 @@ impl<S: Sender> Connections<S> {
         id
     }
 
-    /// Room for one more connection on each side.
+    /// Add slots for one more connection on each side. Returns that of `side`.
     fn grow(&mut self, side: Side, stacks: &Stacks, now: Time) -> u32 {
         let slot = u32::try_from(self.sessions.len() / 2).expect("fewer than 2^29 connections");
         for _ in 0..2 {
@@ -193,13 +193,13 @@ impl<S: Sender> Connections<S> {
         slot
     }
 
-    /// This endpoint will be needed soon.
+    /// Prefetch an endpoint that will be needed soon.
     #[inline]
     pub(super) fn prefetch(&self, id: EndpointId) {
         prefetch_start(&self.sockets, id.index(), S::HOT);
     }
 
-    /// Both ends of this client's connection will be looked at soon.
+    /// Prefetch both ends of a connection that will be inspected soon.
     #[inline]
     pub(super) fn prefetch_both(&self, client: EndpointId) {
         prefetch(&self.sessions, client.connection());
@@ -217,7 +217,7 @@ impl<S: Sender> Connections<S> {
         &mut self.sockets[id.index()]
     }
 
-    /// An end, and the profile of its stack.
+    /// Return an end, and the profile of its stack.
     #[inline(always)]
     pub(super) fn with_profile<'a>(
         &mut self,
@@ -241,12 +241,12 @@ impl<S: Sender> Connections<S> {
         self.sessions[id.connection()].open
     }
 
-    /// The clients of an owner's connections that are open.
+    /// The clients of an owner's open connections.
     pub(super) fn open_of(&self, owner: usize) -> &[EndpointId] {
         &self.open[owner]
     }
 
-    /// What recovery has cost both ends since this was last asked, at the end of the exchange before.
+    /// Take the recoveries of both ends since the last call, at the end of the previous exchange.
     pub(super) fn take_recovery(&mut self, id: EndpointId) -> RecoveryCounts {
         let total = self.recovery(id);
         total - std::mem::replace(&mut self.sessions[id.connection()].at_request, total)
@@ -256,12 +256,12 @@ impl<S: Sender> Connections<S> {
         self.socket(id).tcp.recovery() + self.socket(id.peer()).tcp.recovery()
     }
 
-    /// Free the place of a connection whose both ends are done and that has no packet left in the network.
+    /// Free the slot of a connection whose ends are done and which has no packet left in the network.
     pub(super) fn release_if_done(&mut self, id: EndpointId) {
-        let (this, peer) = (self.socket(id), self.socket(id.peer()));
-        let quiet = this.in_network(peer) == 0 && peer.in_network(this) == 0;
-        if quiet && is_done(this.tcp.state()) && is_done(peer.tcp.state()) {
-            let sent = this.sent + peer.sent;
+        let (end, peer) = (self.socket(id), self.socket(id.peer()));
+        let is_quiet = end.in_network(peer) == 0 && peer.in_network(end) == 0;
+        if is_quiet && is_done(end.tcp.state()) && is_done(peer.tcp.state()) {
+            let sent = end.sent + peer.sent;
             let session = &mut self.sessions[id.connection()];
             if std::mem::replace(&mut session.open, false) {
                 let (owner, place) = (session.owner.index(), session.place);
@@ -275,13 +275,13 @@ impl<S: Sender> Connections<S> {
         }
     }
 
-    /// A packet that this end has sent was dropped.
+    /// Record that a packet sent by this end was dropped.
     pub(super) fn lost_packet(&mut self, id: EndpointId) {
         self.socket_mut(id).sent -= 1;
         self.packets[self.sessions[id.connection()].owner.index()].lost += 1;
     }
 
-    /// What has become of each owner's packets since the start of the run.
+    /// The outcomes of each owner's packets since the start of the run.
     pub(super) fn packets(&self) -> Vec<PacketFates> {
         let mut packets = self.packets.clone();
         for (session, ends) in self.sessions.iter().zip(self.sockets.chunks_exact(2)) {
@@ -293,7 +293,7 @@ impl<S: Sender> Connections<S> {
         packets
     }
 
-    /// Packets on their way in all.
+    /// The number of packets in the network.
     pub(super) fn packets_in_network(&self) -> u64 {
         let pairs = self.sockets.chunks_exact(2);
         pairs
@@ -302,7 +302,7 @@ impl<S: Sender> Connections<S> {
     }
 }
 
-/// Nothing will happen at an endpoint in this state unless a packet comes.
+/// True if an endpoint in this state does nothing more unless a packet arrives.
 #[inline]
 pub(super) fn is_done(state: State) -> bool {
     matches!(state, State::Closed | State::TimeWait | State::Listen)

@@ -1,24 +1,24 @@
-//! What connections carry, and the names of those who decide it.
+//! Content of connections, and identifiers of the applications that decide it.
 
 use aqmlab_workload::Connection;
 
 use crate::side::Side;
 
-/// What a connection carries.
+/// Content of a connection.
 #[derive(Debug)]
 pub(super) enum Content {
     /// A web user's exchanges.
     Exchanges(UserId, Connection),
     /// The units of a source's connection.
     Units(FlowId),
-    /// Nothing any more: it only has to end.
+    /// None any more: the connection only has to end.
     Nothing,
 }
 
-/// Who wakes after a pause.
+/// An application that continues after a pause.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ApplicationId {
-    /// A web user who has thought enough.
+    /// A web user after a think time.
     User(UserId),
     /// A source's connection.
     Flow(FlowId),
@@ -38,10 +38,10 @@ impl UserId {
     }
 }
 
-/// The name of a connection of a source.
+/// The identifier of a source's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FlowId {
     pub(super) slot: u32,
-    /// Tells it from an earlier flow in its slot, which may still have a report due.
+    /// Distinguishes it from an earlier flow in its slot, for which an event may still be due.
     pub(super) serial: u32,
 }

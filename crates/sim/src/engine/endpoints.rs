@@ -1,4 +1,4 @@
-//! What endpoints are given and what they have to say: packets in, packets out, and reports to who runs above them.
+//! Input and output of endpoints: packets in, packets out, and events for the applications.
 
 use aqmlab_tcp::{Profile, Sender};
 use aqmlab_units::Time;
@@ -11,7 +11,7 @@ use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
 
 impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
-    /// A packet has arrived at its endpoint.
+    /// Handle a packet that has arrived at its endpoint.
     #[inline(always)]
     pub(super) fn receive(&mut self, packet: Packet<O::PacketTag>) {
         if packet.to.is_datagram() {
@@ -27,7 +27,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// A timer of `id` may have expired.
+    /// Handle timers of `id` that may have expired.
     #[inline(never)]
     pub(super) fn expire(&mut self, id: EndpointId) {
         self.observer.expiring(id, &self.connections.socket(id).tcp, self.now);
@@ -36,7 +36,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// Tell the applications what happened at `id`.
+    /// Pass TCP's events at `id` to the applications.
     fn tell(&mut self, id: EndpointId) {
         while let Some(event) = self.connections.socket_mut(id).tcp.poll_event() {
             self.on_tcp_event(id, event);
@@ -46,7 +46,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// Put on the network what an endpoint has to send, which often is nothing.
+    /// Send what an endpoint has to send, which is often nothing.
     #[inline]
     pub(super) fn transmit(&mut self, id: EndpointId) {
         if self.connections.socket(id).tcp.may_send() {
@@ -59,8 +59,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.send_after(id, |_, _, _| {});
     }
 
-    /// Something happens at an endpoint, which then sends what it has to send: does it have something to tell? The endpoint
-    /// is looked up once.
+    /// Apply `handle` to an endpoint, then send what it has to send. Returns true if it has events or is done.
+    /// The endpoint is looked up only once.
     #[inline(always)]
     fn send_after(&mut self, id: EndpointId, happens: impl FnOnce(&mut Socket<S>, Time, &Profile)) -> bool {
         let (mut socket, mut profile) = self.connections.with_profile(id, &self.stacks);
@@ -85,6 +85,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                 self.wheel.push(at_link, Event::AtLink(packet));
             } else {
                 self.reach_link(&packet);
+                // `reach_link` may change the connections: it drops packets.
                 (socket, profile) = self.connections.with_profile(id, &self.stacks);
             }
         }

@@ -1,15 +1,15 @@
-//! The machines that endpoints run on, and how what they send comes to the link.
+//! The machines of the endpoints, and their access to the link.
 //!
 //! A window of segments that a server releases at once reaches the link one frame time of its machine's interface
-//! apart; without that every burst of slow start would fall upon the queue in one instant. What browsers send
-//! (requests and acknowledgements, spread by their round-trip times) is not held up. Each end of a source's connection, and
-//! each flow of datagrams, has a machine of its own, as in the dumbbells of the simulators. A packet leaves its machine when
-//! its first bit is sent, so that one that finds the interface idle need not wait for it as an event.
+//! apart; otherwise every burst of slow start would hit the queue at one time. The packets of browsers (requests
+//! and acknowledgements, spread by their round-trip times) are not delayed. Each end of a source's connection,
+//! and each flow of datagrams, has its own machine, as in the dumbbells of the simulators. A packet leaves its
+//! machine when its first bit is sent, so that one that finds the interface idle needs no event.
 //!
-//! Behind the interface is what the path adds to the round trip at this end.
+//! Behind the interface is the delay that the path adds at this end.
 //!
-//! An interface keeps order, so its packets could stand in a ring with only the foremost in a queue of events; with
-//! sixteen rings and a heap that cost 4 % more instructions than giving each packet to the wheel.
+//! An interface keeps order, so its packets could be in a ring with only the first one in a queue of events. With
+//! sixteen rings and a heap that cost 4 % more instructions than one event in the wheel for each packet.
 
 mod stacks;
 
@@ -26,17 +26,17 @@ use crate::spec::{DelayAt, Spec};
 pub(super) struct Interface(u16);
 
 impl Interface {
-    /// A browser's, which holds nothing up.
+    /// That of a browser, which delays no packet.
     pub(super) const NONE: Interface = Interface(u16::MAX);
     /// That of a machine with no other endpoint.
     const OWN: Interface = Interface(u16::MAX - 1);
 }
 
-/// How what an endpoint sends comes to the link.
+/// The path from an endpoint to the link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AccessPath {
     pub(super) interface: Interface,
-    /// What the path adds behind it, in whole microseconds.
+    /// The delay behind the interface, in whole microseconds.
     pub(super) delay: Duration,
 }
 
@@ -44,14 +44,14 @@ pub(super) struct AccessPath {
 #[derive(Debug)]
 pub(super) struct Hosts {
     per_side: u32,
-    /// Of the machines that the users' servers run on, both sides.
+    /// Interfaces of the machines of the users' servers, of both sides.
     servers: Vec<Transmitter>,
-    /// Of machines with one endpoint, by its number.
+    /// Interfaces of machines with one endpoint, by its number.
     own: Vec<Transmitter>,
-    /// By owner: where delay is added, and an interface that has sent nothing yet.
+    /// Position of the delay, by owner.
     delay_at: Vec<DelayAt>,
     new: Vec<Transmitter>,
-    /// By source and flow of datagrams.
+    /// Interfaces of flows of datagrams, by source and flow.
     datagrams: Vec<Vec<Transmitter>>,
 }
 
@@ -73,24 +73,26 @@ impl Hosts {
         }
     }
 
-    /// The machine on `side` that serves a web user's connection known by `number`: all machines serve equally often.
-    pub(super) fn of(&self, side: Side, number: u64) -> u16 {
-        let among = number % u64::from(self.per_side);
-        u16::try_from(among + u64::from(side.number()) * u64::from(self.per_side))
+    /// Return the machine on `side` for a web user's connection with this `number`: all machines serve equally
+    /// often.
+    pub(super) fn machine_for(&self, side: Side, number: u64) -> u16 {
+        let index = number % u64::from(self.per_side);
+        u16::try_from(index + u64::from(side.number()) * u64::from(self.per_side))
             .expect("the spec bounds the number of hosts")
     }
 
-    /// Browser and server of a web user's connection with this round trip, the server on `machine`.
+    /// Access of browser and server for a web user's connection with this round-trip time, with the server on
+    /// `machine`.
     pub(super) fn for_user(&self, machine: u16, min_rtt: Duration) -> [AccessPath; 2] {
         self.access(Owner::USERS, min_rtt, [Interface::NONE, Interface(machine)])
     }
 
-    /// Client and server of a connection between programs.
+    /// Access of client and server for a connection between programs.
     pub(super) fn for_program(&self, min_rtt: Duration) -> [AccessPath; 2] {
         self.access(Owner::USERS, min_rtt, [Interface::NONE; 2])
     }
 
-    /// Client and server of a connection of `source`.
+    /// Access of client and server for a connection of `source`.
     pub(super) fn for_source(&self, source: Owner, min_rtt: Duration) -> [AccessPath; 2] {
         self.access(source, min_rtt, [Interface::OWN; 2])
     }
@@ -101,7 +103,7 @@ impl Hosts {
         [AccessPath { interface: client, delay: browsers }, AccessPath { interface: server, delay: servers }]
     }
 
-    /// The two ends of a connection of `source` have machines that are new.
+    /// Give the two ends of a connection of `source` new machines.
     pub(super) fn give_machines(&mut self, client: EndpointId, source: Owner) {
         let new = self.new[source.index()];
         for id in [client, client.peer()] {
@@ -112,7 +114,8 @@ impl Hosts {
         }
     }
 
-    /// `from` sends a packet of `size` through `interface`, which is not [`Interface::NONE`]: when its first bit is sent.
+    /// Send a packet of `size` from `from` through `interface`, which must not be [`Interface::NONE`]. Returns
+    /// the time at which its first bit is sent.
     #[inline]
     pub(super) fn send(&mut self, interface: Interface, from: EndpointId, size: Bytes, now: Time) -> Time {
         let transmitter = if interface == Interface::OWN {
@@ -123,7 +126,7 @@ impl Hosts {
         transmitter.send(size, now).0
     }
 
-    /// How long a packet that `from` sends through `interface` now would wait in it.
+    /// The time that a packet which `from` sends through `interface` now would wait there.
     pub(super) fn backlog(&self, interface: Interface, from: EndpointId, now: Time) -> Duration {
         match interface {
             Interface::NONE => Duration::ZERO,
@@ -132,7 +135,8 @@ impl Hosts {
         }
     }
 
-    /// Flow `flow` of datagrams of source `source`, from 0, sends a packet of `size`: when its first bit is sent.
+    /// Send a packet of `size` in flow `flow`, from 0, of datagrams of source `source`. Returns the time at which
+    /// its first bit is sent.
     pub(super) fn send_datagram(&mut self, source: u8, flow: u32, size: Bytes, now: Time) -> Time {
         let (flows, flow) = (&mut self.datagrams[usize::from(source)], flow as usize);
         if flows.len() <= flow {

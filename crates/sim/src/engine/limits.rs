@@ -1,8 +1,8 @@
-//! What limits connections, sampled.
+//! Samples of the limits of connections.
 //!
-//! At random moments, one in each [`EVERY`] of the measured window, a few open connections of each owner are asked what
-//! limits them. So a packet costs nothing for it: what limits a connection follows from what is known of it at that moment.
-//! An account kept at each change cost 5 to 9 % of a run's instructions, and these samples cost under 1 %.
+//! At random times, one in each [`EVERY`] of the measurement window, the limits of a few open connections of each
+//! owner are sampled. So packets cost nothing: the limit follows from a connection's state at that time. Accounts
+//! kept at each change cost 5 to 9 % of a run's instructions, these samples under 1 %.
 
 use aqmlab_tcp::{LimitedBy, Sender, State};
 use aqmlab_units::{Duration, Stream, Time};
@@ -17,19 +17,19 @@ use crate::summary::{LimitedByPercent, percent};
 
 /// The mean time between two samples.
 const EVERY: Duration = Duration::from_millis(10);
-/// The connections of an owner that are asked at a time. Of more, the next ones are asked the next time, and each counts for
-/// several.
+/// The number of an owner's connections in one sample. If more are open, the next sample takes the next ones, and
+/// each counts for several.
 const ASKED: usize = 4;
-/// An interface limits a connection while a segment would wait longer in it: by about as much Linux lets a connection fill the
-/// queue of its interface (TCP small queues, `sk_pacing_shift`).
+/// The backlog of an interface above which it limits a connection: Linux lets a connection fill the queue of its
+/// interface by about as much (TCP small queues, `sk_pacing_shift`).
 const INTERFACE_BACKLOG: Duration = Duration::from_millis(1);
 
 /// The samples of all owners.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// Draws the moments.
+    /// Draws the times.
     stream: Stream,
-    /// The piece of time that the next sample is in begins.
+    /// Start of the interval of the next sample.
     next: Time,
     owners: Vec<Samples>,
 }
@@ -37,16 +37,16 @@ pub(super) struct Limits {
 /// The samples of one owner's connections.
 #[derive(Clone, Debug, Default)]
 struct Samples {
-    /// The place of the connection that is asked next among those that are open.
+    /// Index of the connection sampled last among those that are open.
     next: usize,
-    /// Connections counted, by what limits them: as [`LimitedBy`] numbers it, and the interface last.
+    /// Weighted samples by limit, numbered as in [`LimitedBy`], with the interface last.
     counts: [f64; 6],
 }
 
 const INTERFACE: usize = LimitedBy::Pacing as usize + 1;
 
 impl Limits {
-    /// Nothing is sampled before `window_start`.
+    /// Return the samples, of which the first is after `window_start`.
     pub(super) fn new(owners: usize, seed: u64, window_start: Time) -> Limits {
         Limits {
             stream: Stream::named(seed, "limits"),
@@ -55,7 +55,7 @@ impl Limits {
         }
     }
 
-    /// The moment of the next sample.
+    /// Draw the time of the next sample.
     fn moment(&mut self) -> Time {
         let at = self.next + Duration::from_nanos(self.stream.below(EVERY.as_nanos()));
         self.next += EVERY;
@@ -65,17 +65,17 @@ impl Limits {
     fn sample<S: Sender>(&mut self, connections: &Connections<S>, hosts: &Hosts, stacks: &Stacks, now: Time) {
         for (owner, samples) in self.owners.iter_mut().enumerate() {
             let open = connections.open_of(owner);
-            let asked = open.len().min(ASKED);
-            for _ in 0..asked {
+            let count = open.len().min(ASKED);
+            for _ in 0..count {
                 samples.next = (samples.next + 1) % open.len();
                 if let Some(limit) = limit(connections, open[samples.next], hosts, stacks, now) {
-                    samples.counts[limit] += open.len() as f64 / asked as f64;
+                    samples.counts[limit] += open.len() as f64 / count as f64;
                 }
             }
         }
     }
 
-    /// The shares of the time for which connections of `owner` were open.
+    /// Limits of `owner`'s connections, as shares of the time for which they were open.
     pub(super) fn percent(&self, owner: Owner) -> LimitedByPercent {
         let counts = self.owners[owner.index()].counts;
         let all = counts.iter().sum();
@@ -85,8 +85,8 @@ impl Limits {
     }
 }
 
-/// What limits a connection; `None` before its handshake is complete, and after both ends have closed. The end with something
-/// to send decides: the server, if both have.
+/// Return the limit of a connection, or `None` before its handshake is complete and after both ends have closed.
+/// The end with data to send decides: the server, if both have.
 fn limit<S: Sender>(
     connections: &Connections<S>,
     client: EndpointId,

@@ -1,4 +1,4 @@
-//! Connections of sources: their two ends do what their vector says.
+//! Connections of sources: their two ends follow their vector.
 
 use aqmlab_tcp::{Event as TcpEvent, Sender};
 use aqmlab_units::Duration;
@@ -21,20 +21,20 @@ use crate::side::Side;
 /// A connection of a source.
 #[derive(Debug)]
 pub(in crate::engine) struct Flow {
-    /// The number of its source, and its own among those of the source.
+    /// The number of its source, and its number among the flows of the source.
     pub(in crate::engine) source: u8,
     number: u64,
     side: Side,
     min_rtt: Duration,
     state: VectorConnection,
     client: EndpointId,
-    /// To the acceptor, and to the initiator.
+    /// Data to the acceptor, and to the initiator.
     to_acceptor: Pipe,
     to_initiator: Pipe,
 }
 
 impl Flow {
-    /// That of `vector`, one of source `source`, without a connection yet.
+    /// Return the flow of `vector`, one of source `source`, without a connection yet.
     pub(in crate::engine) fn new(source: u8, vector: &Vector, state: VectorConnection) -> Flow {
         Flow {
             source,
@@ -52,19 +52,19 @@ impl Flow {
         Owner::source(self.source)
     }
 
-    /// Bytes that have arrived in order over its present connection.
+    /// Bytes that have arrived in order over its current connection.
     pub(in crate::engine) fn delivered<S: Sender>(&self, connections: &Connections<S>) -> u64 {
         let (client, server) = (connections.socket(self.client), connections.socket(self.client.peer()));
         self.to_acceptor.delivered(&server.tcp) + self.to_initiator.delivered(&client.tcp)
     }
 }
 
-/// The flows under way, in their slots.
+/// The active flows, in slots.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Flows {
     slots: Vec<Option<(u32, Flow)>>,
     free: Vec<u32>,
-    /// Flows so far.
+    /// Number of flows started so far.
     begun: u32,
 }
 
@@ -79,7 +79,7 @@ impl Flows {
         FlowId { slot, serial: self.begun }
     }
 
-    /// The flow `id`, unless it is over.
+    /// Return the flow `id`, unless it has ended.
     #[inline]
     fn get(&mut self, id: FlowId) -> Option<&mut Flow> {
         let (serial, flow) = self.slots[id.slot as usize].as_mut()?;
@@ -119,7 +119,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.connect_flow(id);
     }
 
-    /// `connect()` for a flow's first connection, or for one that replaces another.
+    /// `connect()` for a flow's first connection, or for a replacement.
     fn connect_flow(&mut self, id: FlowId) {
         let flow = self.flows.get(id).expect("a flow that is under way");
         (flow.to_acceptor, flow.to_initiator) = (Pipe::default(), Pipe::default());
@@ -140,7 +140,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.transmit(client);
     }
 
-    /// Tell a flow what happened, then what has come meanwhile, and do what it wants.
+    /// Pass an event to a flow, then the data that have arrived meanwhile, and apply its actions.
     #[inline(never)]
     fn drive(&mut self, id: FlowId, mut event: Option<VectorEvent>) {
         let mut actions = std::mem::take(&mut self.flow_actions);
@@ -202,7 +202,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// Give TCP what may be sent, and find out what has come.
+    /// Write the data that TCP may have, and return the data that have arrived as an event.
     fn look_at_flow(&mut self, id: FlowId) -> Option<VectorEvent> {
         let flow = self.flows.get(id)?;
         let client = flow.client;
@@ -218,7 +218,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         Some(VectorEvent::Received(come))
     }
 
-    /// The connection of a flow is the flow's no more.
+    /// Detach the connection from its flow. It still has to end, without content.
     fn leave_connection(&mut self, id: FlowId) {
         let Some(flow) = self.flows.get(id) else { return };
         self.sources.delivered(flow.source, flow.delivered(&self.connections));

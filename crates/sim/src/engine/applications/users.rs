@@ -1,4 +1,4 @@
-//! Web users and the servers that answer them at once. What a browser does is its user's to decide.
+//! Web users and the servers that respond to them at once. The workload decides what a browser does.
 
 use aqmlab_tcp::{Event as TcpEvent, Sender};
 use aqmlab_units::Bytes;
@@ -43,7 +43,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Application<S, L, O> for 
 }
 
 impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
-    /// Something happened at `client`, whose connection is `user`'s.
+    /// Pass an event at `client` to `user`, to whom the connection belongs.
     fn tell_user(&mut self, user: UserId, client: EndpointId, event: UserEvent) {
         let Content::Exchanges(_, connection) = &mut self.connections.session_mut(client).content else {
             return;
@@ -55,21 +55,21 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.transmit(client);
     }
 
-    /// Do what `user` wants; `id` is the client that the event was about.
+    /// Apply the actions of `user`; `id` is the client of the event.
     fn act(&mut self, user: UserId, id: Option<EndpointId>) {
         let mut actions = std::mem::take(&mut self.actions);
-        let about = || id.expect("only events of a connection ask for its use");
+        let client = || id.expect("only events of a connection ask for its use");
         for action in actions.drain(..) {
             match action {
                 UserAction::Open(connection) => self.open(user, connection),
                 UserAction::Write(request) => {
-                    self.expect(about(), request);
-                    self.write(about(), request);
+                    self.expect(client(), request);
+                    self.write(client(), request);
                 }
-                UserAction::Close => self.connections.socket_mut(about()).tcp.close(),
+                UserAction::Close => self.connections.socket_mut(client()).tcp.close(),
                 UserAction::Resume(_) => unreachable!("only a user who wakes resumes a connection"),
                 UserAction::Completed(exchange) => {
-                    let recovery = self.connections.take_recovery(about());
+                    let recovery = self.connections.take_recovery(client());
                     if self.recorder.counts(self.now) {
                         let row = ExchangeRow {
                             exchange: &exchange,
@@ -78,7 +78,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                             recovery,
                         };
                         self.recorder.completed(Owner::USERS, &row);
-                        self.observer.completed(about(), &row, &mut self.recorder.tables);
+                        self.observer.on_exchange(client(), &row, &mut self.recorder.tables);
                     }
                 }
                 UserAction::Aborted => self.recorder.aborted(Owner::USERS, self.now),
@@ -93,7 +93,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.actions = actions;
     }
 
-    /// `connect()`: both ends come into being and the SYN leaves.
+    /// `connect()`: open both ends and send the SYN.
     fn open(&mut self, user: UserId, connection: Connection) {
         let request = connection.exchange().request;
         let (side, number, min_rtt) = (user.side(), connection.number(), connection.min_rtt());
@@ -111,8 +111,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.transmit(id);
     }
 
-    /// Both ends wait for their part of the exchange. The server can know how much to expect because the simulator's
-    /// data carry no content of their own.
+    /// Have both ends wait for their part of the exchange. The server can know the length of the request because
+    /// the simulator's data have no content.
     fn expect(&mut self, client: EndpointId, request: Bytes) {
         let Content::Exchanges(_, connection) = &self.connections.session(client).content else { return };
         let response = connection.awaits();
@@ -120,14 +120,15 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.connections.socket_mut(client.peer()).tcp.await_data(in_segments(request));
     }
 
-    /// A request leaves its client, or a response its server.
+    /// Write a request at its client, or a response at its server.
     fn write(&mut self, id: EndpointId, size: Bytes) {
         self.connections.socket_mut(id).tcp.write(in_segments(size));
         self.observer.wrote(id, self.now);
     }
 }
 
-/// A size as the endpoints count it. Requests and responses stay below 2^31 bytes (the workload checks it).
+/// Return a size as the endpoints count it. Requests and responses stay below 2^31 bytes (the workload checks
+/// it).
 fn in_segments(size: Bytes) -> u32 {
     u32::try_from(size.get()).expect("an exchange stays below 2^32 bytes")
 }

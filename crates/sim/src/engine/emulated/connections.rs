@@ -1,4 +1,4 @@
-//! Whose connections they are, in the words of those who have the hosts.
+//! Connections of real hosts, as their owners identify them.
 
 use aqmlab_units::Duration;
 
@@ -6,18 +6,18 @@ use crate::packet::EndpointId;
 use crate::side::Side;
 use crate::spec::Spec;
 
-/// A connection, as the network knows it.
+/// The network's identifier of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route(pub(super) EndpointId);
 
-/// Whose connection it is.
+/// A connection of a user.
 #[derive(Clone, Copy, Debug)]
 pub struct UserConnection {
     /// The number of the user: even ones are on side 0, odd ones on side 1.
     pub user: u32,
     /// The number of the connection among its user's.
     pub number: u64,
-    /// What its path adds to a round trip.
+    /// The round-trip time that its path adds.
     pub min_rtt: Duration,
 }
 
@@ -26,21 +26,21 @@ impl UserConnection {
         Side::numbered((self.user & 1) as u8)
     }
 
-    /// The number of the machine, on the side of the servers and counted from 0 there, that serves it in `spec`.
+    /// The machine that serves it in `spec`, counted from 0 on the side of the servers.
     pub fn machine(&self, spec: &Spec) -> u32 {
-        let among = (u64::from(self.user) + self.number) % u64::from(spec.hosts.servers_per_side);
-        u32::try_from(among).expect("the spec bounds the number of machines")
+        let index = (u64::from(self.user) + self.number) % u64::from(spec.hosts.servers_per_side);
+        u32::try_from(index).expect("the spec bounds the number of machines")
     }
 }
 
-/// Whose connection it is, if a source's.
+/// A connection of a source.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceConnection {
     /// The number of the source, from 0.
     pub source: u8,
     /// The side of its client.
     pub side: u8,
-    /// What its path adds to a round trip.
+    /// The round-trip time that its path adds.
     pub min_rtt: Duration,
 }
 
@@ -49,7 +49,7 @@ pub struct SourceConnection {
 pub struct SourceFlow {
     /// The number of the source, from 0.
     pub source: u8,
-    /// Its own among those of the source.
+    /// Its number among the flows of the source.
     pub number: u64,
     /// The side of its clients.
     pub side: u8,

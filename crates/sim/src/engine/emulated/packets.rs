@@ -1,4 +1,5 @@
-//! Packets from elsewhere: what is known of one that leaves its sender, what goes through the link for it, and what becomes of it.
+//! Packets of real hosts: their description at the sender, their representation in the network, and their
+//! outcome.
 
 use std::cmp::Ordering;
 
@@ -13,7 +14,7 @@ use crate::packet::{HEADERS, Packet};
 /// A packet that leaves its sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// The caller's name for it.
+    /// The caller's number of it.
     pub number: u32,
     /// Length of the IP packet: at least [`EmulatedNetwork::SHORTEST`](super::EmulatedNetwork::SHORTEST).
     pub size: Bytes,
@@ -22,35 +23,35 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// What it carries beside two headers.
+    /// Its length beyond two headers.
     pub(super) fn data(&self) -> u16 {
         let data = self.size.get().saturating_sub(HEADERS);
         u16::try_from(data).expect("an IP packet's length has 16 bits")
     }
 }
 
-/// What became of a packet.
+/// Outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is at the other end.
+    /// It is at its receiver.
     Delivered {
-        /// The caller's name for it.
+        /// The caller's number of it.
         number: u32,
-        /// Since when.
+        /// Time of its arrival.
         at: Time,
-        /// The side that it has come to: 0 or 1.
+        /// The side of its receiver: 0 or 1.
         side: usize,
-        /// Does it say that congestion was experienced?
+        /// True if it is marked CE.
         ce: bool,
     },
     /// A queue has dropped it.
     Lost {
-        /// The caller's name for it.
+        /// The caller's number of it.
         number: u32,
     },
 }
 
-/// What carries the number of a packet where its options stand; the caller has the packet itself.
+/// The number of a packet, in place of its options; the caller has the packet itself.
 pub(crate) type PacketTag = Tagged<WindowScale>;
 
 impl OnTheWire for PacketTag {
@@ -59,7 +60,7 @@ impl OnTheWire for PacketTag {
     }
 
     fn write(&self, _out: &mut Vec<u8>) {
-        unreachable!("a packet from elsewhere has headers of its own")
+        unreachable!("headers of a real host's packet are stored, not written")
     }
 }
 

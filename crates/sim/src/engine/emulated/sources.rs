@@ -1,4 +1,4 @@
-//! What of the sources' traffic goes through the network, and what those who drive them say has come.
+//! The sources' traffic through the network, and its arrivals as the hosts' drivers report them.
 
 use aqmlab_tcp::RecoveryCounts;
 use aqmlab_units::{Bytes, Time};
@@ -11,14 +11,14 @@ use crate::record::ExchangeRow;
 use crate::side::Side;
 use crate::summary::{PacketSummary, SourceSummary, Window};
 
-/// Packets by whose they are, and what has come of the sources' traffic.
+/// Totals of packets by owner, and of the sources' traffic.
 pub(super) struct SourcesSeen {
-    /// By slot.
+    /// The owners of connections, by slot.
     owners: Vec<Owner>,
-    /// By owner, of connections since the start of the run, and as they were when the measured window began.
+    /// Packets of connections since the start of the run, and at the start of the measurement window, by owner.
     packets: Vec<PacketsSeen>,
     before: Vec<PacketsSeen>,
-    /// By source: bytes that have come over its connections in the measured window.
+    /// Bytes that have arrived over connections in the measurement window, by source.
     delivered: Vec<u64>,
     datagrams: Vec<Datagrams>,
 }
@@ -40,7 +40,7 @@ impl SourcesSeen {
         }
     }
 
-    /// A connection of `owner` has taken the place `slot`.
+    /// Record that a connection of `owner` uses `slot`.
     pub(super) fn opened(&mut self, slot: u32, owner: Owner) {
         let slot = slot as usize;
         if self.owners.len() <= slot {
@@ -49,12 +49,12 @@ impl SourcesSeen {
         self.owners[slot] = owner;
     }
 
-    /// A packet of the connection in `slot` leaves its sender.
+    /// Count a packet that the connection in `slot` sends.
     pub(super) fn sent(&mut self, slot: u32) {
         self.packets[self.owners[slot as usize].index()].sent += 1;
     }
 
-    /// A queue has dropped `packet`: whose it was.
+    /// Count a packet that a queue has dropped. Returns its owner.
     pub(super) fn lost(&mut self, packet: &Packet<PacketTag>, window_start: Time) -> Owner {
         if let Some(owner) = packet.to.datagram_owner() {
             self.datagrams[packet.to.source()].lose(sent_at(&packet.segment), window_start);
@@ -73,7 +73,7 @@ impl SourcesSeen {
         &mut self.datagrams[usize::from(source)]
     }
 
-    /// Packets of `owner`'s connections that were sent, and that were lost, in the measured window so far.
+    /// Packets of `owner`'s connections sent and lost in the measurement window so far.
     fn sent_and_lost(&self, owner: Owner) -> (u64, u64) {
         let (now, before) = (self.packets[owner.index()], self.before[owner.index()]);
         (now.sent - before.sent, now.lost - before.lost)
@@ -81,7 +81,7 @@ impl SourcesSeen {
 }
 
 impl EmulatedNetwork {
-    /// An exchange of a source's flow was completed at `now`. What recovery cost is not known.
+    /// Record an exchange of a source's flow that was completed at `now`. Its recoveries are unknown.
     pub fn completed_of_source(&mut self, flow: SourceFlow, exchange: &Completed, now: Time) {
         let SourceFlow { source, number, side } = flow;
         let side = Side::numbered(side);
@@ -89,19 +89,19 @@ impl EmulatedNetwork {
         self.write_down(Owner::source(source), &row, now);
     }
 
-    /// An exchange of source `source` ended at `now` without its response.
+    /// Record an exchange of source `source` that ended at `now` without its response.
     pub fn aborted_of_source(&mut self, source: u8, now: Time) {
         self.give_up(Owner::source(source), now);
     }
 
-    /// So many bytes have come over connections of source `source` at `now`.
+    /// Record `bytes` that have arrived over connections of source `source` at `now`.
     pub fn delivered(&mut self, source: u8, bytes: Bytes, now: Time) {
         if self.is_measured(now) {
             self.sources.delivered[usize::from(source)] += bytes.get();
         }
     }
 
-    /// A datagram of source `source` that was sent at `sent_at` has come at `now`.
+    /// Record a datagram of source `source` that was sent at `sent_at` and arrived at `now`.
     pub fn received_datagram(&mut self, source: u8, size: Bytes, sent_at: Time, now: Time) {
         if now <= self.end {
             let window_start = self.window_start;
@@ -109,21 +109,21 @@ impl EmulatedNetwork {
         }
     }
 
-    /// What became of the users' packets, where there are sources, and of each source's traffic.
+    /// Return the outcomes of the users' packets, if there are sources too, and of each source's traffic.
     pub(super) fn summaries(&self, window: &Window) -> (Option<PacketSummary>, Vec<SourceSummary>) {
         let has_both = self.spec.users.per_side > 0 && !self.spec.sources.is_empty();
         let (sent, lost) = self.sources.sent_and_lost(Owner::USERS);
         let users = has_both.then(|| PacketSummary::new(sent, lost, window, Owner::USERS));
-        let each = (0..).zip(&self.spec.sources).map(|(number, source)| {
+        let summaries = (0..).zip(&self.spec.sources).map(|(number, source)| {
             let owner = Owner::source(number);
-            let place = usize::from(number);
-            let came = WindowTotals {
-                bytes: self.sources.delivered[place],
+            let index = usize::from(number);
+            let totals = WindowTotals {
+                bytes: self.sources.delivered[index],
                 connections: self.sources.sent_and_lost(owner),
-                datagrams: &self.sources.datagrams[place],
+                datagrams: &self.sources.datagrams[index],
             };
-            source_summary(source, owner, &came, &self.recorder, window)
+            source_summary(source, owner, &totals, &self.recorder, window)
         });
-        (users, each.collect())
+        (users, summaries.collect())
     }
 }

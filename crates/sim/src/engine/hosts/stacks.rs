@@ -1,4 +1,4 @@
-//! Which TCP stack which host has.
+//! Assignment of TCP stacks to hosts.
 
 use std::collections::BTreeSet;
 
@@ -15,38 +15,38 @@ use crate::spec::{MOST_STACKS, Role, SourceSpec, Spec};
 pub struct StackId(pub(in crate::engine) u8);
 
 impl StackId {
-    /// It as a place in a list of all.
+    /// Its index in a list of all stacks.
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0) % MOST_STACKS
     }
 }
 
-/// The stacks of an experiment, and who has them. A user's host has one for good. Servers are many more than the
-/// machines that play them: each connection finds another, with a stack of its own.
+/// The stacks of an experiment, and their assignment. A user's host keeps its stack. Servers are more numerous
+/// than the machines that run them: each connection reaches another server, with its own stack.
 #[derive(Debug)]
 pub struct Stacks {
-    /// One for each number a [`StackId`] can be, so that looking one up needs no check; the common one fills up.
+    /// Profiles by [`StackId`]; the common one fills up, so that look-ups need no check.
     profiles: Box<[Profile; MOST_STACKS]>,
-    /// Keys of the families of streams, one for each client and one for each connection of a client.
+    /// Keys of the families of streams: one stream for each client, one for each connection of a client.
     clients: u64,
     servers: u64,
-    /// By owner, for clients of each side and servers of each side.
+    /// Shares of the mix, by owner, for clients of each side and servers of each side.
     shares: Vec<[[Shares; 2]; 2]>,
 }
 
-/// Up to which draw a host has which stack of the mix.
+/// Upper bounds of the draws with which a host gets a stack of the mix.
 type Shares = Vec<(f64, StackId)>;
 
 impl Stacks {
-    /// Those of `spec`.
+    /// Return the stacks of `spec`.
     pub fn new(spec: &Spec, seed: u64) -> Stacks {
         let owners = std::iter::once(None).chain(spec.sources.iter().map(Some));
         let spec = &spec.tcp;
         let shares = |source: Option<&SourceSpec>, side, role| {
             let numbered = (1..).map(StackId).zip(&spec.mix);
-            let ours = numbered.filter(move |(_, entry)| entry.is_about(source, side, role));
-            let cumulated = ours.scan(0.0, |sum, (id, entry)| {
+            let entries = numbered.filter(move |(_, entry)| entry.is_about(source, side, role));
+            let cumulated = entries.scan(0.0, |sum, (id, entry)| {
                 *sum += entry.share;
                 Some((*sum, id))
             });
@@ -71,13 +71,14 @@ impl Stacks {
         &self.profiles[id.index()]
     }
 
-    /// Those of the two ends of a user's connection, the client's first.
+    /// Return the stacks of the two ends of a user's connection, the client's first.
     pub fn of_user(&self, connection: &UserConnection) -> [StackId; 2] {
         let &UserConnection { user, number, .. } = connection;
         self.of_ends(Owner::USERS, connection.client_side(), user.into(), number)
     }
 
-    /// Those of the two ends of a source's flow, whichever connection it has, the client's first.
+    /// Return the stacks of the two ends of a source's flow, the same for all its connections, the client's
+    /// first.
     pub fn of_flow(&self, flow: &SourceFlow) -> [StackId; 2] {
         let &SourceFlow { source, number, side } = flow;
         // Numbers that no user has.
@@ -89,19 +90,20 @@ impl Stacks {
         [self.of_client(owner, side, number), self.of_server(owner, side.other(), number, connection)]
     }
 
-    /// The stacks that hosts on `side` may have, clients and servers, of the web users (0) and the sources (from 1) that `counts` names.
+    /// Return the stacks that hosts on `side` may have, clients and servers, for the owners for which `counts`
+    /// returns true: the web users (0) and the sources (from 1).
     pub fn on_side(&self, side: u8, counts: impl Fn(usize) -> bool) -> BTreeSet<StackId> {
         let owners = self.shares.iter().enumerate().filter(|&(owner, _)| counts(owner));
         let roles = owners.flat_map(|(_, roles)| roles).map(|sides| &sides[usize::from(side)]);
         roles.flat_map(|shares| shares.iter().map(|&(_, id)| id).chain(left_over(shares))).collect()
     }
 
-    /// The stack of client `number`, on `side`.
+    /// The stack of client `number` on `side`.
     fn of_client(&self, owner: Owner, side: Side, number: u64) -> StackId {
         pick(&self.shares[owner.index()][0][side.index()], || Stream::numbered(self.clients, number))
     }
 
-    /// The stack of the server, on `side`, that client `number` finds with its connection `connection`.
+    /// The stack of the server on `side` that client `number` reaches with its connection `connection`.
     fn of_server(&self, owner: Owner, side: Side, number: u64, connection: u64) -> StackId {
         pick(&self.shares[owner.index()][1][side.index()], || {
             let key = Stream::numbered(self.servers, number).next_u64();
@@ -110,14 +112,14 @@ impl Stacks {
     }
 }
 
-/// The common stack, where the shares leave somebody to it.
+/// Return the common stack, if the shares leave hosts to it.
 fn left_over(shares: &[(f64, StackId)]) -> Option<StackId> {
-    let shared_out = shares.last().map_or(0.0, |&(up_to, _)| up_to);
-    // Shares written in decimals may miss 1 by a rounding.
-    (shared_out < 1.0 - 1e-9).then(StackId::default)
+    let total = shares.last().map_or(0.0, |&(up_to, _)| up_to);
+    // Decimal shares may miss 1 by a rounding error.
+    (total < 1.0 - 1e-9).then(StackId::default)
 }
 
-/// Draw from the shares; what they leave has the common stack.
+/// Draw a stack from the shares; the rest has the common stack.
 fn pick(shares: &[(f64, StackId)], stream: impl FnOnce() -> Stream) -> StackId {
     if shares.is_empty() {
         return StackId::default();
@@ -139,7 +141,7 @@ mod tests {
         Stacks::new(&Spec::from_json(&spec).expect("a sound spec"), 1)
     }
 
-    /// How many of 100,000 hosts have each of the first three stacks.
+    /// Return how many of 100,000 hosts have each of the first three stacks.
     fn census(stack_of: impl Fn(u64) -> StackId) -> [u32; 3] {
         (0..100_000).fold([0; 3], |mut census, host| {
             census[stack_of(host).index()] += 1;
@@ -147,7 +149,7 @@ mod tests {
         })
     }
 
-    /// Within four standard deviations.
+    /// True if the count is within four standard deviations of the share.
     fn near(count: u32, share: f64) -> bool {
         (f64::from(count) / 1e5 - share).abs() <= 4.0 * (share * (1.0 - share) / 1e5).sqrt()
     }
@@ -165,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_of_a_source_is_that_of_its_connections_alone() {
+    fn a_stack_of_a_source_is_only_for_its_connections() {
         let stacks = stacks(r#"[{"share": 0.5, "source": "bulk", "role": "server"}, {"share": 0.5}]"#);
         let [users, bulk, on_off] = [0, 1, 2].map(|owner| {
             let owner = if owner == 0 { Owner::USERS } else { Owner::source(owner - 1) };
             let servers = census(|connection| stacks.of_server(owner, Side::BOTH[1], connection, 0));
             (servers, census(|connection| stacks.of_client(owner, Side::BOTH[0], connection)))
         });
-        // The second stack's half of the bulk transfers' servers is the half that the first has left.
+        // The second stack has half of the bulk transfers' servers, of those that the first one leaves.
         assert!(bulk.0[0] == 0 && near(bulk.0[1], 0.5) && near(bulk.0[2], 0.5), "{bulk:?}");
         assert!(bulk.1[1] == 0 && near(bulk.1[2], 0.5), "{bulk:?}");
         for others in [users, on_off] {
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn each_stack_that_a_host_draws_is_said_to_be_on_its_side() {
+    fn each_stack_that_a_host_draws_is_listed_for_its_side() {
         let stacks = stacks(
             r#"[{"share": 1, "side": 1, "role": "server"}, {"share": 0.5, "source": "bulk", "side": 1, "role": "client"}]"#,
         );
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_of_the_hosts_with_that_side_and_role_alone() {
+    fn a_share_is_of_the_hosts_with_that_side_and_role() {
         let stacks = stacks(r#"[{"share": 1, "side": 1, "role": "server"}, {"share": 1, "side": 0}]"#);
         assert_eq!(census(|user| stacks.of_client(Owner::USERS, Side::BOTH[1], user)), [100_000, 0, 0]);
         assert_eq!(census(|user| stacks.of_server(Owner::USERS, Side::BOTH[1], user, 1)), [0, 100_000, 0]);
