@@ -88,6 +88,7 @@ lint-python: .venv/dev.stamp $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/stubtest aqmlab._core
+	$(BIN)/python tools/language.py
 
 bench: $(READY)
 	$(BIN)/python benches/bench.py

@@ -19,12 +19,10 @@ pub(super) type ParkedLink<O> = Queued<IndexQueue<Packet<O>>, O>;
 /// Return the two directions of the chain of `spec`, whose links are `hops`.
 pub(super) fn chains<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>>; 2] {
     let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
-    let paths: Vec<Hops> = paths.map(|path| path.expect("in a chain all traffic has a path").hops()).collect();
+    let paths: Vec<Hops> =
+        paths.map(|path| path.expect("in a chain all traffic has a path").hops()).collect();
     let (forward, reverse) = hops.into_iter().map(|[forward, reverse]| (forward, reverse)).unzip();
-    [
-        Chain::new(Direction::FORWARD, forward, paths.clone()),
-        Chain::new(Direction::REVERSE, reverse, paths),
-    ]
+    [Chain::new(Direction::FORWARD, forward, paths.clone()), Chain::new(Direction::REVERSE, reverse, paths)]
 }
 
 impl Hop<'_> {

@@ -115,8 +115,8 @@ fn datagram(to: EndpointId) -> [AddressedEnd; 2] {
     let source = u32::try_from(to.source()).expect("sources are numbered in eight bits");
     let machine = |side| address(side, FIRST_SOURCE + source);
     [
-            AddressedEnd { address: machine(side), port: port(to.flow()), mss: 0 },
-            AddressedEnd { address: machine(side.other()), port: DISCARD, mss: 0 },
+        AddressedEnd { address: machine(side), port: port(to.flow()), mss: 0 },
+        AddressedEnd { address: machine(side.other()), port: DISCARD, mss: 0 },
     ]
 }
 

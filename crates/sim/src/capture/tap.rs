@@ -15,8 +15,8 @@ pub(crate) struct NumberedPacket<O> {
     number: Option<u64>,
 }
 
-/// The discipline of one direction of a link. It is asked packet by packet, whatever its kind, so that the
-/// capture sees each departure; a capture need not be fast.
+/// The discipline of one direction of a link. Every kind of discipline decides packet by packet, so that the capture
+/// sees each departure; a capture need not be fast.
 pub(crate) struct Tap<O> {
     queue: IndexQueue<NumberedPacket<O>>,
     /// The index of the interface in the file.

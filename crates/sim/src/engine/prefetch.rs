@@ -1,8 +1,8 @@
 //! Asking for memory before it is needed.
 //!
 //! Which endpoints the next deliveries go to is known well ahead, and each lies in a cache line of its own that the
-//! processor cannot guess. Asking for it early saved about a quarter of the time per packet. The instruction reads
-//! nothing that the program sees and cannot fail, whatever the address; only its raw pointer makes it `unsafe`.
+//! processor cannot guess. Asking for it early saved about a quarter of the time per packet. The instruction has no
+//! visible effect and cannot fail at any address; only its raw pointer makes it `unsafe`.
 
 /// Begin to bring the start of `values[index]` into the cache; does nothing when there is no such element.
 #[inline]

@@ -1,4 +1,4 @@
-//! Who counts what becomes of exchanges and writes their rows: an account for the web users and one for each source.
+//! The recorder of exchanges: their counts and rows, with an account for the web users and one for each source.
 
 use aqmlab_units::Time;
 
@@ -6,10 +6,10 @@ use crate::packet::Owner;
 use crate::record::{ExchangeRow, ResponseTimes, Tables};
 use crate::spec::Spec;
 
-/// What has been written down so far.
+/// The accounts so far.
 #[derive(Debug)]
 pub(super) struct Recorder {
-    /// What ends at or before this time is not counted.
+    /// Exchanges that end at or before this time are not counted.
     window_start: Time,
     /// A row for each exchange?
     exchanges: bool,
@@ -22,7 +22,7 @@ pub(super) struct Recorder {
     pub(super) tables: Tables,
 }
 
-/// What became of the exchanges of one owner in the measured window.
+/// The totals of one owner's exchanges in the measured window.
 #[derive(Debug)]
 pub(super) struct OwnerTotals {
     pub(super) completed: u64,
@@ -73,7 +73,7 @@ impl Recorder {
         &self.accounts[owner.index()]
     }
 
-    /// What the run came to: the web users' account, and where there are none those of all sources.
+    /// Returns the totals of the run: of the web users, or without any of all sources.
     pub(super) fn total(&self) -> OwnerTotals {
         let (users, sources) = self.accounts.split_at(1);
         let whose = if self.has_users { users } else { sources };

@@ -1,4 +1,4 @@
-//! What is read off at regular instants, and what must hold at the end.
+//! Samples at regular instants, and the checks at the end.
 
 use aqmlab_tcp::Sender;
 use aqmlab_units::Time;
@@ -13,7 +13,7 @@ use crate::side::Direction;
 use crate::spec::Spec;
 use crate::summary::{LinkWindow, Window};
 
-/// What has been read off each link, in each direction.
+/// The last readings of each link, in each direction.
 #[derive(Debug)]
 pub(super) struct Readings {
     links: Vec<[Reading; 2]>,
@@ -29,13 +29,13 @@ struct Reading {
     last: LinkCounters,
     /// Counters at the start of the measured window.
     at_window_start: LinkCounters,
-    /// What packets had waited by then.
+    /// The queueing delays up to the start of the window.
     delays_at_window_start: Option<DelayByOwner>,
     /// Sampled lengths of its queue.
     queue_packets: Histogram<u64>,
 }
 
-/// What can be read off each link now, in each direction.
+/// The meters of each link, in each direction.
 pub(super) type Meters<'a> = Vec<[&'a dyn Meter; 2]>;
 
 pub(super) fn meters<O>([forth, back]: &[impl Link<O>; 2]) -> Meters<'_> {
@@ -96,7 +96,7 @@ impl Readings {
         }
     }
 
-    /// What can be read off now, for who watches: it leaves no trace.
+    /// Returns the current state of the links for a watcher; reading it does not change the run.
     pub(super) fn gauges<O>(&mut self, links: &mut [impl Link<O>; 2], now: Time) -> GaugeTable {
         for link in &mut *links {
             link.advance(now);

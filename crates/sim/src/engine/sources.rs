@@ -21,10 +21,10 @@ use crate::summary::{LimitedByPercent, PacketSummary, ResponseTimeMs, SourceSumm
 #[derive(Debug)]
 pub(super) struct Sources {
     all: Vec<Source>,
-    /// What each of them does next.
+    /// The next action of each source.
     next: Vec<Option<Next>>,
     goodput: Vec<Goodput>,
-    /// What had become of each owner's packets when the measured window began.
+    /// The fates of each owner's packets at the start of the measured window.
     packets_before: Vec<PacketFates>,
 }
 
@@ -34,7 +34,7 @@ enum Next {
     Datagram(Datagram),
 }
 
-/// What has arrived of a source's traffic.
+/// The delivered data of a source.
 #[derive(Debug)]
 struct Goodput {
     /// Bytes of connections that are over, since the start of the run.
@@ -59,7 +59,7 @@ impl Sources {
         0..u8::try_from(self.all.len()).expect("the spec bounds the number of sources")
     }
 
-    /// When source `number` does something next, if ever.
+    /// Plans the next action of source `number`, and returns its time if there is one.
     fn plan(&mut self, number: u8) -> Option<Time> {
         let next = match &mut self.all[usize::from(number)] {
             Source::Connections(source) => source.next().map(Next::Connection),
@@ -82,13 +82,13 @@ impl Sources {
         }
     }
 
-    /// So many bytes have arrived over a connection of source `number` that is over.
+    /// Adds bytes that arrived over a closed connection of source `number`.
     pub(super) fn delivered(&mut self, number: u8, bytes: u64) {
         self.goodput[usize::from(number)].ended += bytes;
     }
 
-    /// What became of each source's traffic in the measured window so far. `delivered`: bytes of each that have arrived in
-    /// order since the start of the run; `packets`: what has become of each owner's.
+    /// Returns the results of each source in the measured window so far. `delivered`: bytes of each that have arrived in order
+    /// since the start of the run; `packets`: the fates of each owner's packets.
     fn summaries(
         &self,
         spec: &[SourceSpec],
@@ -121,7 +121,7 @@ impl Sources {
     }
 }
 
-/// What became of a source's traffic in the measured window.
+/// The totals of a source's traffic in the measured window.
 pub(super) struct WindowTotals<'a> {
     /// Bytes that have arrived in order over its connections.
     pub(super) bytes: u64,
@@ -218,14 +218,14 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.sources.packets_before = self.connections.packets();
     }
 
-    /// What became of the web users' packets, where there are others.
+    /// Returns the results of the web users' packets, if there are sources too.
     pub(super) fn users_summary(&self, window: &Window) -> Option<PacketSummary> {
         let has_both = !self.users.is_empty() && !self.spec.sources.is_empty();
         let (sent, lost) = self.sources.sent_and_lost(Owner::USERS, &self.connections.packets());
         has_both.then(|| PacketSummary::new(sent, lost, window, Owner::USERS))
     }
 
-    /// What became of each source's traffic in the measured window so far.
+    /// Returns the results of each source in the measured window so far.
     pub(super) fn source_summaries(&self, window: &Window) -> Vec<SourceSummary> {
         let (delivered, packets) = (self.delivered_by_source(), self.connections.packets());
         let mut summaries =

@@ -27,7 +27,7 @@ use crate::link::Link;
 use crate::packet::EndpointId;
 use crate::spec::TcpSpec;
 
-/// What waits in the wheel for timers.
+/// An event in the wheel of timers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TimerEvent {
     /// Look for retransmission timers that expire soon.
@@ -79,7 +79,7 @@ impl Timers {
         Some((first, TimerEvent::Inspection))
     }
 
-    /// The timers of `id` may have been set anew: an event that this needs is given to `plan`.
+    /// Handles changed timers of `id`; a new event goes to `plan`.
     #[inline(always)]
     pub(super) fn moved<S: Sender>(
         &mut self,

@@ -17,7 +17,7 @@ use super::prefetch::prefetch;
 const LOG_HALF: u32 = 27;
 const FAR_HALVES: usize = 1024;
 const NIL: u32 = u32::MAX;
-/// So many events of a bucket are put into their places one by one: that beats a call of the library's sort.
+/// Up to this number of events a bucket is sorted by insertion, which is faster than a call of the library's sort.
 const FEW: usize = 16;
 
 /// A queue of events of type `E`, popped in the order of time.

@@ -10,7 +10,7 @@ use crate::quantiles::quantile;
 use crate::side::Side;
 use crate::summary::{DatagramSummary, bins_ms, mean, percent};
 
-/// What became of a source's datagrams. All but `on_the_way` count those sent in the measured window.
+/// The fates of a source's datagrams. All but `on_the_way` count those sent in the measured window.
 #[derive(Debug)]
 pub(in crate::engine) struct Datagrams {
     sent: u64,
@@ -81,7 +81,7 @@ impl Datagrams {
     }
 }
 
-/// When a datagram was sent.
+/// Returns the sending time of a datagram.
 pub(in crate::engine) fn sent_at<O>(segment: &Segment<O>) -> Time {
     Time::from_nanos(u64::from(segment.seq.get()) << 32 | u64::from(segment.ack.get()))
 }

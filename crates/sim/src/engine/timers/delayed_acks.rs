@@ -14,7 +14,7 @@ use crate::packet::EndpointId;
 pub(super) struct DelayedAcks {
     /// For how long.
     delay: Duration,
-    /// Who, and until when, in order.
+    /// The endpoints with held ACKs and their deadlines, in order.
     held: VecDeque<(Time, EndpointId)>,
     is_armed: bool,
 }

@@ -9,7 +9,7 @@ use aqmlab_units::{Duration, Time};
 use crate::engine::connections::Connections;
 use crate::packet::EndpointId;
 
-/// How many inspections ahead of its own a connection is asked for.
+/// The number of inspections by which a connection is prefetched.
 const AHEAD: usize = 8;
 
 #[derive(Debug)]
