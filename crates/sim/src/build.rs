@@ -18,7 +18,7 @@ use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
 
-use self::links::in_series;
+use self::links::chains;
 use self::plan::{Hop, OneWay, Plan};
 use crate::capture::{Capture, OnTheWire};
 use crate::engine::emulated::EmulatedNetwork;
@@ -77,11 +77,8 @@ pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Emul
         None => hop.parked().map(Boxed::new),
         Some(capture) => hop.captured(capture),
     });
-    let links = if spec.chain.is_empty() {
-        only(hops).map(boxed)
-    } else {
-        in_series(spec, hops.collect()).map(boxed)
-    };
+    let links =
+        if spec.chain.is_empty() { single(hops).map(boxed) } else { chains(spec, hops.collect()).map(boxed) };
     Ok(EmulatedNetwork::new(spec, links))
 }
 
@@ -127,17 +124,17 @@ impl Plan<'_> {
                 (hops.map(|hop| hop.captured(capture)).collect(), Some(capture.clone()))
             }
             Watch::Explain(request) => {
-                let links = only(hops.map(Hop::parked::<Tagged<S::Options>>));
+                let links = single(hops.map(Hop::parked::<Tagged<S::Options>>));
                 let explainer = Explainer::new(&spec.link, request);
                 let network = Network { links, capture: None };
                 return Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer));
             }
         };
         if spec.chain.is_empty() {
-            let network = Network { links: only(hops), capture };
+            let network = Network { links: single(hops), capture };
             Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
         } else {
-            let network = Network { links: in_series(spec, hops), capture };
+            let network = Network { links: chains(spec, hops), capture };
             Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
         }
     }
@@ -145,7 +142,7 @@ impl Plan<'_> {
     /// Return the run over one link whose two directions `make` makes, with hosts of the TCP of 2001.
     fn compiled<L: Link + Send + 'static>(self, make: impl Fn(Stream, Wire) -> L) -> Box<dyn Simulation> {
         let Plan { spec, seed, traffic, hops, .. } = self;
-        let Hop { directions, .. } = only(hops);
+        let Hop { directions, .. } = single(hops);
         let links = directions.map(|OneWay { wire, stream, .. }| make(stream, wire));
         Box::new(Engine::<Basic, L>::new(spec, seed, traffic, Network { links, capture: None }, ()))
     }

@@ -1,16 +1,16 @@
-//! The engine: users, connections, the link between them, and the main loop that advances time.
+//! The engine: users, connections, the link between them, and the loop that moves time.
 //!
 //! ```text
 //!    client --(its round-trip time: the wheel)--> link queue --(a ring)-----------> server
 //!    client <--(a ring)-- link queue <--(at once, or the wheel)-- its machine <--- server
 //! ```
 //!
-//! As in the testbed, the whole round-trip time of a connection is added to the packets of its browser, before
-//! the link. The servers are next to the link, behind the network interfaces of a few machines. A spec can put
-//! the delay on the other side, or divide it. The ends of a source's connection have an interface each (`hosts`).
-//! Packets before the link are events in the wheel, except those that leave an idle interface; packets beyond it
-//! are in the links' rings. Events at one time happen in a fixed order: deliveries of direction 0, deliveries of
-//! direction 1, then the wheel's in the order in which they were pushed.
+//! As in the testbed the whole of a connection's round-trip time is added to what its browser sends, before the link;
+//! the servers are next to the link, behind the network interfaces of a few machines. A spec can put the delay on the other
+//! side, or share it; the ends of a source's connection have an interface each (`hosts`). Packets on their way to the
+//! link are events in the wheel, but for those that leave an idle interface; those beyond it stand in the links' rings. Events of one instant happen in a fixed
+//! order: deliveries of direction 0, deliveries of direction 1, then the wheel's in the order in which they were
+//! pushed.
 
 mod applications;
 mod connections;
@@ -52,8 +52,8 @@ use crate::simulation::Simulation;
 use crate::spec::Spec;
 use crate::summary::Summary;
 
-/// An event in the wheel: nearly always a packet, with the layout that it has in the link, so that it is copied
-/// as it is. A control event takes its place, so that an event takes 20 bytes and a node of the wheel 32.
+/// An event in the wheel: nearly always a packet, in the layout of the link, so that it is copied unchanged. Other events
+/// share its place, so that an event takes 20 bytes and a node of the wheel 32.
 #[derive(Clone, Copy, Debug)]
 enum Event<O> {
     /// A packet reaches the link.
@@ -62,12 +62,12 @@ enum Event<O> {
     Control(ControlEvent),
 }
 
-/// Less frequent events.
+/// An event that is rarer than a packet.
 #[derive(Clone, Copy, Debug)]
 enum ControlEvent {
-    /// Check some timers.
+    /// It is time to look at some timers.
     Timer(TimerEvent),
-    /// A pause of an application is over.
+    /// A pause is over that an application asked for.
     Wake(ApplicationId),
     /// A source opens a connection or sends a datagram.
     Source(u8),
@@ -75,26 +75,26 @@ enum ControlEvent {
     SampleQueues,
     /// Read the link's counters.
     ReadLinks,
-    /// Sample what limits some connections.
+    /// Ask some connections what limits them.
     SampleLimits,
 }
 
 const _: () = assert!(size_of::<Event<WindowScale>>() == 20);
 
-/// The traffic of the network.
+/// The users of the network.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     pub(crate) web: Web,
     pub(crate) sources: Vec<Source>,
 }
 
-/// The two directions of the link, and the capture of their queues.
+/// The two directions of the link, and the capture of what passes their queues.
 pub(crate) struct Network<L> {
     pub(crate) links: [L; 2],
     pub(crate) capture: Option<Capture>,
 }
 
-/// The engine for hosts with the TCP `S` and links of kind `L`, observed by `O`.
+/// The laboratory whose hosts have the TCP `S`, with links of kind `L`, watched by `O`.
 pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     now: Time,
     window_start: Time,
@@ -109,16 +109,16 @@ pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     timers: Timers,
     web: Web,
     users: Vec<User>,
-    /// Actions of users for the current event; empty between events.
+    /// The users' actions on the current event: empty between events.
     actions: Vec<UserAction>,
     sources: Sources,
     flows: Flows,
-    /// Actions of a source's connection for the current event; empty between events.
+    /// The actions of a source's connection: empty between events.
     flow_actions: Vec<VectorAction>,
     recorder: Recorder,
     readings: Readings,
     limits: Limits,
-    /// Notified of new connections.
+    /// The capture, which records new connections, if there is one.
     capture: Option<Capture>,
 }
 
@@ -130,8 +130,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         network: Network<L>,
         observer: O,
     ) -> Engine<S, L, O> {
-        // A few events a bucket, which share the cost of advancing to it: in that time the fastest link sends
-        // four packets of about 500 bytes.
+        // A few events a bucket, so that going on to the next is shared: the fastest link passes four packets of about
+        // 500 bytes in that time.
         let rates = spec.links().flat_map(|(link, _)| [Some(link.rate), link.rate_back]).flatten();
         let fastest = rates.max().expect("there is a link");
         let spacing = fastest.time_to_send(Bytes::new(2_000));
@@ -163,7 +163,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             let (user, first_wake) = engine.web.user(number);
             engine.users.push(user);
             let id = UserId(number);
-            // The users of one side are the same with and without users on the other.
+            // The users of one side are the same whether there are any on the other.
             if id.side().number() < spec.users.sides {
                 engine.wheel.push(
                     Time::ZERO + first_wake,
@@ -181,7 +181,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         engine
     }
 
-    /// The main loop: handle events up to `until`, the earliest first.
+    /// The main loop: handles the earliest event.
     fn run_until(&mut self, until: Time) {
         loop {
             let deliveries = [self.links[0].next_delivery(), self.links[1].next_delivery()];
@@ -209,7 +209,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                 self.now = event;
                 match *self.wheel.pop() {
                     Event::AtLink(ref packet) => {
-                        if let Some(direction) = arrive(&mut self.links, packet, self.now) {
+                        let direction = packet.to.peer().direction();
+                        if self.links[direction.index()].arrive(packet, self.now) {
                             self.drain_drops(direction);
                         }
                     }
@@ -220,7 +221,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.now = until;
     }
 
-    /// Handle a control event, whose time has come.
+    /// The time of an event has come.
     #[inline(never)]
     fn handle(&mut self, event: ControlEvent) {
         match event {
@@ -233,15 +234,16 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// A packet arrives at the link at the time of its departure from the host.
+    /// A packet arrives at the link as it is sent.
     #[inline(never)]
     fn reach_link(&mut self, packet: &Packet<O::PacketTag>) {
-        if let Some(direction) = arrive(&mut self.links, packet, self.now) {
+        let direction = packet.to.peer().direction();
+        if self.links[direction.index()].arrive(packet, self.now) {
             self.drain_drops(direction);
         }
     }
 
-    /// Handle the packets that a link has dropped, which will not arrive.
+    /// Handles the packets that a link has dropped: they are no longer in flight.
     #[inline(never)]
     fn drain_drops(&mut self, direction: Direction) {
         while let Some(packet) = self.links[direction.index()].pop_drop() {

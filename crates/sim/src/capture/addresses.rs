@@ -152,8 +152,8 @@ mod tests {
         let mut addresses = Addresses::new(8);
         let client = EndpointId::client(3, Side::numbered(1));
         open(&mut addresses, client, 515, 2);
-        let request = addresses.of_packet_to(client.peer());
-        let answer = addresses.of_packet_to(client);
+        let request = addresses.source_and_destination(client.peer());
+        let answer = addresses.source_and_destination(client);
         assert_eq!(
             request,
             [
@@ -171,7 +171,7 @@ mod tests {
         let mut seen = HashSet::new();
         for _ in 0..PORTS {
             open(&mut addresses, client, 0, 0);
-            let [browser, _] = addresses.of_packet_to(client.peer());
+            let [browser, _] = addresses.source_and_destination(client.peer());
             assert!(
                 browser.port >= 1024 && seen.insert((browser.address, browser.port)),
                 "{browser:?} comes again"
@@ -191,8 +191,8 @@ mod tests {
                 u32::from(side.other().number()),
                 9_999,
             );
-            let [last_user, _] = addresses.of_packet_to(EndpointId::client(0, side).peer());
-            let [_, server] = addresses.of_packet_to(EndpointId::client(0, side.other()).peer());
+            let [last_user, _] = addresses.source_and_destination(EndpointId::client(0, side).peer());
+            let [_, server] = addresses.source_and_destination(EndpointId::client(0, side.other()).peer());
             assert_eq!(last_user.address[0], server.address[0]);
             assert_eq!(last_user.address[1] & 128, server.address[1] & 128, "of one side");
             assert!(last_user.address < server.address);

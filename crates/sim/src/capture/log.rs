@@ -105,7 +105,7 @@ impl PacketLog {
             }
             (headers, u32::try_from(packet.size().get()).expect("a packet is no longer than the link's MTU"))
         } else {
-            let headers = headers(packet, self.addresses.of_packet_to(packet.to));
+            let headers = headers(packet, self.addresses.source_and_destination(packet.to));
             let stored = u32::try_from(headers.len()).expect("headers are 80 bytes at most");
             (headers, stored + u32::from(packet.segment.len))
         };

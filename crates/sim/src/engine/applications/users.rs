@@ -78,7 +78,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                             recovery,
                         };
                         self.recorder.completed(Owner::USERS, &row);
-                        self.observer.on_exchange(client(), &row, &mut self.recorder.tables);
+                        self.observer.completed(client(), &row, &mut self.recorder.tables);
                     }
                 }
                 UserAction::Aborted => self.recorder.aborted(Owner::USERS, self.now),
@@ -97,7 +97,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     fn open(&mut self, user: UserId, connection: Connection) {
         let request = connection.exchange().request;
         let (side, number, min_rtt) = (user.side(), connection.number(), connection.min_rtt());
-        let host = self.hosts.of(side.other(), u64::from(user.0) + number);
+        let host = self.hosts.machine_for(side.other(), u64::from(user.0) + number);
         let about = UserConnection { user: user.0, number, min_rtt };
         let id = self.open_connection(Opening {
             origin: ConnectionOrigin::User(user.0),
