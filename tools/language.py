@@ -44,7 +44,7 @@ FIRST_CHECKED_COMMIT = "62c738f"
 EXEMPT = (
     "tests/kit/vendored/",
     "python/aqmlab/console/static/vendor",
-    "python/aqmlab/report/vendored/",
+    "python/aqmlab/reports/vendored/",
     "tools/language.py",
     "docs/studies/rfc7928.md",
     "docs/studies/rfc9332.md",

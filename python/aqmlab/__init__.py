@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from sys import modules
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,8 +24,8 @@ if TYPE_CHECKING:
     from aqmlab.disciplines.custom.errors import LawError
     from aqmlab.disciplines.custom.law import Law, Time, Verdict
     from aqmlab.disciplines.queue import Counters, Queue
-    from aqmlab.explain.explanation import Explanation, explain
-    from aqmlab.report.page import report
+    from aqmlab.explanations.explanation import Explanation, explain
+    from aqmlab.reports.page import report
     from aqmlab.results.compare import compare
     from aqmlab.results.comparison import Comparison
     from aqmlab.running.pcap import Pcap
@@ -91,7 +89,7 @@ __all__ = [
     "uncongested",
 ]
 
-_HOME = {
+_MODULE_OF = {
     "AccessLink": "advice.access_link",
     "Advice": "advice.advice",
     "BOTTLENECK": "spec.presets",
@@ -99,7 +97,7 @@ _HOME = {
     "Comparison": "results.comparison",
     "Counters": "disciplines.queue",
     "Experiment": "spec.experiment",
-    "Explanation": "explain.explanation",
+    "Explanation": "explanations.explanation",
     "Grid": "campaigns.grid",
     "Hosts": "spec.experiment",
     "Law": "disciplines.custom.law",
@@ -129,40 +127,32 @@ _HOME = {
     "cdf": "stats.distributions",
     "compare": "results.compare",
     "difference_band": "stats.bands",
-    "explain": "explain.explanation",
+    "explain": "explanations.explanation",
     "quantile_differences": "stats.bands",
     "quantiles": "stats.distributions",
-    "report": "report.page",
+    "report": "reports.page",
     "run": "running.run",
     "sensitivity": "campaigns.search.sensitivity",
     "sweep": "campaigns.campaign",
     "tune": "campaigns.search.tuning",
     "uncongested": "spec.presets",
 }
-"""The module of each name, imported on first use, so that a program waits only for the modules that it needs."""
+"""The module of each public name, imported on first use: a program imports only the modules that it needs."""
 
 
-class _Package(ModuleType):
-    """Imports what is asked for, and keeps functions before the modules of the same name, such as ``explain``."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _HOME:
-            value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-        elif name == "__version__":
-            value = import_module("importlib.metadata").version(__name__)
-        elif not name.startswith("__") and find_spec(f"{__name__}.{name}"):
-            value = import_module(f"{__name__}.{name}")
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=self)
-        globals()[name] = value
-        return value
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+def __getattr__(name: str) -> Any:
+    """Import a public name, or a module of the package, on first use."""
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    elif name == "__version__":
+        value = import_module("importlib.metadata").version(__name__)
+    elif not name.startswith("__") and find_spec(f"{__name__}.{name}"):
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    globals()[name] = value
+    return value
 
 
-modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -61,14 +61,14 @@ def test_runs_and_figures_do_without_pandas(tmp_path: Path) -> None:
 
 def test_the_package_exports_its_names_in_any_import_order() -> None:
     script = (
-        "import aqmlab.explain.timeline, aqmlab.results.compare, aqmlab.running.run\n"
+        "import aqmlab.explanations.timeline, aqmlab.results.compare, aqmlab.running.run\n"
         "import aqmlab as lab\n"
         "assert callable(lab.compare) and callable(lab.run) and callable(lab.explain)\n"
         "assert all(hasattr(lab, name) for name in lab.__all__)\n"
         "assert lab.design.pi and lab.__version__ and not hasattr(lab, 'nothing')"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
-    assert set(lab.__all__) == set(lab._HOME)
+    assert set(lab.__all__) == set(lab._MODULE_OF)
 
 
 def test_a_module_among_the_commands_is_a_command(tmp_path: Path) -> None:

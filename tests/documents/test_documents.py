@@ -24,7 +24,7 @@ import short_runs
 from aqmlab import plot
 from aqmlab.cells.cell import cells_of
 from aqmlab.cli.main import app
-from aqmlab.explain import PARTS
+from aqmlab.explanations import PARTS
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.explain import PARTS
+from aqmlab.explanations import PARTS
 from aqmlab.store.result import Result
 from conftest import Command
 from reference import api, tables

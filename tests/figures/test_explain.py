@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 import aqmlab as lab
 from aqmlab.cells.cell import Cell, cells_of
-from aqmlab.explain import PARTS, by_band, plot, table
-from aqmlab.explain.timeline import lines
+from aqmlab.explanations import PARTS, by_band, plot, table
+from aqmlab.explanations.timeline import lines
 from aqmlab.running.run import run_cell
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store

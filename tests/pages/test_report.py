@@ -18,9 +18,9 @@ import pytest
 import aqmlab as lab
 from aqmlab import stats
 from aqmlab.cells.cell import cells_of
-from aqmlab.report import again, said
-from aqmlab.report.gathered import Choice, Gathered, gather
-from aqmlab.report.page import html
+from aqmlab.reports import narrative, reproduce
+from aqmlab.reports.page import html
+from aqmlab.reports.selection import Choice, Selection, select
 from aqmlab.results import table, timeseries
 from aqmlab.results.cells import comparison_cells
 from aqmlab.results.comparison import Comparison
@@ -39,40 +39,40 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def selection(out: Path) -> Gathered:
-    return gather(out, Choice())
+def selection(out: Path) -> Selection:
+    return select(out, Choice())
 
 
 @pytest.fixture(scope="module")
-def page(selection: Gathered) -> Page:
+def page(selection: Selection) -> Page:
     return Page(html(selection))
 
 
-def test_without_cells_it_is_about_the_newest_comparison(out: Path, selection: Gathered) -> None:
+def test_without_cells_it_is_about_the_newest_comparison(out: Path, selection: Selection) -> None:
     assert list(selection.by_label) == ["uncongested", *SCHEMES]
     assert {cell.cell.users_per_side for cell in selection.valid} == {1200}
     assert all([result.cell.seed for result in results] == [1, 2, 3] for results in selection.by_label.values())
 
 
-def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, selection: Gathered) -> None:
+def test_cells_are_chosen_by_key_scheme_seed_and_load(out: Path, selection: Selection) -> None:
     codel_results = selection.by_label["codel"]
     keys = [result.directory.name for result in codel_results]
     for key in (keys[0][:12], str(codel_results[0].directory), f"{codel_results[0].directory}/"):
-        assert [result.directory.name for result in gather(out, Choice(cells=[key])).valid] == keys[:1]
-    assert list(gather(out, Choice(schemes=["pie"])).by_label) == ["uncongested", "pie:ecn=true"]
-    assert {result.cell.seed for result in gather(out, Choice(seeds=range(2, 4))).valid} == {2, 3}
+        assert [result.directory.name for result in select(out, Choice(cells=[key])).valid] == keys[:1]
+    assert list(select(out, Choice(schemes=["pie"])).by_label) == ["uncongested", "pie:ecn=true"]
+    assert {result.cell.seed for result in select(out, Choice(seeds=range(2, 4))).valid} == {2, 3}
     load = Store(out).cells().filter(users_per_side=50)["load_percent"][0]
-    assert [result.cell.users_per_side for result in gather(out, Choice(load=load)).valid] == [50]
+    assert [result.cell.users_per_side for result in select(out, Choice(load=load)).valid] == [50]
 
 
 def test_the_first_requested_scheme_is_the_reference(out: Path) -> None:
-    chosen = gather(out, Choice(schemes=["codel", "droptail"]))
+    chosen = select(out, Choice(schemes=["codel", "droptail"]))
     assert chosen.labels == ["codel", "droptail:limit=20"]
     assert {scheme["paired"]["to"] for scheme in chosen.schemes if "paired" in scheme} == {"codel"}
 
 
-def test_sentences_name_the_best_and_those_not_told_from_it(selection: Gathered) -> None:
-    sentences = said.answer(selection, {label: label for label in selection.by_label})[:2]
+def test_sentences_name_the_best_and_those_not_told_from_it(selection: Selection) -> None:
+    sentences = narrative.answer(selection, {label: label for label in selection.by_label})[:2]
     for sentence, share in zip(sentences, ("p50", "p90"), strict=True):
         values = {
             label: np.array([result.measure(f"response_time_ms.{share}") for result in selection.by_label[label]])
@@ -87,8 +87,8 @@ def test_sentences_name_the_best_and_those_not_told_from_it(selection: Gathered)
             assert label not in (ties if difference.is_significant else longer)
 
 
-def test_a_sentence_has_the_interval_that_decided_it(out: Path, selection: Gathered) -> None:
-    for sentence in said.answer(selection, {label: label for label in selection.by_label})[:2]:
+def test_a_sentence_has_the_interval_that_decided_it(out: Path, selection: Selection) -> None:
+    for sentence in narrative.answer(selection, {label: label for label in selection.by_label})[:2]:
         ties, _, longer = sentence.partition("; it is ")
         _, _, ties = ties.partition("not distinguishable from it")
         bounds = [
@@ -101,22 +101,24 @@ def test_a_sentence_has_the_interval_that_decided_it(out: Path, selection: Gathe
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_too_few_seeds_tell_nothing_apart(out: Path, seeds: int) -> None:
-    answer = " ".join(said.answer(gather(out, Choice(seeds=range(1, seeds + 1))), {label: label for label in LABELS}))
-    assert "too few to tell schemes apart" in answer
+    answer = " ".join(
+        narrative.answer(select(out, Choice(seeds=range(1, seeds + 1))), {label: label for label in LABELS})
+    )
+    assert "too few to distinguish schemes" in answer
     assert "shortest" not in answer
     assert not re.search(r"\(-?[\d,.]+ to", answer)
 
 
-def test_the_difference_is_of_seeds_that_all_have(out: Path, selection: Gathered) -> None:
+def test_the_difference_is_of_seeds_that_all_have(out: Path, selection: Selection) -> None:
     keys = [item.directory.name for item in selection.valid if (item.cell.label, item.cell.seed) != ("codel", 2)]
-    subset = gather(out, Choice(cells=keys))
+    subset = select(out, Choice(cells=keys))
     assert all([item.cell.seed for item in results] == [1, 3] for results in subset.pairs.values())
     two = Comparison(tuple(item for item in subset.valid if item.cell.seed != 2), paired=True).schemes
     assert [item.get("paired") for item in subset.schemes] == [item.get("paired") for item in two]
-    assert any("different seeds" in note for note in said.notes(subset))
+    assert any("different seeds" in note for note in narrative.notes(subset))
 
 
-def test_tables_and_sentences_have_the_numbers_of_compare(selection: Gathered, page: Page) -> None:
+def test_tables_and_sentences_have_the_numbers_of_compare(selection: Selection, page: Page) -> None:
     paired = Comparison(tuple(item for item in selection.valid), paired=True).schemes
     assert [item.get("paired") for item in selection.schemes] == [item.get("paired") for item in paired]
     for part in table.parts(paired):
@@ -131,18 +133,18 @@ def test_tables_and_sentences_have_the_numbers_of_compare(selection: Gathered, p
 
 @pytest.mark.parametrize("order", [("droptail", "pie", "codel"), ("pie", "codel", "droptail")])
 def test_commands_and_files_make_the_same_cells_again(out: Path, tmp_path: Path, order: tuple[str, ...]) -> None:
-    selection = gather(out, Choice(schemes=order))
-    (step,) = again.steps(selection)
+    selection = select(out, Choice(schemes=order))
+    (step,) = reproduce.steps(selection)
     (tmp_path / step.file).write_text(step.spec)
     assert step.commands == [f"aqmlab compare experiment.toml {' '.join(selection.labels)} --seeds 1-3"]
     cells = comparison_cells(selection.labels, lab.Experiment.from_toml(tmp_path / step.file), [1, 2, 3], {})
     assert {cell.key for cell in cells} == {result.directory.name for result in selection.valid}
 
 
-def test_cells_of_no_single_comparison_have_a_file_per_scheme(selection: Gathered, tmp_path: Path) -> None:
+def test_cells_of_no_single_comparison_have_a_file_per_scheme(selection: Selection, tmp_path: Path) -> None:
     results = selection.by_label["codel"]
-    strange = Gathered(tuple(replace(result, cell=replace(result.cell, label="my own")) for result in results), ())
-    (step,) = again.steps(strange)
+    strange = Selection(tuple(replace(result, cell=replace(result.cell, label="my own")) for result in results), ())
+    (step,) = reproduce.steps(strange)
     (tmp_path / step.file).write_text(step.spec)
     assert step.commands == [f"aqmlab run 1.toml --seed {seed}" for seed in (1, 2, 3)]
     (cell,) = cells_of(lab.Experiment.from_toml(tmp_path / step.file), [1])
@@ -150,13 +152,13 @@ def test_cells_of_no_single_comparison_have_a_file_per_scheme(selection: Gathere
 
 
 def test_no_module_is_imported_because_a_cell_has_its_name(
-    selection: Gathered, write: Write, monkeypatch: pytest.MonkeyPatch
+    selection: Selection, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(file.parent)
     results = selection.by_label["codel"]
-    steps = again.steps(
-        Gathered(tuple(replace(result, cell=replace(result.cell, label="my_module:Law")) for result in results), ())
+    steps = reproduce.steps(
+        Selection(tuple(replace(result, cell=replace(result.cell, label="my_module:Law")) for result in results), ())
     )
     assert [step.file for step in steps] == ["1.toml"]
 
@@ -186,11 +188,11 @@ def _keys(value: Any) -> Iterator[str]:
             yield from _keys(item)
 
 
-def test_names_are_shown_as_text(selection: Gathered) -> None:
+def test_names_are_shown_as_text(selection: Selection) -> None:
     cells = selection.by_label["codel"][:1]
     labels = (HOSTILE, LONG, LONG + "y", "plain")
     renamed = tuple(replace(cells[0], cell=replace(cells[0].cell, label=label)) for label in labels)
-    hostile = Page(html(Gathered(renamed, ())))
+    hostile = Page(html(Selection(renamed, ())))
     assert len(hostile.scripts) == len(Page(html(selection)).scripts)
     assert "alert(1)" in json.dumps(hostile.data)
     assert all(character not in hostile.whole for character in ("\u202e", "\u2028"))
@@ -201,14 +203,14 @@ def test_names_are_shown_as_text(selection: Gathered) -> None:
     assert len(hostile.whole) < 3e6
 
 
-def test_a_report_of_twenty_schemes_is_below_8_mb(selection: Gathered) -> None:
+def test_a_report_of_twenty_schemes_is_below_8_mb(selection: Selection) -> None:
     results = selection.by_label["pie:ecn=true"]
     relabelled = tuple(
         replace(result, cell=replace(result.cell, label=f"{number}: {'n' * 60}"))
         for number in range(20)
         for result in results
     )
-    page = html(Gathered(relabelled, ()))
+    page = html(Selection(relabelled, ()))
     assert len(page.encode()) < 8e6
     assert len(Page(page).data["charts"]["delay"]["rows"]) > 20 * timeseries.BINS
 
@@ -216,20 +218,20 @@ def test_a_report_of_twenty_schemes_is_below_8_mb(selection: Gathered) -> None:
 def test_invalid_live_runs_are_named_and_left_out(out: Path, tmp_path: Path) -> None:
     doctored = tmp_path / "store"
     shutil.copytree(out, doctored)
-    whole = gather(doctored, Choice())
+    whole = select(doctored, Choice())
     bad = whole.by_label["codel"][2].directory
     reseal(bad, live=LATE)
-    partly = gather(doctored, Choice())
+    partly = select(doctored, Choice())
     assert [result.directory for result in partly.invalid] == [bad]
     assert [result.cell.seed for result in partly.by_label["codel"]] == [1, 2]
     page = Page(html(partly))
     assert "seed 3 is invalid and left out: the router was late." in page.text
     assert "INVALID" in page.text
     with pytest.raises(lab.SpecError, match="all runs are invalid live runs"):
-        gather(doctored, Choice(cells=[bad.name]))
+        select(doctored, Choice(cells=[bad.name]))
 
 
-def test_the_same_cells_give_the_same_file(out: Path, tmp_path: Path, selection: Gathered) -> None:
+def test_the_same_cells_give_the_same_file(out: Path, tmp_path: Path, selection: Selection) -> None:
     file = lab.report(out=out, to=tmp_path / "a.html")
     assert file.read_text(encoding="utf-8") == html(selection)
 
@@ -267,18 +269,18 @@ def test_a_results_directory_is_reported_by_its_name_alone(aqmlab: Command, out:
     assert repeat.err == f"aqmlab: CELL: {out} is a results directory, and --out another one, another\n"
 
 
-def test_how_cells_were_made_is_said_once_where_it_is_alike(selection: Gathered, page: Page) -> None:
+def test_how_cells_were_made_is_said_once_where_it_is_alike(selection: Selection, page: Page) -> None:
     metadata = selection.valid[0].metadata
     assert f"engine {metadata['engine']}, commit" in page.text
     assert page.text.count(metadata["engine"]) == 1
     other_result = replace(selection.valid[0])
     other_result.__dict__["metadata"] = {**metadata, "python": "3.14.0"}
-    mixed = Page(html(Gathered((other_result, *selection.valid[1:]), ())))
+    mixed = Page(html(Selection((other_result, *selection.valid[1:]), ())))
     assert mixed.text.count(metadata["python"]) == len(selection.valid) - 1
     assert "3.14.0" in mixed.text
 
 
-def test_what_is_explained_further_is_a_cell_behind_a_queue(selection: Gathered, page: Page) -> None:
+def test_what_is_explained_further_is_a_cell_behind_a_queue(selection: Selection, page: Page) -> None:
     (key,) = re.findall(r"aqmlab explain results/cells/(\w+)", page.text)
     assert key == selection.by_label[SCHEMES[0]][0].place.name
 
@@ -288,7 +290,7 @@ def test_traffic_without_web_users_is_reported_too(tmp_path: Path) -> None:
     source_only = experiment(users={"per_side": 0}, sources=datagrams, link={"rate": "1 Mbit/s"})
     cells = [*cells_of(source_only, [1]), *cells_of(source_only, [2])]
     sweep(cells, Store(tmp_path))
-    without = gather(tmp_path, Choice())
+    without = select(tmp_path, Choice())
     page = Page(html(without))
     assert "response-times" not in page.data["charts"]
     assert "delay" in page.data["charts"]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.report.gathered import Choice, Gathered, gather
-from aqmlab.report.page import html
+from aqmlab.reports.page import html
+from aqmlab.reports.selection import Choice, Selection, select
 from browser import NEEDS_CHROMIUM, UNFOLD, WIDER, chromium, record_events, tab_to
 from fixtures.reports import HOSTILE, LONG
 
@@ -205,11 +205,11 @@ def test_print_cuts_nothing_off_and_hides_the_controls(browser: Any, report: Pat
 def test_hostile_names_are_text_and_leave_the_page_its_shape(
     browser: Any, out: Path, tmp_path: Path, width: int
 ) -> None:
-    results = gather(out, Choice(schemes=["pie"])).valid[-1:]
+    results = select(out, Choice(schemes=["pie"])).valid[-1:]
     names = (HOSTILE, LONG, LONG + "y", "plain")
     renamed = tuple(replace(result, cell=replace(result.cell, label=label)) for result in results for label in names)
     file = tmp_path / "hostile.html"
-    file.write_text(html(Gathered(renamed, ())), encoding="utf-8")
+    file.write_text(html(Selection(renamed, ())), encoding="utf-8")
     page = opened(browser, file, width)
     page.evaluate(UNFOLD)
     headings = page.locator("table").first.locator("tbody th").all_inner_texts()

@@ -15,11 +15,11 @@ import pytest
 import vl_convert
 
 import aqmlab as lab
-from aqmlab.explain import by_band
-from aqmlab.report import said, series
-from aqmlab.report.charts import BARS, charts
-from aqmlab.report.gathered import Choice, Gathered, gather
-from aqmlab.report.vega import VegaBuilder
+from aqmlab.explanations import by_band
+from aqmlab.reports import downsample, narrative
+from aqmlab.reports.charts import BARS, charts
+from aqmlab.reports.selection import Choice, Selection, select
+from aqmlab.reports.vega import VegaBuilder
 from aqmlab.results import timeseries
 from aqmlab.results.measures.slowdown import slowdowns
 from fixtures.metadata import LATE, reseal
@@ -32,8 +32,8 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def selection(out: Path) -> Gathered:
-    return gather(out, Choice())
+def selection(out: Path) -> Selection:
+    return select(out, Choice())
 
 
 def fields(spec: Any) -> Iterator[str]:
@@ -48,7 +48,7 @@ def fields(spec: Any) -> Iterator[str]:
             yield from fields(value)
 
 
-def test_each_figure_has_data_and_draws_no_field_that_it_lacks(selection: Gathered) -> None:
+def test_each_figure_has_data_and_draws_no_field_that_it_lacks(selection: Selection) -> None:
     chart_list = charts(selection, VegaBuilder(list(selection.by_label)))
     names = [chart.name for chart in chart_list]
     assert names[:5] == ["response-times", "difference", "sizes", "delay", "probability"]
@@ -63,7 +63,7 @@ def test_each_figure_has_data_and_draws_no_field_that_it_lacks(selection: Gather
             assert "null" not in json.dumps([[row[field] for field in used] for row in rows]), chart.name
 
 
-def test_the_same_specs_give_svg_and_png(selection: Gathered) -> None:
+def test_the_same_specs_give_svg_and_png(selection: Selection) -> None:
     for chart in charts(selection, VegaBuilder(list(selection.by_label))):
         rows = chart.record()["rows"]
         for view in chart.views.values():
@@ -72,9 +72,9 @@ def test_the_same_specs_give_svg_and_png(selection: Gathered) -> None:
         assert vl_convert.vegalite_to_png(spec).startswith(b"\x89PNG")
 
 
-def test_distributions_are_points_of_those_of_compare(selection: Gathered) -> None:
+def test_distributions_are_points_of_those_of_compare(selection: Selection) -> None:
     for label, results in selection.by_label.items():
-        points = series.distribution(results)
+        points = downsample.distribution(results)
         whole = selection.comparison.response_times()[label]
         close = points.join_asof(whole, on="time_ms", strategy="nearest", tolerance=1e-9)
         assert np.allclose(close["fraction"], close["fraction_right"], rtol=1e-12)
@@ -82,7 +82,7 @@ def test_distributions_are_points_of_those_of_compare(selection: Gathered) -> No
         assert 30 < len(points) < len(whole)
 
 
-def test_bars_are_the_means_of_compare_with_their_intervals(selection: Gathered) -> None:
+def test_bars_are_the_means_of_compare_with_their_intervals(selection: Selection) -> None:
     for scheme in selection.comparison.schemes:
         for number in BARS:
             (measure,) = map(str, number.path)
@@ -94,12 +94,12 @@ def test_bars_are_the_means_of_compare_with_their_intervals(selection: Gathered)
 
 
 @pytest.mark.parametrize("name", ["speed", "response_time_ms", "response_time_ms.p33", "loss_percent.mean"])
-def test_an_interval_of_what_is_not_measured_is_refused(selection: Gathered, name: str) -> None:
+def test_an_interval_of_what_is_not_measured_is_refused(selection: Selection, name: str) -> None:
     with pytest.raises(lab.SpecError, match=r"^measure: "):
         selection.comparison.intervals(name)
 
 
-def test_distribution_differences_and_bands_match_compare(selection: Gathered) -> None:
+def test_distribution_differences_and_bands_match_compare(selection: Selection) -> None:
     assert selection.paired is not None
     charts_by_name = {chart.name: chart for chart in charts(selection, VegaBuilder(list(selection.by_label)))}[
         "difference"
@@ -112,7 +112,7 @@ def test_distribution_differences_and_bands_match_compare(selection: Gathered) -
     assert {"low", "high"} <= set(fields(charts_by_name.views))
 
 
-def test_thinning_a_queue_loses_no_extreme(selection: Gathered) -> None:
+def test_thinning_a_queue_loses_no_extreme(selection: Selection) -> None:
     result = selection.by_label["pie:ecn=true"][0]
     thin, queue = timeseries.downsample(result), result.queue
     assert len(thin) <= 2 * timeseries.BINS < len(queue)
@@ -126,9 +126,9 @@ def test_thinning_a_queue_loses_no_extreme(selection: Gathered) -> None:
         assert thin_rows["delay_ms_high"].max() == pytest.approx(wire.max())
 
 
-def test_a_density_has_every_request_once(selection: Gathered) -> None:
+def test_a_density_has_every_request_once(selection: Selection) -> None:
     for results in selection.by_label.values():
-        cells = series.density(results)
+        cells = downsample.density(results)
         assert cells["percent"].sum() == pytest.approx(100)
         assert cells.select("bytes", "time_ms").is_unique().all()
         every = pl.concat(result.response_time_bins for result in results)
@@ -138,7 +138,7 @@ def test_a_density_has_every_request_once(selection: Gathered) -> None:
 
 def test_slowdown_is_shown_if_every_request_has_a_row(tmp_path: Path) -> None:
     lab.compare("codel", experiment=experiment(record={"exchanges": True}), seeds=[1, 2], out=tmp_path)
-    recorded = gather(tmp_path, Choice())
+    recorded = select(tmp_path, Choice())
     charts_by_name = {chart.name: chart for chart in charts(recorded, VegaBuilder(list(recorded.by_label)))}
     rows = charts_by_name["slowdown"].rows
     assert set(rows["scheme"]) == {"codel"}
@@ -154,7 +154,7 @@ def test_response_times_by_cause_equal_those_of_explain(out: Path, tmp_path: Pat
     file = lab.report(out=out, to=tmp_path / "report.html", schemes=["codel"], seeds=[1, 3], explain=True)
     page = Page(file.read_text(encoding="utf-8"))
     rows = pl.DataFrame(page.data["charts"]["parts"]["rows"])
-    cells = gather(out, Choice(schemes=["codel"], seeds=[1, 3])).by_label
+    cells = select(out, Choice(schemes=["codel"], seeds=[1, 3])).by_label
     for label, results in cells.items():
         explained = pl.concat(by_band(lab.explain(result.directory).requests) for result in results)
         for band in ("mean", "p50", "p90", "p99"):
@@ -170,7 +170,7 @@ def test_response_times_by_cause_equal_those_of_explain(out: Path, tmp_path: Pat
 def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
     doctored = tmp_path / "store"
     shutil.copytree(out, doctored)
-    cell = gather(doctored, Choice()).by_label["codel"][0].directory
+    cell = select(doctored, Choice()).by_label["codel"][0].directory
     reseal(cell, live={**LATE, "valid": True})
     with pytest.raises(lab.SpecError, match="is a live run, which cannot be made again"):
         lab.report(out=doctored, to=tmp_path / "r.html", explain=True)
@@ -178,12 +178,12 @@ def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:
 
 
 def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
-    one = gather(out, Choice(seeds=[1]))
+    one = select(out, Choice(seeds=[1]))
     charts_by_name = {chart.name: chart for chart in charts(one, VegaBuilder(list(one.by_label)))}
     assert "no band" in charts_by_name["difference"].caption
     for name in ("difference", "loss"):
         assert not {"low", "high"} & {field for view in charts_by_name[name].views.values() for field in fields(view)}
-    sentences = said.answer(one, {label: label for label in one.by_label})
+    sentences = narrative.answer(one, {label: label for label in one.by_label})
     assert sentences[-1].startswith("One seed is too few")
     times = [sentence for sentence in sentences if sentence.startswith(("The median", "The 90th"))]
     assert len(times) == 2

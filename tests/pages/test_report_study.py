@@ -15,9 +15,9 @@ from matplotlib.figure import Figure as Canvas
 
 import aqmlab as lab
 from aqmlab.cells.cell import Cell
-from aqmlab.report import again
-from aqmlab.report.gathered import Choice
-from aqmlab.report.study import gather, html
+from aqmlab.reports import reproduce
+from aqmlab.reports.selection import Choice
+from aqmlab.reports.study import html, load_report
 from aqmlab.running.sweep import sweep
 from aqmlab.store.store import Store
 from aqmlab.studies.kit.page import write_page
@@ -54,7 +54,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def report(out: Path) -> Iterator[Report]:
     with pytest.MonkeyPatch.context() as patch:
         register(patch)
-        yield gather(out, Choice(cells=["tiny"]))
+        yield load_report(out, Choice(cells=["tiny"]))
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_it_says_what_the_pages_of_the_study_say(report: Report, tmp_path: Path)
 def test_the_first_spec_with_the_differences_is_the_spec_of_each(report: Report) -> None:
     text = Page(html(report, "")).text
     first, second = (report.results[run][0].cell.resolved for run in ("droptail", "pi"))
-    assert again.toml(first) in text
+    assert reproduce.toml(first) in text
     for name, value in second["queue"]["pi"].items():
         assert f"queue.pi.{name}={json.dumps(value)}" in text
     assert "no queue.droptail.limit" in text
@@ -219,19 +219,19 @@ def test_a_mistake_is_one_line(aqmlab: Command, copied: Path, change: Break, arg
 
 def test_a_study_of_other_schemes_is_found_by_them(tmp_path: Path) -> None:
     with pytest.raises(lab.SpecError, match=r"^CELL: rfc7928 .* 0 of .*; aqmlab study rfc7928 --aqm pi2 --out .* runs"):
-        gather(tmp_path, Choice(cells=["rfc7928"], schemes=["pi2"]))
+        load_report(tmp_path, Choice(cells=["rfc7928"], schemes=["pi2"]))
 
 
 def test_a_damaged_cell_is_left_out_and_other_lengths_reported(copied: Path) -> None:
     (copied / "cells" / cells("default")[1].key / "metadata.json").write_text("{")
-    assert gather(copied, Choice(cells=["tiny"])).length.name == "quick"
+    assert load_report(copied, Choice(cells=["tiny"])).length.name == "quick"
     assert not (copied / "damaged").exists(), "reading moves nothing"
 
 
 def test_seeds_of_a_study_follow_one_another(out: Path) -> None:
-    assert gather(out, Choice(cells=["tiny"], seeds=[2])).length.first_seed == 2
+    assert load_report(out, Choice(cells=["tiny"], seeds=[2])).length.first_seed == 2
     with pytest.raises(lab.SpecError, match=r"^seeds: must be consecutive in a study, got \[1, 3\]$"):
-        gather(out, Choice(cells=["tiny"], seeds=[3, 1]))
+        load_report(out, Choice(cells=["tiny"], seeds=[3, 1]))
 
 
 def test_what_takes_long_is_told_part_by_part(aqmlab: Command, copied: Path) -> None:

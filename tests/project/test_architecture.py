@@ -48,7 +48,7 @@ def test_a_crate_depends_only_on_those_below_it(crate: str, dependencies: set[st
 PACKAGES = (
     *("ui", "disciplines", "models", "design", "spec", "topology"),
     *("storage", "cells", "metrics", "stats", "store", "running", "results"),
-    *("calibration", "campaigns", "live", "advice", "explain", "studies", "report", "console", "cli"),
+    *("calibration", "campaigns", "live", "advice", "explanations", "studies", "reports", "console", "cli"),
 )
 """Python's packages from the bottom to the top: each imports only those before it."""
 

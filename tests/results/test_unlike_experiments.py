@@ -13,8 +13,8 @@ import pytest
 import aqmlab as lab
 from aqmlab.cells.cell import cells_of
 from aqmlab.cells.differences import check_one_experiment, differences, differences_text
-from aqmlab.report import again
-from aqmlab.report.gathered import Choice, gather
+from aqmlab.reports import reproduce
+from aqmlab.reports.selection import Choice, select
 from aqmlab.results.comparison import Comparison
 from aqmlab.store.result import Result, pooled_cdf
 from conftest import Command
@@ -75,7 +75,7 @@ def test_the_uncongested_network_has_the_users_of_the_schemes() -> None:
 def test_a_report_of_chosen_cells_refuses_other_experiments(tmp_path: Path, aqmlab: Command) -> None:
     keys = [result.place.name for result in (run(tmp_path), run(tmp_path, "pie", link={"rate": "3 Mbit/s"}))]
     with pytest.raises(lab.SpecError, match=r"link\.rate: 2 Mbit/s and 3 Mbit/s"):
-        gather(tmp_path, Choice(cells=keys))
+        select(tmp_path, Choice(cells=keys))
     outcome = aqmlab("report", *keys, "--out", str(tmp_path), "--output", str(tmp_path / "r.html"))
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     assert "link.rate: 2 Mbit/s and 3 Mbit/s" in outcome.err
@@ -85,18 +85,18 @@ def test_a_report_of_the_newest_comparison_leaves_out_others(tmp_path: Path) -> 
     run(tmp_path, link={"rate": "3 Mbit/s"})
     run(tmp_path, users={"per_side": 5})
     wanted = {run(tmp_path, scheme).place.name for scheme in ("codel", "pie")}
-    assert {result.place.name for result in gather(tmp_path, Choice()).valid} == wanted
+    assert {result.place.name for result in select(tmp_path, Choice()).valid} == wanted
 
 
 def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) -> None:
     experiment = lab.Experiment(**SPEC)
     compared = lab.compare("codel", "pie + users.per_side=5", experiment=experiment, seeds=[1], out=tmp_path)
     run(tmp_path, link={"rate": "3 Mbit/s"})
-    selection = gather(tmp_path, Choice(experiment=experiment))
+    selection = select(tmp_path, Choice(experiment=experiment))
     assert [result.cell.label for result in selection.valid] == ["uncongested", "codel", "pie + users.per_side=5"]
     assert [result.place.name for result in selection.valid] == [result.place.name for result in compared.results]
     file = tmp_path / "spec.toml"
-    file.write_text(again.toml(SPEC))
+    file.write_text(reproduce.toml(SPEC))
     arguments = ("--out", str(tmp_path), "-o", str(tmp_path / "r.html"))
     outcome = aqmlab("report", str(file), "--set", "link.rate=3 Mbit/s", *arguments)
     assert outcome.code == 0, outcome.err

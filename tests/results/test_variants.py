@@ -11,9 +11,9 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.cells.cell import Cell, cells_of
-from aqmlab.report import again
-from aqmlab.report.gathered import Choice, gather
-from aqmlab.report.page import html
+from aqmlab.reports import reproduce
+from aqmlab.reports.page import html
+from aqmlab.reports.selection import Choice, select
 from aqmlab.results.cells import comparison_cells
 from aqmlab.running.run import run_cell
 from aqmlab.spec import schemes
@@ -104,7 +104,7 @@ def test_variants_are_paired_stored_and_reported(tmp_path: Path) -> None:
     assert set(compared.frame("p95").filter(less="codel")["scheme"]) == {TYPED}
     rows = Store(tmp_path).cells().filter(label=TYPED)
     assert rows["variant"].to_list() == ["tcp.congestion=prague + tcp.ecn=accurate"] * 3
-    selection = gather(tmp_path, Choice())
+    selection = select(tmp_path, Choice())
     assert list(selection.by_label) == ["uncongested", "codel", TYPED]
     assert selection.valid[-1].cell.variant == "tcp.congestion=prague + tcp.ecn=accurate"
     assert len(selection.pairs) == 2
@@ -117,9 +117,9 @@ def test_a_report_applies_no_variant_of_a_store(tmp_path: Path, write: Write) ->
     lab.run(lab.Experiment(**BASE, queue={"codel": {}}), seed=1, out=tmp_path / "store")
     (cell,) = cells_of(lab.Experiment(**BASE, queue={"pie": {}}), [1], label=label)
     run_cell(cell, Store(tmp_path / "store"))
-    selection = gather(tmp_path / "store", Choice())
+    selection = select(tmp_path / "store", Choice())
     assert label in selection.by_label
-    assert len(again.steps(selection)) == 2
+    assert len(reproduce.steps(selection)) == 2
     assert "hostile" not in sys.modules
 
 

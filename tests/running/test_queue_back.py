@@ -10,8 +10,8 @@ import pytest
 import aqmlab as lab
 from aqmlab.cells.calibration_model import known
 from aqmlab.cells.cell import Cell, cells_of
-from aqmlab.report import again
-from aqmlab.report.gathered import Choice, gather
+from aqmlab.reports import reproduce
+from aqmlab.reports.selection import Choice, select
 from aqmlab.spec import schemes
 
 FLOOD = [
@@ -127,7 +127,7 @@ def test_experiments_differing_in_discipline_share_a_digest() -> None:
 def test_a_report_repeats_schemes_beside_a_queue_that_stays(tmp_path: Path) -> None:
     spec = experiment(queue_back={"droptail": {"limit": 50}})
     lab.compare("codel", "pie", experiment=spec, seeds=[1], out=tmp_path)
-    (step,) = again.steps(gather(tmp_path, Choice()))
+    (step,) = reproduce.steps(select(tmp_path, Choice()))
     assert step.commands == ["aqmlab compare experiment.toml codel pie --seeds 1-1"]
     assert "[queue_back.droptail]" in step.spec
 

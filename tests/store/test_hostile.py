@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.console import queries as console
 from aqmlab.console.auth import Refused
-from aqmlab.report.gathered import Choice, gather
+from aqmlab.reports.selection import Choice, select
 from aqmlab.running.run import run_cell
 from aqmlab.spec.experiment import Experiment
 from aqmlab.storage.integrity import METADATA, read_metadata
@@ -201,4 +201,4 @@ def test_the_console_shows_a_store_with_spoilt_cells(whole: Path, tiny: Cell, tm
 def test_a_report_of_a_spoilt_cell_is_refused(whole: Path, tmp_path: Path) -> None:
     (key,) = spoilt(whole, tmp_path / "s", "brackets")
     with pytest.raises(ValueError, match="no cell"):
-        gather(tmp_path / "s", Choice(cells=(key,)))
+        select(tmp_path / "s", Choice(cells=(key,)))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from aqmlab import _core
 from aqmlab.cells import columns
-from aqmlab.explain import PARTS
+from aqmlab.explanations import PARTS
 from markdown import flowing, table
 
 Schema = Mapping[str, Any]

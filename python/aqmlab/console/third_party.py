@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _CONSOLE = Path(__file__).parent / "static" / "vendored"
-_REPORT = Path(__file__).parents[1] / "report" / "vendored"
+_REPORT = Path(__file__).parents[1] / "reports" / "vendored"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from aqmlab.cli.output import check_figure, one_line_refusals, print_json, repor
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
 if TYPE_CHECKING:
-    from aqmlab.explain import Explanation
+    from aqmlab.explanations import Explanation
 
 app = App()
 
@@ -43,7 +43,7 @@ def explain(
 
     Example: aqmlab explain results/cells/0123456789abcdef --slowest 3
     """
-    from aqmlab.explain import explain as explained
+    from aqmlab.explanations import explain as explained
     from aqmlab.running.progress import RunProgress
 
     if sum(each is not None for each in (request, slowest, figure)) > 1:
@@ -63,7 +63,7 @@ def explain(
 
 
 def _show_parts(explanation: Explanation, figure: Path | None, file: Path | None, *, as_json: bool) -> None:
-    from aqmlab.explain import by_band, plot, table
+    from aqmlab.explanations import by_band, plot, table
     from aqmlab.ui import canvas, console
 
     bands = by_band(explanation.requests)
@@ -80,7 +80,7 @@ def _show_parts(explanation: Explanation, figure: Path | None, file: Path | None
 
 
 def _show_timelines(explanation: Explanation) -> None:
-    from aqmlab.explain import table, timeline
+    from aqmlab.explanations import table, timeline
     from aqmlab.ui import console
 
     rows = explanation.requests.to_dicts()

@@ -53,7 +53,7 @@ def report(
     from aqmlab.ui.extras import require
 
     require("report")
-    from aqmlab.report.page import report as write
+    from aqmlab.reports.page import report as write
     from aqmlab.spec.experiment import Experiment
     from aqmlab.store.store import Store
 

@@ -48,7 +48,7 @@ QUANTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 HALF_BAND = 0.005
 """Half of the width of the band of requests around a quantile."""
 
-MOST_TIMELINES = 1000
+MAX_TIMELINES = 1000
 """The largest number of timelines."""
 
 _STEP_S = 1.0
@@ -123,26 +123,26 @@ def explain(
         raise SpecError(f"cell: no request was completed in {directory}: there is nothing to explain")
     if request is not None and not 0 <= request < cell.completed:
         raise SpecError(f"request: must be from 0 to {cell.completed - 1}, the requests of the cell, got {request}")
-    if slowest is not None and not 1 <= slowest <= MOST_TIMELINES:
-        raise SpecError(f"slowest: must be from 1 to {MOST_TIMELINES}, got {slowest}")
+    if slowest is not None and not 1 <= slowest <= MAX_TIMELINES:
+        raise SpecError(f"slowest: must be from 1 to {MAX_TIMELINES}, got {slowest}")
     requests: list[pl.DataFrame] = []
     timelines: list[pl.DataFrame] = []
     completed = 0
-    for explained, happened in _steps(cell, request, slowest, watch):
-        rows = explained.with_row_index("request", offset=completed).cast({"request": pl.UInt64})
+    for step_requests, events in _steps(cell, request, slowest, watch):
+        rows = step_requests.with_row_index("request", offset=completed).cast({"request": pl.UInt64})
         completed += rows.height
         requests.append(rows)
-        timelines.append(happened)
+        timelines.append(events)
         if request is not None:
             requests = [rows.filter(pl.col("request") == request)]
             if request < completed:
                 break
         if slowest is not None:
             requests = [_slowest(pl.concat(requests), slowest)]
-            timelines = [_column(requests[0], pl.concat(timelines))]
-    kept = pl.concat(requests)
+            timelines = [_timelines_of(requests[0], pl.concat(timelines))]
+    selected = pl.concat(requests)
     assert request is not None or completed == cell.completed, "the same run has the same requests"
-    return Explanation(cell.directory, cell.title, kept, _column(kept, pl.concat(timelines)))
+    return Explanation(cell.directory, cell.title, selected, _timelines_of(selected, pl.concat(timelines)))
 
 
 def by_band(requests: pl.DataFrame) -> pl.DataFrame:
@@ -267,5 +267,5 @@ def _slowest(requests: pl.DataFrame, count: int) -> pl.DataFrame:
     return requests.sort("response_time_ns", "request", descending=[True, False]).head(count)
 
 
-def _column(requests: pl.DataFrame, timelines: pl.DataFrame) -> pl.DataFrame:
+def _timelines_of(requests: pl.DataFrame, timelines: pl.DataFrame) -> pl.DataFrame:
     return timelines.filter(pl.col("request").is_in(requests["request"].to_list()))

@@ -9,17 +9,17 @@ import polars as pl
 
 from aqmlab import stats
 from aqmlab.metrics.numbers import OF_LINK, Number
-from aqmlab.report.gathered import Gathered
+from aqmlab.reports.selection import Selection
 from aqmlab.spec import directions
 from aqmlab.store.result import Result, pooled_cdf
 
 _PER_DECADE = 50
 """The number of points of a distribution per decade of times."""
 
-_TENTHS = 10
+_CELLS_PER_DECADE = 10
 """The number of cells of a density per decade of times."""
 
-_FEWEST = 10
+_MIN_REQUESTS = 10
 """The smallest number of requests of a size for which a median is shown."""
 
 
@@ -32,8 +32,11 @@ def distribution(results: Sequence[Result]) -> pl.DataFrame:
 def difference(first: Result, other: Result) -> pl.DataFrame:
     """Return the difference of two distributions of one seed as ``time_ms`` and ``difference``, without a band."""
     times = np.geomspace(10, 10_000, 3 * _PER_DECADE + 1)
-    theirs, mine = (np.array(stats.shares_within(each.response_time_bins, times)) for each in (first, other))
-    return pl.DataFrame({"time_ms": times, "difference": mine - theirs}).filter(pl.col("difference").is_finite())
+    first_shares, other_shares = (
+        np.array(stats.shares_within(result.response_time_bins, times)) for result in (first, other)
+    )
+    rows = pl.DataFrame({"time_ms": times, "difference": other_shares - first_shares})
+    return rows.filter(pl.col("difference").is_finite())
 
 
 def by_size(results: Sequence[Result]) -> pl.DataFrame:
@@ -45,7 +48,7 @@ def by_size(results: Sequence[Result]) -> pl.DataFrame:
     rows = []
     for (low, high), bins in sorted(pooled.group_by("size_low_bytes", "size_high_bytes")):
         requests = bins["count"].sum()
-        if requests >= _FEWEST:
+        if requests >= _MIN_REQUESTS:
             p50, p90 = stats.quantiles(bins, (0.5, 0.9))
             middle = (max(float(low), 1.0) * float(high)) ** 0.5
             rows.append({"bytes": middle, "p50": p50, "p90": p90, "requests": requests})
@@ -59,7 +62,7 @@ def density(results: Sequence[Result]) -> pl.DataFrame:
     ``percent`` of the requests.
     """
     bins = pl.concat([result.response_times for result in results])
-    step = (pl.col("time_low_ms").log10() * _TENTHS).floor()
+    step = (pl.col("time_low_ms").log10() * _CELLS_PER_DECADE).floor()
     return (
         bins.filter(pl.col("count") > 0)
         .group_by(bytes=pl.col("size_low_bytes").clip(1), bytes_to="size_high_bytes", step=step)
@@ -67,25 +70,25 @@ def density(results: Sequence[Result]) -> pl.DataFrame:
         .sort("bytes", "step")
         .select(
             pl.col("bytes", "bytes_to").cast(pl.Float64),
-            time_ms=10 ** (pl.col("step") / _TENTHS),
-            time_ms_to=10 ** ((pl.col("step") + 1) / _TENTHS),
+            time_ms=10 ** (pl.col("step") / _CELLS_PER_DECADE),
+            time_ms_to=10 ** ((pl.col("step") + 1) / _CELLS_PER_DECADE),
             percent=100 * pl.col("count") / pl.col("count").sum(),
         )
     )
 
 
-def intervals(gathered: Gathered, number: Number) -> dict[str, dict[str, pl.DataFrame]]:
+def intervals(selection: Selection, number: Number) -> dict[str, dict[str, pl.DataFrame]]:
     """Return each scheme's mean of a number over its seeds with its 95 % interval, like ``Comparison.intervals``.
 
     The keys are the directions of each link if the number is one of links, otherwise ``""``.
     """
     if number.name not in OF_LINK:
-        return {"": gathered.comparison.intervals(number.name)}
-    places = directions.by_place(gathered.valid[0].record()["directions"])
+        return {"": selection.comparison.intervals(number.name)}
+    places = directions.by_place(selection.valid[0].record()["directions"])
     return {
         place: {
-            label: stats.interval((each.read(result.summary) for result in results), most=number.most)
-            for label, results in gathered.by_label.items()
+            label: stats.interval((directed.read(result.summary) for result in results), most=number.most)
+            for label, results in selection.by_label.items()
         }
-        for place, each in ((place, number._replace(direction=at)) for at, place in enumerate(places))
+        for place, directed in ((place, number._replace(direction=at)) for at, place in enumerate(places))
     }

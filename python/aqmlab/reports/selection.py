@@ -41,7 +41,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class Selection:
     """The cells of a report."""
 
     valid: tuple[Result, ...]
@@ -57,10 +57,10 @@ class Gathered:
     @cached_property
     def by_label(self) -> dict[str, list[Result]]:
         """The valid results by label."""
-        named: dict[str, list[Result]] = {}
+        by_label: dict[str, list[Result]] = {}
         for result in self.valid:
-            named.setdefault(result.cell.label, []).append(result)
-        return named
+            by_label.setdefault(result.cell.label, []).append(result)
+        return by_label
 
     @property
     def labels(self) -> list[str]:
@@ -93,7 +93,9 @@ class Gathered:
     @cached_property
     def paired(self) -> Comparison | None:
         """The paired comparison, if there are pairs."""
-        return Comparison(tuple(each for of in self.pairs.values() for each in of), paired=True) if self.pairs else None
+        if not self.pairs:
+            return None
+        return Comparison(tuple(result for results in self.pairs.values() for result in results), paired=True)
 
     @cached_property
     def schemes(self) -> list[dict[str, Any]]:
@@ -111,7 +113,7 @@ class Gathered:
         return len({result.cell.kernel for result in self.valid}) == 1
 
 
-def gather(out: Location | str, choice: Choice) -> Gathered:
+def select(out: Location | str, choice: Choice) -> Selection:
     """Return the selected cells.
 
     Raises
@@ -120,55 +122,57 @@ def gather(out: Location | str, choice: Choice) -> Gathered:
         When there is no such cell, all selected runs are invalid, or they belong to different experiments.
     """
     store = Store(out)
-    kept = store.cells()
-    named = [_named(kept, text, out) for text in choice.cells]
-    rows = kept.filter(pl.col("cell").is_in(named)) if named else kept
+    cells = store.cells()
+    given = [_matching_key(cells, text, out) for text in choice.cells]
+    rows = cells.filter(pl.col("cell").is_in(given)) if given else cells
     if choice.experiment is not None:
-        rows = _of(rows, choice.experiment, out)
-    rows = rows.filter(_wanted(choice))
+        rows = _of_experiment(rows, choice.experiment, out)
+    rows = rows.filter(_conditions(choice))
     if rows.is_empty() or (choice.schemes and (rows["label"] == BASELINE).all()):
         raise SpecError(f"CELL: no such cell in {out}; aqmlab ls lists all cells")
-    keys = [key for key in named if key in rows["cell"]] if named else _newest(rows)
+    keys = [key for key in given if key in rows["cell"]] if given else _newest(rows)
     results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
-    if not named:
+    if not given:
         results.sort(key=lambda result: (_rank(result, choice.schemes), grouping.started_at_s(result)))
     valid, invalid = grouping.split_valid(results)
     if not valid:
         raise SpecError("CELL: all runs are invalid live runs, which have no report; aqmlab ls --json has the reasons")
     by_scheme = grouping.by_scheme(valid)
-    check_one_experiment(each.cell for each in by_scheme)
-    return Gathered(by_scheme, invalid)
+    check_one_experiment(result.cell for result in by_scheme)
+    return Selection(by_scheme, invalid)
 
 
 def _rank(result: Result, schemes: Sequence[str]) -> int:
     """Return the index of a scheme among the selected ones."""
-    places = [place for place, name in enumerate(schemes) if name in (result.cell.label, result.cell.scheme)]
-    return places[0] if places else len(schemes)
+    indices = [index for index, name in enumerate(schemes) if name in (result.cell.label, result.cell.scheme)]
+    return indices[0] if indices else len(schemes)
 
 
-def _named(kept: pl.DataFrame, text: str, out: Location | str) -> str:
-    name = Path(text).name
-    found = [key for key in kept["cell"] if name and key.startswith(name)]
-    if len(found) != 1:
-        what = "no cell" if not found else f"the beginning of {len(found)} cells"
-        raise SpecError(f"CELL: must be a cell of {out}, got {text!r}, which is {what}; aqmlab ls --paths lists them")
-    return str(found[0])
+def _matching_key(cells: pl.DataFrame, text: str, out: Location | str) -> str:
+    prefix = Path(text).name
+    keys = [key for key in cells["cell"] if prefix and key.startswith(prefix)]
+    if len(keys) != 1:
+        problem = "no cell" if not keys else f"the prefix of {len(keys)} cells"
+        raise SpecError(
+            f"CELL: must be a cell of {out}, got {text!r}, which is {problem}; aqmlab ls --paths lists them"
+        )
+    return str(keys[0])
 
 
-def _wanted(choice: Choice) -> list[pl.Expr]:
-    wanted = [pl.lit(True)]
+def _conditions(choice: Choice) -> list[pl.Expr]:
+    conditions = [pl.lit(True)]
     if choice.schemes:
-        of = (pl.col("label"), pl.col("scheme"))
-        named = pl.any_horizontal(each.is_in(list(choice.schemes)) for each in of)
-        wanted.append(named | (pl.col("label") == BASELINE))
+        columns = (pl.col("label"), pl.col("scheme"))
+        has_scheme = pl.any_horizontal(column.is_in(list(choice.schemes)) for column in columns)
+        conditions.append(has_scheme | (pl.col("label") == BASELINE))
     if choice.load is not None:
-        wanted.append((pl.col("load_percent") - choice.load).abs() < 1e-6)
+        conditions.append((pl.col("load_percent") - choice.load).abs() < 1e-6)
     if choice.seeds is not None:
-        wanted.append(pl.col("seed").is_in(list(choice.seeds)))
-    return wanted
+        conditions.append(pl.col("seed").is_in(list(choice.seeds)))
+    return conditions
 
 
-def _of(rows: pl.DataFrame, experiment: Experiment, out: Location | str) -> pl.DataFrame:
+def _of_experiment(rows: pl.DataFrame, experiment: Experiment, out: Location | str) -> pl.DataFrame:
     """Return the cells of an experiment, with any scheme, results number and world.
 
     Raises
@@ -177,43 +181,43 @@ def _of(rows: pl.DataFrame, experiment: Experiment, out: Location | str) -> pl.D
         When there are none, naming the difference of the newest cell.
     """
     (cell,) = cells_of(experiment, [1], known(out))
-    found = _alike(rows, cell.row, ())
+    cells = _of_same_experiment(rows, cell.row, ())
     # Experiments with other links may have the same uncongested network.
-    if found.filter(pl.col("signal") != "none").is_empty():
+    if cells.filter(pl.col("signal") != "none").is_empty():
         newest = json.loads(rows["spec"][-1]) if rows.height else cell.resolved
-        different = differences_text(
-            differences([json.loads(without_scheme(each)) for each in (cell.resolved, newest)])
+        difference = differences_text(
+            differences([json.loads(without_scheme(spec)) for spec in (cell.resolved, newest)])
         )
-        hint = f"; the newest cell differs in {different}" if different else ""
+        hint = f"; the newest cell differs in {difference}" if difference else ""
         raise SpecError(f"SPEC: no cell in {out} is of this experiment{hint}")
-    return found
+    return cells
 
 
 def _newest(rows: pl.DataFrame) -> list[str]:
     """Return the cells of the newest comparison, the oldest first: they differ only in scheme and seed."""
     schemes = rows.filter(pl.col("signal") != "none")
     newest = (rows if schemes.is_empty() else schemes).row(-1, named=True)
-    return _alike(rows, newest, ("results", "world", "kernel"))["cell"].to_list()
+    return _of_same_experiment(rows, newest, ("results", "world", "kernel"))["cell"].to_list()
 
 
-_OF_ONE_EXPERIMENT = ("users_per_side", "workload", "rtt", "traffic", "warmup_s", "duration_s")
+_EXPERIMENT_COLUMNS = ("users_per_side", "workload", "rtt", "traffic", "warmup_s", "duration_s")
 
 
-def _alike(rows: pl.DataFrame, wanted: Mapping[str, Any], also: Iterable[str]) -> pl.DataFrame:
-    """Return the cells of the same experiment as a row that also share some columns with it."""
+def _of_same_experiment(rows: pl.DataFrame, reference: Mapping[str, Any], common: Iterable[str]) -> pl.DataFrame:
+    """Return the cells of the same experiment as a reference row that also have these columns in common with it."""
 
-    def same(names: Iterable[str]) -> pl.Expr:
-        return pl.all_horizontal(pl.lit(True), *(pl.col(name).eq_missing(wanted[name]) for name in names))
+    def equal(columns: Iterable[str]) -> pl.Expr:
+        return pl.all_horizontal(pl.lit(True), *(pl.col(name).eq_missing(reference[name]) for name in columns))
 
-    likely = rows.filter(same(also), same(["experiment"]) | same(_OF_ONE_EXPERIMENT))
-    specs = {links: _without_scheme(wanted, links=links) for links in (False, True)}
+    candidates = rows.filter(equal(common), equal(["experiment"]) | equal(_EXPERIMENT_COLUMNS))
+    specs = {links: _without_scheme(reference, links=links) for links in (False, True)}
 
     def is_of_experiment(row: Mapping[str, Any]) -> bool:
         # A cell of several experiments has the digest of the first one.
         links = row["signal"] != "none"
-        return row["experiment"] == wanted["experiment"] or _without_scheme(row, links=links) == specs[links]
+        return row["experiment"] == reference["experiment"] or _without_scheme(row, links=links) == specs[links]
 
-    return likely.filter([is_of_experiment(row) for row in likely.iter_rows(named=True)])
+    return candidates.filter([is_of_experiment(row) for row in candidates.iter_rows(named=True)])
 
 
 def _without_scheme(row: Mapping[str, Any], *, links: bool) -> str:

@@ -7,51 +7,53 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from aqmlab.cells.cell import Cell
-from aqmlab.explain import PARTS, by_band, explain
+from aqmlab.explanations import PARTS, by_band, explain
 from aqmlab.metrics.numbers import Number
-from aqmlab.report.gathered import Gathered
+from aqmlab.reports.selection import Selection
 from aqmlab.results.table import Column, ComparisonTable, Row
 from aqmlab.running.progress import SweepProgress, is_seen
 from aqmlab.running.run import Watch
 from aqmlab.running.sweep import map_cells
 
-Explained = Mapping[str, pl.DataFrame]
-"""By scheme, the concatenated results of :func:`aqmlab.explain.by_band` for its seeds."""
+Breakdown = Mapping[str, pl.DataFrame]
+"""By scheme, the concatenated results of :func:`aqmlab.explanations.by_band` for its seeds."""
 
 BANDS = {"mean": "all requests", "p50": "around p50", "p90": "around p90", "p99": "around p99"}
 """The names of the bands of ``by_band``."""
 
 
-def explained(gathered: Gathered) -> Explained:
+def compute(selection: Selection) -> Breakdown:
     """Run all cells again and return their response times by cause, with progress on a terminal.
 
     Parameters
     ----------
-    gathered
-        The cells.
+    selection
+        The cells of the report.
 
     Raises
     ------
     SpecError
         When a cell cannot be explained: a live run, another results number, or no requests of web users.
     """
-    results = {each.cell.key: each for each in gathered.valid}
+    directories = {result.cell.key: result.directory for result in selection.valid}
 
-    def run(cell: Cell, look: Watch) -> pl.DataFrame:
-        return by_band(explain(results[cell.key].directory, watch=look).requests)
+    def run(cell: Cell, on_step: Watch) -> pl.DataFrame:
+        return by_band(explain(directories[cell.key], watch=on_step).requests)
 
-    cells = [each.cell for each in gathered.valid]
+    cells = [result.cell for result in selection.valid]
     if is_seen():
         with SweepProgress(cells, kept=()) as watch:
-            found = map_cells(cells, run, watch=watch)
+            bands = map_cells(cells, run, watch=watch)
     else:
-        found = map_cells(cells, run)
-    return {label: pl.concat(found[each.cell.key] for each in of) for label, of in gathered.by_label.items()}
+        bands = map_cells(cells, run)
+    return {
+        label: pl.concat(bands[result.cell.key] for result in results) for label, results in selection.by_label.items()
+    }
 
 
-def means(times: Explained) -> dict[str, pl.DataFrame]:
+def means(times: Breakdown) -> dict[str, pl.DataFrame]:
     """Return by scheme a row for each cause with any time: ``band``, ``part``, ``ms``, the mean over seeds."""
-    parts = _present(times.values())
+    parts = _nonzero_parts(times.values())
     return {
         label: bands.group_by("band", maintain_order=True)
         .agg(pl.col(parts).mean())
@@ -60,9 +62,9 @@ def means(times: Explained) -> dict[str, pl.DataFrame]:
     }
 
 
-def table(times: Explained) -> ComparisonTable:
+def table(times: Breakdown) -> ComparisonTable:
     """Return the means as a table, with the standard deviations over the seeds."""
-    parts = ("response_time_ms", *_present(times.values()))
+    parts = ("response_time_ms", *_nonzero_parts(times.values()))
     named = {"response_time_ms": "response time", **PARTS}
     return ComparisonTable(
         "Response times of web users by cause, ms",
@@ -76,6 +78,6 @@ def _row(label: str, seeds: pl.DataFrame, what: str) -> Row:
     return Row(label, what, numbers.mean().row(0, named=True), numbers.std().row(0, named=True))
 
 
-def _present(of_schemes: Iterable[pl.DataFrame]) -> list[str]:
-    together = pl.concat(of_schemes)
-    return [part for part in PARTS if (together[part] > 0).any()]
+def _nonzero_parts(breakdowns: Iterable[pl.DataFrame]) -> list[str]:
+    pooled = pl.concat(breakdowns)
+    return [part for part in PARTS if (pooled[part] > 0).any()]

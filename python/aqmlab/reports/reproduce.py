@@ -9,7 +9,7 @@ from typing import Any
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines.catalogue import disciplines
-from aqmlab.report.gathered import Gathered
+from aqmlab.reports.selection import Selection
 from aqmlab.results.cells import BASELINE, comparison_cells
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
@@ -27,10 +27,10 @@ class Step:
     commands: Sequence[str]
 
 
-def steps(gathered: Gathered) -> list[Step]:
+def steps(selection: Selection) -> list[Step]:
     """Return the steps that reproduce the cells: one comparison if it has the same cells, or a step for each scheme."""
-    return _as_comparison(gathered) or [
-        _scheme(f"{number}.toml", results) for number, results in enumerate(gathered.by_label.values(), start=1)
+    return _comparison_steps(selection) or [
+        _scheme_step(f"{number}.toml", results) for number, results in enumerate(selection.by_label.values(), start=1)
     ]
 
 
@@ -39,9 +39,9 @@ def is_explainable(result: Result) -> bool:
     return result.cell.kernel is None and result.cell.label != BASELINE and bool(result.cell.users_per_side)
 
 
-def _as_comparison(gathered: Gathered) -> list[Step]:
-    """Return a comparison with the same cells, if there is one, trying the spec with and without its form of ECN."""
-    labels, cells = gathered.labels, [each.cell for each in gathered.valid]
+def _comparison_steps(selection: Selection) -> list[Step]:
+    """Return a comparison with the same cells, if there is one."""
+    labels, cells = selection.labels, [result.cell for result in selection.valid]
     # A scheme sets the queue of direction 0; the queue of direction 1 is in the spec.
     schemes = [label.partition(BETWEEN_DIRECTIONS)[0] for label in labels]
     # A custom law is not imported only because a stored cell names its module.
@@ -50,50 +50,51 @@ def _as_comparison(gathered: Gathered) -> list[Step]:
     names = {text.partition(":")[0] for text in schemes} | {name for cell in cells for name in cell.disciplines}
     if not (are_schemes and names <= disciplines().keys()) or any(cell.kernel for cell in cells):
         return []
-    resolved = gathered.by_label[labels[0]][0].cell.resolved
-    plain = {**resolved, "tcp": {name: value for name, value in resolved["tcp"].items() if name != "ecn"}}
+    resolved = selection.by_label[labels[0]][0].cell.resolved
+    # The resolved spec has the scheme's form of ECN, which the spec of the comparison may not have had.
+    without_ecn = {**resolved, "tcp": {name: value for name, value in resolved["tcp"].items() if name != "ecn"}}
     seeds = sorted({cell.seed for cell in cells})
-    baseline = BASELINE in gathered.by_label
-    for tables in (resolved, plain):
+    baseline = BASELINE in selection.by_label
+    for spec in (resolved, without_ecn):
         try:
-            experiment = Experiment(**tables)
-            made = comparison_cells(schemes, experiment, seeds, {}, baseline=baseline)
+            experiment = Experiment(**spec)
+            candidates = comparison_cells(schemes, experiment, seeds, {}, baseline=baseline)
         except (SpecError, ValueError):
             continue
-        if {cell.key for cell in made} == {cell.key for cell in cells}:
-            words = ["aqmlab", "compare", "experiment.toml", *schemes, *([] if baseline else ["--no-baseline"])]
-            commands = [shlex.join([*words, "--seeds", run]) for run in _runs(seeds)]
-            return [Step("experiment.toml", toml(tables), commands)]
+        if {cell.key for cell in candidates} == {cell.key for cell in cells}:
+            argv = ["aqmlab", "compare", "experiment.toml", *schemes, *([] if baseline else ["--no-baseline"])]
+            commands = [shlex.join([*argv, "--seeds", seed_range]) for seed_range in _ranges(seeds)]
+            return [Step("experiment.toml", toml(spec), commands)]
     return []
 
 
-def _scheme(file: str, results: Sequence[Result]) -> Step:
+def _scheme_step(file: str, results: Sequence[Result]) -> Step:
     cell = results[0].cell
     command = "run" if cell.kernel is None else "live"
-    seeds = sorted(each.cell.seed for each in results)
+    seeds = sorted(result.cell.seed for result in results)
     return Step(file, toml(cell.resolved), [f"aqmlab {command} {file} --seed {seed}" for seed in seeds])
 
 
-def _runs(seeds: Sequence[int]) -> Iterable[str]:
-    """Return seeds as values of ``--seeds``, one for each run of consecutive seeds."""
-    runs: list[list[int]] = []
+def _ranges(seeds: Sequence[int]) -> Iterable[str]:
+    """Return seeds as values of ``--seeds``, one for each range of consecutive seeds."""
+    ranges: list[list[int]] = []
     for seed in seeds:
-        if runs and seed == runs[-1][-1] + 1:
-            runs[-1].append(seed)
+        if ranges and seed == ranges[-1][-1] + 1:
+            ranges[-1].append(seed)
         else:
-            runs.append([seed])
-    return [f"{run[0]}-{run[-1]}" for run in runs]
+            ranges.append([seed])
+    return [f"{consecutive[0]}-{consecutive[-1]}" for consecutive in ranges]
 
 
 def toml(tables: Mapping[str, Any]) -> str:
     """Return a spec as TOML."""
     import tomli_w
 
-    return tomli_w.dumps(_known(tables))
+    return tomli_w.dumps(_without_nulls(tables))
 
 
-def _known(value: Any) -> Any:
+def _without_nulls(value: Any) -> Any:
     """Return a value without nulls, which TOML lacks."""
     if isinstance(value, Mapping):
-        return {name: _known(each) for name, each in value.items() if each is not None}
-    return [_known(each) for each in value] if isinstance(value, list) else value
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value

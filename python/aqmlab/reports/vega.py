@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from aqmlab.report import names
+from aqmlab.reports.labels import shorten
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures.charts import Axis, Lines
 from aqmlab.ui import canvas
@@ -57,7 +57,7 @@ class VegaBuilder:
     """Builder of charts whose rows have the short name of a ``scheme``."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        self.names = names.short(labels)
+        self.names = shorten(labels)
         styles = canvas.LineStyles(BASELINE)
         styles.share_styles(labels)
         self.styles = {self.names[label]: _Style(styles[label]) for label in labels}
@@ -65,26 +65,26 @@ class VegaBuilder:
     def rows(self, frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         """Concatenate the frames of schemes, rounded to six digits; the thin baseline is drawn last."""
         labels = sorted(frames, key=lambda label: label == BASELINE)
-        short = [
+        shortened = [
             frames[label].with_columns(pl.selectors.float().round_sig_figs(6), scheme=pl.lit(self.names[label]))
             for label in labels
         ]
-        return pl.concat(short, how="diagonal_relaxed") if short else pl.DataFrame()
+        return pl.concat(shortened, how="diagonal_relaxed") if shortened else pl.DataFrame()
 
     def lines(self, chart: Lines, *, band: bool = False, zero: bool = False, where: str = "true") -> Spec:
         """Draw a line for each scheme, with ``band`` also its band, with ``zero`` the line at 0."""
         place = {"x": _channel(chart.x), "y": _channel(chart.y)}
         colour = {"color": self._style("colour")}
-        look = {**colour, "strokeDash": self._style("dashes"), "strokeWidth": self._style("width")}
+        line_style = {**colour, "strokeDash": self._style("dashes"), "strokeWidth": self._style("width")}
         layers: list[Spec] = []
         if zero:
             rule = {"type": "rule", "color": "#666"}
-            at = {"y": {"field": "at", "type": "quantitative"}}
-            layers.append({"data": {"values": [{"at": 0}]}, "mark": rule, "encoding": at})
+            zero_encoding = {"y": {"field": "at", "type": "quantitative"}}
+            layers.append({"data": {"values": [{"at": 0}]}, "mark": rule, "encoding": zero_encoding})
         if band:
             ends = {"x": _channel(chart.x), "y": _channel(chart.y, "low"), "y2": {"field": "high"}}
             layers.append(_layer({"type": "area", "opacity": 0.25}, {**ends, **colour}))
-        layers.append(_layer({"type": "line", "strokeCap": "butt"}, {**place, **look}))
+        layers.append(_layer({"type": "line", "strokeCap": "butt"}, {**place, **line_style}))
         # The tooltips are those of invisible points: a line has none of its own.
         points = _layer({"type": "point", "opacity": 0, "size": 60}, {**place, "tooltip": _tooltips(chart.x, chart.y)})
         layers.append({**points, "params": [_ZOOM]})
@@ -139,7 +139,7 @@ class VegaBuilder:
         scale = {"domain": schemes, "range": [getattr(style, name) for style in self.styles.values()]}
         return {"field": "scheme", "type": "ordinal", "sort": schemes, "scale": scale, "legend": None}
 
-    def _chart(self, drawn: Spec, where: str | Spec, height: int) -> Spec:
+    def _chart(self, marks: Spec, where: str | Spec, height: int) -> Spec:
         """Complete a spec: the page supplies its rows, and the schemes that are ``shown``."""
         return {
             "$schema": _SCHEMA,
@@ -149,7 +149,7 @@ class VegaBuilder:
             "transform": [{"filter": where}, {"filter": "indexof(shown, datum.scheme) >= 0"}],
             "width": "container",
             "height": height,
-            **drawn,
+            **marks,
         }
 
 
@@ -161,7 +161,7 @@ class _Style:
         self.colour: str = line["color"]
         self.width: float = line["linewidth"]
         # The canvas counts dashes in widths of their line.
-        self.dashes = _SOLID if dashes == "-" else [round(self.width * each, 1) for each in dashes[1]]
+        self.dashes = _SOLID if dashes == "-" else [round(self.width * length, 1) for length in dashes[1]]
 
 
 def _layer(mark: Spec, encoding: Spec) -> Spec:

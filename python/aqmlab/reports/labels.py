@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-_LONGEST = 40
+_MAX_LENGTH = 40
 """The largest number of characters of a name in a figure or a sentence; tables have the whole name."""
 
 
@@ -17,21 +17,21 @@ def visible(text: str) -> str:
     >>> visible("pi\u202e")
     'pi⟨U+202E⟩'
     """
-    return "".join(map(_seen, text))
+    return "".join(map(_spell_out, text))
 
 
-def short(labels: Iterable[str]) -> dict[str, str]:
+def shorten(labels: Iterable[str]) -> dict[str, str]:
     """Return a unique short name for each label."""
     names: dict[str, str] = {}
     for label in labels:
         name = visible(label.replace("\n", " "))
-        if len(name) > _LONGEST:
-            name = name[: _LONGEST - 1] + "…"
+        if len(name) > _MAX_LENGTH:
+            name = name[: _MAX_LENGTH - 1] + "…"
         same = sum(each.startswith(name) for each in names.values())
         names[label] = f"{name} ({same + 1})" if name in names.values() else name
     return names
 
 
-def _seen(character: str) -> str:
+def _spell_out(character: str) -> str:
     is_shapeless = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and character != "\n"
     return f"⟨U+{ord(character):04X}⟩" if is_shapeless else character

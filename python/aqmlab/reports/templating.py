@@ -7,31 +7,31 @@ from importlib import resources
 from importlib.metadata import version
 from typing import Any
 
-from aqmlab.report import names
+from aqmlab.reports import labels
 
 
-def filled(template: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
     """Return a page from a template, with the style sheet and the version."""
     # jinja2 is slow to import, and the help of commands does not need it.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
-        loader=PackageLoader("aqmlab.report"),
+        loader=PackageLoader("aqmlab.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_visible,
     )
     pages.filters["breakable"] = _breakable
     return pages.get_template(template).render(
-        css=raw(part("templates/report.css")), version=version("aqmlab"), **values
+        css=raw(read_file("templates/report.css")), version=version("aqmlab"), **values
     )
 
 
-def part(name: str) -> str:
+def read_file(name: str) -> str:
     """Return the text of a file in the package."""
-    return (resources.files("aqmlab.report") / name).read_text(encoding="utf-8")
+    return (resources.files("aqmlab.reports") / name).read_text(encoding="utf-8")
 
 
 def raw(text: str) -> Any:
@@ -41,13 +41,13 @@ def raw(text: str) -> Any:
     return Markup(text)
 
 
-def _shown(value: Any) -> Any:
+def _visible(value: Any) -> Any:
     """Spell out invisible characters in text."""
-    return names.visible(value) if type(value) is str else value
+    return labels.visible(value) if type(value) is str else value
 
 
 def _breakable(name: str) -> Any:
     """Allow line breaks between the parameters of a scheme."""
     from markupsafe import Markup, escape
 
-    return Markup("<wbr>").join(escape(names.visible(part)) for part in re.split("(?<=[:,])", name))
+    return Markup("<wbr>").join(escape(labels.visible(part)) for part in re.split("(?<=[:,])", name))

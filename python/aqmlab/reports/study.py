@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab._core import SpecError
-from aqmlab.report import again, names, template
-from aqmlab.report.gathered import Choice
+from aqmlab.reports import labels, reproduce, templating
+from aqmlab.reports.selection import Choice
 from aqmlab.running.progress import ReportProgress, is_seen
 from aqmlab.spec import schemes
 from aqmlab.storage.location import is_local, location
@@ -24,7 +24,7 @@ from aqmlab.ui import markdown, output_files
 from aqmlab.ui.messages import logger
 
 
-def gather(out: Path | str, choice: Choice, progress: ProgressCallback = no_progress) -> Report:
+def load_report(out: Path | str, choice: Choice, progress: ProgressCallback = no_progress) -> Report:
     """Return the report of the selected study from its stored results: claims, tables and figures.
 
     Raises
@@ -39,7 +39,7 @@ def gather(out: Path | str, choice: Choice, progress: ProgressCallback = no_prog
         raise SpecError(f"load: cannot be with a study, which has loads of its own, got {choice.load:g}")
     if choice.schemes:
         study = study.with_schemes([schemes.parse(text) for text in choice.schemes])
-    length, results = stored_results(study, out, _one_after_the_other(choice))
+    length, results = stored_results(study, out, _consecutive_seeds(choice))
     return Report.from_results(study, length, results, progress)
 
 
@@ -52,46 +52,46 @@ def write(out: Path | str, choice: Choice, file: Path) -> None:
         As :func:`gather`.
     """
     with ReportProgress() if is_seen() or logger.handlers else nullcontext(no_progress) as progress:
-        report = gather(out, choice, progress)
+        report = load_report(out, choice, progress)
         notes = page.notes_in(is_local(location(out)) / "studies", report.study.name)
         text = html(report, notes, progress)
-    with output_files.opened(file) as written:
-        written.write(text.encode())
+    with output_files.opened(file) as output:
+        output.write(text.encode())
 
 
 def html(report: Report, notes: str, progress: ProgressCallback = no_progress) -> str:
     """Return the page of a study with a person's notes; the same cells give the same page."""
-    pictures = _drawn(report, progress)
+    pictures = _figures_as_svg(report, progress)
     cells = [(run, each) for run, results in report.results.items() for each in results]
-    made = [each.metadata for each in report.distinct.values()]
-    return template.filled(
+    metadata = [each.metadata for each in report.distinct.values()]
+    return templating.render(
         "study.html",
         title=report.study.title,
-        front=_shown(page.front(report, notes), pictures),
-        behind=_shown(page.behind(report, notes), pictures),
+        summary=_rendered(page.front(report, notes), pictures),
+        details=_rendered(page.behind(report, notes), pictures),
         command=report.command,
-        spec=again.toml(next(iter(report.results.values()))[0].cell.resolved),
+        spec=reproduce.toml(next(iter(report.results.values()))[0].cell.resolved),
         experiments=_experiments(report),
         cells=cells,
-        pythons=sorted({each["python"] for each in made}),
-        machines=sorted({each["machine"] for each in made}),
+        pythons=sorted({each["python"] for each in metadata}),
+        machines=sorted({each["machine"] for each in metadata}),
     )
 
 
-def _drawn(report: Report, progress: ProgressCallback) -> dict[str, str]:
+def _figures_as_svg(report: Report, progress: ProgressCallback) -> dict[str, str]:
     """Return the figures as SVG, by their paths in the page."""
     with tempfile.TemporaryDirectory() as folder:
-        drawn = {}
+        svg_by_path = {}
         for figure in report.figures:
             progress(f"figure {figure.name}")
-            place = page.place(report, figure)
-            page.draw(figure, Path(folder, place))
-            drawn[place] = Path(folder, place).read_text(encoding="utf-8")
-    return drawn
+            path = page.place(report, figure)
+            page.draw(figure, Path(folder, path))
+            svg_by_path[path] = Path(folder, path).read_text(encoding="utf-8")
+    return svg_by_path
 
 
-def _shown(text: str, pictures: Mapping[str, str]) -> Any:
-    return template.raw(markdown.html(names.visible(text), pictures))
+def _rendered(text: str, pictures: Mapping[str, str]) -> Any:
+    return templating.raw(markdown.html(labels.visible(text), pictures))
 
 
 def _experiments(report: Report) -> dict[str, str]:
@@ -116,7 +116,7 @@ def _paths(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, json.dumps(value)
 
 
-def _one_after_the_other(choice: Choice) -> range | None:
+def _consecutive_seeds(choice: Choice) -> range | None:
     """Return the selected seeds as a range, which a study needs."""
     if choice.seeds is None:
         return None

@@ -8,8 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.explain.explanation import PARTS
-from aqmlab.explain.timeline import Line
+from aqmlab.explanations.explanation import PARTS
+from aqmlab.explanations.timeline import Line
 from aqmlab.ui import console
 
 

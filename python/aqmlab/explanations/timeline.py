@@ -31,16 +31,16 @@ class _Packet:
     segment: str
     offset: int
     bytes: int
-    again: bool
+    is_retransmission: bool
     at_ms: float
     until_ms: float | None = None
-    fate: str = "still on its way"
+    outcome: str = "still on its way"
     queue_ms: float = 0.0
 
     @property
     def is_routine(self) -> bool:
-        is_plain = self.segment in ("data", "ACK") and not self.again
-        return is_plain and not self.fate.startswith(("dropped", "evicted"))
+        is_plain = self.segment in ("data", "ACK") and not self.is_retransmission
+        return is_plain and not self.outcome.startswith(("dropped", "evicted"))
 
     @property
     def end(self) -> int:
@@ -51,17 +51,17 @@ class _Packet:
         what = self.segment + (f" {_range(self.offset, self.end)}" if self.segment == "data" else "")
         if self.segment == "ACK":
             what += f" to {self.offset:,}"
-        again = " again" if self.again else ""
-        fate = {"arrived": _queue([self]), "arrived marked": f"marked, {_queue([self])}"}.get(self.fate, self.fate)
-        return f"{what}{again}: {fate}"
+        suffix = " again" if self.is_retransmission else ""
+        outcomes = {"arrived": _queue([self]), "arrived marked": f"marked, {_queue([self])}"}
+        return f"{what}{suffix}: {outcomes.get(self.outcome, self.outcome)}"
 
 
-def lines(moments: Iterable[Mapping[str, Any]], request_bytes: int, response_bytes: int) -> list[Line]:
+def lines(events: Iterable[Mapping[str, Any]], request_bytes: int, response_bytes: int) -> list[Line]:
     """Return the lines of one request's timeline.
 
     Parameters
     ----------
-    moments
+    events
         The rows of its timeline.
     request_bytes
         The size of the request.
@@ -69,53 +69,53 @@ def lines(moments: Iterable[Mapping[str, Any]], request_bytes: int, response_byt
         The size of the response.
     """
     sizes = {"client": f"request of {request_bytes:,} bytes", "server": f"response of {response_bytes:,} bytes"}
-    told: list[Line] = []
+    result: list[Line] = []
     routine: list[_Packet] = []
-    for happened in _joined(moments):
-        if isinstance(happened, _Packet) and happened.is_routine:
-            routine.append(happened)
+    for event in _join_packets(events):
+        if isinstance(event, _Packet) and event.is_routine:
+            routine.append(event)
             continue
-        told += _flights(routine)
+        result += _flights(routine)
         routine = []
-        if isinstance(happened, _Packet):
-            until = happened.at_ms if happened.until_ms is None else happened.until_ms
-            told.append(Line(happened.at_ms, until, happened.sender, happened.describe()))
+        if isinstance(event, _Packet):
+            until = event.at_ms if event.until_ms is None else event.until_ms
+            result.append(Line(event.at_ms, until, event.sender, event.describe()))
         else:
-            at = happened["time_ns"] / 1e6
-            told.append(Line(at, at, happened["place"], _event(happened, sizes)))
-    return told + _flights(routine)
+            at = event["time_ns"] / 1e6
+            result.append(Line(at, at, event["place"], _event(event, sizes)))
+    return result + _flights(routine)
 
 
-def _joined(moments: Iterable[Mapping[str, Any]]) -> list[_Packet | Mapping[str, Any]]:
+def _join_packets(events: Iterable[Mapping[str, Any]]) -> list[_Packet | Mapping[str, Any]]:
     """Join the departure and the arrival or loss of each packet; other events stay as they are."""
-    happened: list[_Packet | Mapping[str, Any]] = []
-    under_way: dict[tuple[str, str, int, int], deque[int]] = defaultdict(deque)
-    for moment in moments:
-        at = moment["time_ns"] / 1e6
-        key = (moment["sender"], moment["segment"], moment["offset"], moment["bytes"])
-        if not moment["segment"]:
-            happened.append(moment)
-        elif moment["event"].startswith("sent"):
-            under_way[key].append(len(happened))
-            happened.append(_Packet(*key, again=moment["event"] == "sent again", at_ms=at))
-        elif under_way[key]:
-            place = under_way[key].popleft()
-            sent = happened[place]
+    joined: list[_Packet | Mapping[str, Any]] = []
+    in_flight: dict[tuple[str, str, int, int], deque[int]] = defaultdict(deque)
+    for event in events:
+        at = event["time_ns"] / 1e6
+        key = (event["sender"], event["segment"], event["offset"], event["bytes"])
+        if not event["segment"]:
+            joined.append(event)
+        elif event["event"].startswith("sent"):
+            in_flight[key].append(len(joined))
+            joined.append(_Packet(*key, is_retransmission=event["event"] == "sent again", at_ms=at))
+        elif in_flight[key]:
+            index = in_flight[key].popleft()
+            sent = joined[index]
             assert isinstance(sent, _Packet), "a packet was sent before it arrived"
-            queue_ms = moment["waited_ns"] / 1e6
-            happened[place] = replace(sent, until_ms=at, fate=moment["event"], queue_ms=queue_ms)
-    return happened
+            queue_ms = event["waited_ns"] / 1e6
+            joined[index] = replace(sent, until_ms=at, outcome=event["event"], queue_ms=queue_ms)
+    return joined
 
 
-def _event(moment: Mapping[str, Any], sizes: Mapping[str, str]) -> str:
-    what, waited_ms = moment["event"], moment["waited_ns"] / 1e6
+def _event(event: Mapping[str, Any], sizes: Mapping[str, str]) -> str:
+    what, waited_ms = event["event"], event["waited_ns"] / 1e6
     if what == "written":
-        return str(sizes[moment["place"]])
+        return str(sizes[event["place"]])
     if what == "complete":
         return "response complete"
     if waited_ms:
         return f"{what} after {waited_ms:,.1f} ms"
-    return f"{what}, cwnd {moment['cwnd']:,} bytes" if moment["cwnd"] else str(what)
+    return f"{what}, cwnd {event['cwnd']:,} bytes" if event["cwnd"] else str(what)
 
 
 def _flights(packets: Sequence[_Packet]) -> list[Line]:
@@ -127,10 +127,10 @@ def _flights(packets: Sequence[_Packet]) -> list[Line]:
             flights.append([packet])
         elif flights:
             flights[-1].append(packet)
-    told = [[flight] for flight in flights[:_FLIGHTS]]
+    groups = [[flight] for flight in flights[:_FLIGHTS]]
     if len(flights) > _FLIGHTS:
-        told.append(flights[_FLIGHTS:])
-    return [_describe(group) for group in told]
+        groups.append(flights[_FLIGHTS:])
+    return [_describe(group) for group in groups]
 
 
 def _answers(packet: _Packet, flight: Sequence[_Packet]) -> bool:
@@ -148,12 +148,12 @@ def _describe(flights: Sequence[Sequence[_Packet]]) -> Line:
     prefix = f"{len(flights):,} flights, " if len(flights) > 1 else ""
     segments = "1 segment" if len(data) == 1 else f"{len(data):,} segments"
     what = f"{prefix}{segments} {_range(min(p.offset for p in data), max(p.end for p in data))}: {_queue(data)}"
-    marks = sum(packet.fate == "arrived marked" for packet in packets)
+    marks = sum(packet.outcome == "arrived marked" for packet in packets)
     if marks:
         what += f", {marks:,} marked"
-    waited = [ack for ack in acks if ack.until_ms is not None]
-    if waited:
-        what += f"; {'its ACK' if len(waited) == 1 else f'{len(waited):,} ACKs'} {_queue(waited)}"
+    delivered = [ack for ack in acks if ack.until_ms is not None]
+    if delivered:
+        what += f"; {'its ACK' if len(delivered) == 1 else f'{len(delivered):,} ACKs'} {_queue(delivered)}"
     arrived = [packet.until_ms for packet in data if packet.until_ms is not None]
     return Line(data[0].at_ms, max(arrived, default=data[0].at_ms), data[0].sender, what)
 

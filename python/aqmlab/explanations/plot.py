@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from aqmlab.explain.explanation import PARTS
+from aqmlab.explanations.explanation import PARTS
 
 COLOURS = {
     "handshake": "#A6D3F0",
@@ -34,7 +34,7 @@ def bands(figure: Figure, rows: pl.DataFrame, *, title: str) -> None:
     figure
         The figure to draw on.
     rows
-        The result of :func:`aqmlab.explain.by_band`.
+        The result of :func:`aqmlab.explanations.by_band`.
     title
         The title of the figure.
     """

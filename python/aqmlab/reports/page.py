@@ -12,22 +12,22 @@ from typing import Any
 
 from aqmlab import studies
 from aqmlab._core import SpecError
-from aqmlab.report import again, explained, said, study, template
-from aqmlab.report.charts import charts
-from aqmlab.report.explained import Explained
-from aqmlab.report.gathered import Choice, Gathered, gather
-from aqmlab.report.vega import VegaBuilder
+from aqmlab.reports import breakdown, narrative, reproduce, study, templating
+from aqmlab.reports.breakdown import Breakdown
+from aqmlab.reports.charts import charts
+from aqmlab.reports.selection import Choice, Selection, select
+from aqmlab.reports.vega import VegaBuilder
 from aqmlab.results import table
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
 from aqmlab.ui import output_files
 from aqmlab.ui.extras import require
 
-_OF_EACH = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
+_CELL_COLUMNS = ("cell", "scheme", "seed", "made, UTC", "SHA-256 of the summary")
 _VEGA = ("vendored/vega.min.js", "vendored/vega-lite.min.js", "vendored/vega-embed.min.js")
 """The libraries that draw, in the order of their dependencies."""
 
-_OFTEN_ALIKE = ("world", "results", "engine", "commit", "Python", "machine")
+_SHARED_COLUMNS = ("world", "results", "engine", "commit", "Python", "machine")
 
 
 def report(
@@ -92,70 +92,70 @@ def report(
         output_files.check(file)
         study.write(out, choice, file)
         return file
-    gathered = gather(out, choice)
+    selection = select(out, choice)
     # Check before a computation that may take hours.
     output_files.check(file)
-    times = explained.explained(gathered) if explain else {}
-    page = html(gathered, times)
-    with output_files.opened(file) as written:
-        written.write(page.encode())
+    times = breakdown.compute(selection) if explain else {}
+    page = html(selection, times)
+    with output_files.opened(file) as output:
+        output.write(page.encode())
     return file
 
 
-def html(gathered: Gathered, times: Explained = MappingProxyType({})) -> str:
+def html(selection: Selection, times: Breakdown = MappingProxyType({})) -> str:
     """Return the page, with response times by cause if given; the same cells give the same page."""
-    vega = VegaBuilder(list(gathered.by_label))
-    drawn = charts(gathered, vega, times)
-    schemes = gathered.schemes
-    asked, setting = said.question(gathered, vega.names)
-    scripts = [*map(template.part, _VEGA), template.part("templates/report.js")]
-    results = gathered.valid + gathered.invalid
-    alike, made = _made(results)
-    return template.filled(
+    vega = VegaBuilder(list(selection.by_label))
+    figures = charts(selection, vega, times)
+    schemes = selection.schemes
+    question, setting = narrative.question(selection, vega.names)
+    scripts = [*map(templating.read_file, _VEGA), templating.read_file("templates/report.js")]
+    results = selection.valid + selection.invalid
+    shared, provenance = _provenance(results)
+    return templating.render(
         "report.html",
-        question=asked,
+        question=question,
         setting=setting,
-        answer=said.answer(gathered, vega.names),
-        notes=said.notes(gathered),
-        parts=[*table.parts(schemes), *([explained.table(times)] if times else [])],
+        answer=narrative.answer(selection, vega.names),
+        notes=narrative.notes(selection),
+        parts=[*table.parts(schemes), *([breakdown.table(times)] if times else [])],
         captions=table.captions(schemes, ()),
-        charts=drawn,
+        charts=figures,
         styles=vega.styles,
-        data=_in_script({"schemes": list(vega.styles), "charts": {chart.name: chart.record() for chart in drawn}}),
+        data=_in_script({"schemes": list(vega.styles), "charts": {chart.name: chart.record() for chart in figures}}),
         results=results,
-        alike=alike,
-        made=made,
-        schemes=gathered.by_label,
+        shared=shared,
+        provenance=provenance,
+        schemes=selection.by_label,
         as_json=lambda value: json.dumps(value, indent=2),
         zip=zip,
-        steps=again.steps(gathered),
-        explainable=next((each for each in gathered.valid if again.is_explainable(each)), None),
-        scripts=[template.raw(script) for script in scripts],
+        steps=reproduce.steps(selection),
+        explainable=next((result for result in selection.valid if reproduce.is_explainable(result)), None),
+        scripts=[templating.raw(script) for script in scripts],
         hashes=[_hash(script) for script in scripts],
     )
 
 
-def _made(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, list[str]]]:
+def _provenance(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, list[str]]]:
     """Return the provenance of cells: the values that all of them share, and the columns of a table of the others."""
-    columns: dict[str, list[str]] = {name: [] for name in (*_OF_EACH, *_OFTEN_ALIKE)}
-    for each in results:
-        made = each.metadata
-        is_live, is_valid = "live" in made, made.get("live", {}).get("valid")
+    columns: dict[str, list[str]] = {name: [] for name in (*_CELL_COLUMNS, *_SHARED_COLUMNS)}
+    for result in results:
+        metadata = result.metadata
+        is_live, is_valid = "live" in metadata, metadata.get("live", {}).get("valid")
         values = {
-            "cell": each.place.name,
-            "scheme": each.cell.label,
-            "seed": each.cell.seed,
-            "made, UTC": made["created"][:19].replace("T", " "),
-            "SHA-256 of the summary": made["files"]["summary.parquet"]["sha256"],
+            "cell": result.place.name,
+            "scheme": result.cell.label,
+            "seed": result.cell.seed,
+            "made, UTC": metadata["created"][:19].replace("T", " "),
+            "SHA-256 of the summary": metadata["files"]["summary.parquet"]["sha256"],
             "world": "simulated" if not is_live else "live, valid" if is_valid else "live, INVALID",
-            "commit": made["commit"] or "-",
-            "Python": made["python"],
-            **{name: made[name] for name in ("results", "engine", "machine")},
+            "commit": metadata["commit"] or "-",
+            "Python": metadata["python"],
+            **{name: metadata[name] for name in ("results", "engine", "machine")},
         }
         for name, value in values.items():
             columns[name].append(str(value))
-    alike = {name: columns[name][0] for name in _OFTEN_ALIKE if len(set(columns[name])) == 1}
-    return alike, {name: values for name, values in columns.items() if name not in alike}
+    shared = {name: columns[name][0] for name in _SHARED_COLUMNS if len(set(columns[name])) == 1}
+    return shared, {name: values for name, values in columns.items() if name not in shared}
 
 
 def _in_script(value: object) -> Any:
@@ -163,7 +163,7 @@ def _in_script(value: object) -> Any:
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return template.raw(text)
+    return templating.raw(text)
 
 
 def _hash(script: str) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 
-from aqmlab.explain import PARTS
-from aqmlab.explain.plot import COLOURS
+from aqmlab.explanations import PARTS
+from aqmlab.explanations.plot import COLOURS
 from aqmlab.metrics.numbers import NUMBERS, Number
-from aqmlab.report import explained, series
-from aqmlab.report.explained import Explained
-from aqmlab.report.gathered import Gathered
-from aqmlab.report.vega import VegaBuilder
+from aqmlab.reports import breakdown, downsample
+from aqmlab.reports.breakdown import Breakdown
+from aqmlab.reports.selection import Selection
+from aqmlab.reports.vega import VegaBuilder
 from aqmlab.results import timeseries
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures.charts import (
@@ -32,7 +32,7 @@ from aqmlab.results.figures.charts import (
     Lines,
     slowdown,
 )
-from aqmlab.spec.directions import label, place
+from aqmlab.spec import directions
 
 BARS = [number for number in NUMBERS.values() if number.is_brief and len(number.path) == 1]
 """The numbers that are drawn as bars."""
@@ -65,25 +65,27 @@ class Chart:
         return {"rows": self.rows.to_dicts(), "views": self.views}
 
 
-def charts(gathered: Gathered, vega: VegaBuilder, times: Explained = MappingProxyType({})) -> list[Chart]:
-    """Return the figures of a selection that have anything to show, with ``times`` also the breakdown of requests."""
-    made = [
-        _response_times(gathered, vega),
-        _differences(gathered, vega),
-        _sizes(gathered, vega),
-        _slowdowns(gathered, vega),
-        _over_time(gathered, vega, DELAY, "delay", "Queueing delay over time", _DELAY),
-        _over_time(gathered, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _STRIKES),
+def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingProxyType({})) -> list[Chart]:
+    """Return the non-empty figures of a selection, with ``times`` also the breakdown of requests."""
+    figures = [
+        _response_times(selection, vega),
+        _differences(selection, vega),
+        _sizes(selection, vega),
+        _slowdowns(selection, vega),
+        _over_time(selection, vega, DELAY, "delay", "Queueing delay over time", _DELAY),
+        _over_time(
+            selection, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _MARK_OR_DROP
+        ),
         _parts(vega, times),
-        _densities(gathered, vega),
-        *(_bars(gathered, vega, number) for number in BARS),
+        _densities(selection, vega),
+        *(_bars(selection, vega, number) for number in BARS),
     ]
-    return [chart for chart in made if chart is not None]
+    return [chart for chart in figures if chart is not None]
 
 
-def _response_times(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
+def _response_times(selection: Selection, vega: VegaBuilder) -> Chart | None:
     columns = (CDF.x.expression, CDF.y.expression, CCDF.y.expression)
-    frames = {label: series.distribution(results).select(columns) for label, results in gathered.by_label.items()}
+    frames = {label: downsample.distribution(results).select(columns) for label, results in selection.by_label.items()}
     rows = vega.rows(frames)
     if rows.is_empty():
         return None
@@ -100,34 +102,34 @@ def _response_times(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     return Chart("response-times", "Response times", caption, rows, views)
 
 
-def _differences(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
+def _differences(selection: Selection, vega: VegaBuilder) -> Chart | None:
     """Draw the differences from the first scheme, paired by seed; without a band if there is one seed only."""
-    if len(gathered.labels) < 2:
+    if len(selection.labels) < 2:
         return None
-    first, *others = gathered.labels
-    if gathered.paired is not None:
-        frames = gathered.paired.response_time_differences()
-        seeds = len(gathered.pairs[first])
+    first, *others = selection.labels
+    if selection.paired is not None:
+        frames = selection.paired.response_time_differences()
+        seeds = len(selection.pairs[first])
         precision = (
             f"Bands: 95 % simultaneous confidence bands over all times, from {seeds} pairs of seeds (Student's t)."
         )
-    elif gathered.is_one_seed:
-        cells = {label: gathered.by_label[label][0] for label in gathered.labels}
-        frames = {label: series.difference(cells[first], cells[label]) for label in others}
+    elif selection.is_one_seed:
+        cells = {label: selection.by_label[label][0] for label in selection.labels}
+        frames = {label: downsample.difference(cells[first], cells[label]) for label in others}
         precision = "One pair of one seed has no band: chance alone could be the cause of any difference."
     else:
         return None
     rows = vega.rows({label: DIFFERENCE.rows(frame) for label, frame in frames.items()})
     if rows.is_empty():
         return None
-    view = vega.lines(DIFFERENCE, band=gathered.paired is not None, zero=True)
+    view = vega.lines(DIFFERENCE, band=selection.paired is not None, zero=True)
     name = vega.names[first]
     meaning = f"Above 0 a scheme has answered more requests by that time than {name}, under the same users."
     return Chart("difference", f"Difference in response times from {name}", f"{meaning} {precision}", rows, {"": view})
 
 
-def _sizes(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
-    rows = vega.rows({label: series.by_size(results) for label, results in gathered.by_label.items()})
+def _sizes(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    rows = vega.rows({label: downsample.by_size(results) for label, results in selection.by_label.items()})
     if rows.is_empty():
         return None
     views = {
@@ -137,11 +139,11 @@ def _sizes(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     return Chart("sizes", "Response time by response size", _BY_SIZE, rows, views)
 
 
-def _slowdowns(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
-    cells = [result.cell for result in gathered.valid]
-    if BASELINE not in gathered.by_label or not all(cell.resolved["record"].get("exchanges") for cell in cells):
+def _slowdowns(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    cells = [result.cell for result in selection.valid]
+    if BASELINE not in selection.by_label or not all(cell.resolved["record"].get("exchanges") for cell in cells):
         return None
-    rows = vega.rows(gathered.comparison.slowdowns())
+    rows = vega.rows(selection.comparison.slowdowns())
     if rows.is_empty():
         return None
     views = {name: vega.lines(slowdown(quantile)) for quantile, name in QUANTILES.items()}
@@ -152,43 +154,43 @@ def _slowdowns(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
     return Chart("slowdown", "Slowdown by response size", caption, rows, views)
 
 
-def _densities(gathered: Gathered, vega: VegaBuilder) -> Chart | None:
-    rows = vega.rows({label: series.density(results) for label, results in gathered.by_label.items()})
+def _densities(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    rows = vega.rows({label: downsample.density(results) for label, results in selection.by_label.items()})
     if rows.is_empty():
         return None
     share = Axis("percent", "% of requests", is_log=True)
     views = {
         vega.names[label]: vega.density(SIZE, TIME.log(), share, vega.names[label])
-        for label in (*gathered.labels, *(label for label in gathered.by_label if label == BASELINE))
+        for label in (*selection.labels, *(label for label in selection.by_label if label == BASELINE))
         if vega.names[label] in rows["scheme"]
     }
     caption = "A darker cell has more requests of that response size and response time, over all seeds."
     return Chart("density", "Response times and sizes", caption, rows, views, has_lines=False)
 
 
-def _parts(vega: VegaBuilder, times: Explained) -> Chart | None:
+def _parts(vega: VegaBuilder, times: Breakdown) -> Chart | None:
     if not times:
         return None
-    rows = vega.rows(explained.means(times))
-    part = {"part": pl.col("part").replace(PARTS), "place": pl.col("part").replace_strict(_PLACES)}
-    colours = {PARTS[each]: COLOURS[each] for each in rows["part"].unique(maintain_order=True)}
+    rows = vega.rows(breakdown.means(times))
+    part = {"part": pl.col("part").replace(PARTS), "place": pl.col("part").replace_strict(_PART_ORDER)}
+    colours = {PARTS[part]: COLOURS[part] for part in rows["part"].unique(maintain_order=True)}
     views = {
-        what: vega.stack(Axis("ms", "response time, ms"), colours, where=f"datum.band === '{band}'")
-        for band, what in explained.BANDS.items()
+        title: vega.stack(Axis("ms", "response time, ms"), colours, where=f"datum.band === '{band}'")
+        for band, title in breakdown.BANDS.items()
     }
     caption = (
         "Parts of the response time, means over the seeds; they add up to it. Around p90: the requests from half a"
         " percentile point below the 90th percentile to half a point above it."
     )
-    shown = rows.with_columns(**part)
-    return Chart("parts", "Breakdown of response times", caption, shown, views, has_lines=False, key=colours)
+    rows_in_order = rows.with_columns(**part)
+    return Chart("parts", "Breakdown of response times", caption, rows_in_order, views, has_lines=False, key=colours)
 
 
 def _over_time(
-    gathered: Gathered, vega: VegaBuilder, chart: Lines, name: str, title: str, meaning: str
+    selection: Selection, vega: VegaBuilder, chart: Lines, name: str, title: str, meaning: str
 ) -> Chart | None:
     """Draw a variable of the queue from the first seed of each scheme, a view for each direction of each link."""
-    results = {label: gathered.by_label[label][0] for label in gathered.labels}
+    results = {label: selection.by_label[label][0] for label in selection.labels}
     frames = {label: timeseries.downsample(result) for label, result in results.items()}
     place_columns = ("link", "direction")
     rows = vega.rows(
@@ -200,9 +202,9 @@ def _over_time(
     )
     if rows.is_empty():
         return None
-    cell = results[gathered.labels[0]].cell
+    cell = results[selection.labels[0]].cell
     views = {
-        place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): vega.lines(
+        directions.place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): vega.lines(
             chart, band=True, where=f"datum.link === {link} && datum.direction === {direction}"
         )
         for link, direction in rows.select(place_columns).unique().sort(place_columns).rows()
@@ -210,40 +212,41 @@ def _over_time(
     seeds = sorted({result.cell.seed for result in results.values()})
     caption = (
         f"{meaning} Seed {' and '.join(map(str, seeds))}, after {cell.warmup_s:g} s of warm-up. Lines are the means of"
-        f" {timeseries.BINS} equal intervals, bands their minima and maxima. {label(cell.direction_names).capitalize()}"
+        f" {timeseries.BINS} equal intervals, bands their minima and maxima."
+        f" {directions.label(cell.direction_names).capitalize()}"
     ).rstrip()
     return Chart(name, title, caption, rows, views)
 
 
-def _bars(gathered: Gathered, vega: VegaBuilder, number: Number) -> Chart | None:
-    """Draw a bar for each scheme; a view for each direction of each link, where the number is one of links."""
-    found = {
-        where: vega.rows({label: frame.with_columns(place=pl.lit(where)) for label, frame in intervals.items()})
-        for where, intervals in series.intervals(gathered, number).items()
+def _bars(selection: Selection, vega: VegaBuilder, number: Number) -> Chart | None:
+    """Draw a bar for each scheme, with a view for each direction of each link if the number is one of links."""
+    rows_by_place = {
+        place: vega.rows({label: frame.with_columns(place=pl.lit(place)) for label, frame in intervals.items()})
+        for place, intervals in downsample.intervals(selection, number).items()
     }
-    drawn = {where: rows for where, rows in found.items() if rows["mean"].abs().sum()}
-    if not drawn:
+    nonzero = {place: rows for place, rows in rows_by_place.items() if rows["mean"].abs().sum()}
+    if not nonzero:
         return None
     views, longer = {}, False
-    for where, rows in drawn.items():
+    for place, rows in nonzero.items():
         # An interval from two or three seeds may be many times as long as every bar.
         longest, highest = float(max(rows["mean"])), float(max([0.0, *rows["high"].drop_nulls()]))
         end = max(longest, min(2 * longest, highest))
         longer |= highest > end
         has_intervals = rows["low"].is_not_null().any()
         axis = Axis("mean", number.heading, limits=(0, end))
-        condition = f"datum.place === {json.dumps(where)}"
-        views[where] = vega.bars(axis, whiskers=has_intervals, where=condition)
-    every = pl.concat(drawn.values())
-    caption = _INTERVALS if every["low"].is_not_null().any() else "One seed has no intervals."
+        condition = f"datum.place === {json.dumps(place)}"
+        views[place] = vega.bars(axis, whiskers=has_intervals, where=condition)
+    all_rows = pl.concat(nonzero.values())
+    caption = _INTERVALS if all_rows["low"].is_not_null().any() else "One seed has no intervals."
     if longer:
         caption += " An interval that reaches the edge is longer than shown."
     title = number.heading[0].upper() + number.heading[1:]
-    return Chart(number.name.replace(" ", "-"), title, caption, every, views, has_lines=False)
+    return Chart(number.name.replace(" ", "-"), title, caption, all_rows, views, has_lines=False)
 
 
-_PLACES = {part: place for place, part in enumerate(PARTS)}
+_PART_ORDER = {part: index for index, part in enumerate(PARTS)}
 
 _DELAY = "Queueing delay: the bytes in the queue divided by the link's rate."
-_STRIKES = "The probability with which the law marks or drops a packet."
+_MARK_OR_DROP = "The probability with which the law marks or drops a packet."
 _BY_SIZE = "Requests of all seeds, in classes of response size between two powers of two with ten requests or more."
