@@ -285,7 +285,7 @@ def test_a_slow_cell_fails_at_its_limit(grid: lab.Grid, tmp_path: Path) -> None:
 def test_shards_have_every_cell_once_and_alike_in_work(shard_count: int, minutes: list[int]) -> None:
     grid = lab.Grid(set=TINY, axes={"protocol.duration": [f"{n} min" for n in dict.fromkeys(minutes)]})
     cells = [planned.cell for planned in campaigns.plan(grid, [1, 2], {})]
-    shards = [Shard(number, shard_count).choose(cells) for number in range(1, shard_count + 1)]
+    shards = [Shard(number, shard_count).select(cells) for number in range(1, shard_count + 1)]
     assert sorted(cell.key for shard in shards for cell in shard) == sorted(cell.key for cell in cells)
     loads = [sum(map(work, shard)) for shard in shards]
     assert max(loads) - min(loads) <= max(map(work, cells))

@@ -25,7 +25,7 @@ from aqmlab.advice import survey as maps
 from aqmlab.advice.advice import rankings
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.ranking import Ranking, rank
-from aqmlab.advice.survey import LOAD, SPACE, Map, coordinates, link_at, shipped
+from aqmlab.advice.survey import LOAD, SPACE, Survey, coordinates, link_at, shipped
 from aqmlab.campaigns.axes import Samples
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.metrics.numbers import NUMBERS
@@ -38,7 +38,7 @@ SMALL = lab.AccessLink(down="4 Mbit/s", up="2 Mbit/s", rtt="20 ms", users=60)
 POINTS = Samples(over=dict(SPACE), points=64).values()
 
 
-def synthetic_map(factor: Mapping[str, float], noise: float = 0.1) -> Map:
+def synthetic_map(factor: Mapping[str, float], noise: float = 0.1) -> Survey:
     """A map in which each candidate's response times are a multiple of those of its link."""
     rng = np.random.default_rng(1)
     rows = []
@@ -48,12 +48,12 @@ def synthetic_map(factor: Mapping[str, float], noise: float = 0.1) -> Map:
             for name in CANDIDATES:
                 value = base * factor.get(name, 1.0) * math.exp(rng.normal(0, noise))
                 rows.append({**point, "ecn": ecn, "candidate": name, **dict.fromkeys(maps.MEASURES, value)})
-    return Map(pl.DataFrame(rows), {"results": 0})
+    return Survey(pl.DataFrame(rows), {"results": 0})
 
 
 def cell(scheme: str, link: lab.AccessLink = HOME) -> Cell:
     parsed = schemes.parse(scheme)
-    experiment = parsed.applied_to(link.experiment(warmup_s=2, duration_s=10))
+    experiment = parsed.apply_to(link.experiment(warmup_s=2, duration_s=10))
     return cells_of(experiment, [1], label=parsed.label)[0]
 
 
@@ -67,14 +67,14 @@ def test_the_shipped_map_has_every_candidate_on_every_link() -> None:
     assert rows.select(*SPACE, "ecn", "candidate").unique().height == links * 2 * len(CANDIDATES)
     assert set(rows["candidate"]) == set(CANDIDATES)
     for name, span in SPACE.items():
-        assert all(span.share(number) is not None for number in rows[name])
+        assert all(span.share_of(number) is not None for number in rows[name])
     assert rows.filter(candidate=PLAIN)["p95"].null_count() == 0
     assert len((resources.files("aqmlab.advice") / maps.FILE).read_bytes()) < 1_000_000
 
 
 def test_a_map_of_other_results_says_so() -> None:
     assert shipped().is_stale == (shipped().provenance["results"] != lab._core.results_number())
-    assert Map(shipped().rows, {**shipped().provenance, "results": 0}).is_stale
+    assert Survey(shipped().rows, {**shipped().provenance, "results": 0}).is_stale
 
 
 def test_each_link_of_the_map_is_its_own_nearest_link() -> None:
@@ -159,14 +159,14 @@ def test_a_ranking_knows_of_no_units(rows: list[tuple[float, ...]], scale: float
 
 def test_a_link_without_transfers_has_no_goodput_of_theirs() -> None:
     known = synthetic_map({})
-    none = Map(known.rows.with_columns(pl.lit(None).cast(pl.Float64).alias("bulk")), known.provenance)
+    none = Survey(known.rows.with_columns(pl.lit(None).cast(pl.Float64).alias("bulk")), known.provenance)
     assert [candidate.bulk for candidate in rankings(none, HOME, "p95")] == [None] * len(CANDIDATES)
 
 
 def test_a_candidate_without_responses_ranks_slowest() -> None:
     known = synthetic_map({"pi2": 0.5})
     unanswered = pl.when(candidate="pi2").then(None).otherwise("p95").alias("p95")
-    none = Map(known.rows.with_columns(unanswered), known.provenance)
+    none = Survey(known.rows.with_columns(unanswered), known.provenance)
     assert rankings(known, HOME, "p95")[0].candidate == "pi2"
     assert rankings(none, HOME, "p95")[-1].candidate == "pi2"
 
@@ -174,7 +174,7 @@ def test_a_candidate_without_responses_ranks_slowest() -> None:
 def test_a_mark_agrees_with_the_interval_in_its_row() -> None:
     for point in POINTS[::8]:
         for candidate in rankings(shipped(), link_at(point, ecn=False), "p95"):
-            assert candidate.is_indistinguishable == (candidate.behind is None or candidate.behind.low <= 0)
+            assert candidate.is_indistinguishable == (candidate.change_from_best is None or candidate.change_from_best.low <= 0)
     link = lab.AccessLink(down="100 Mbit/s", up="20 Mbit/s", rtt="30 ms")
     best, *_, last = rankings(shipped(), link, "p95")
     assert last.candidate == PLAIN
@@ -186,8 +186,8 @@ def test_a_mark_agrees_with_the_interval_in_its_row() -> None:
 def test_the_same_comparison_has_the_same_interval_both_ways() -> None:
     ranked = rankings(shipped(), HOME, "p95")
     best, plain = ranked[0], next(candidate for candidate in ranked if candidate.candidate == PLAIN)
-    assert plain.behind is not None
-    assert 1 + plain.behind.low / 100 == pytest.approx(1 / (1 + best.change.high / 100))
+    assert plain.change_from_best is not None
+    assert 1 + plain.change_from_best.low / 100 == pytest.approx(1 / (1 + best.change.high / 100))
 
 
 # What is advised.

@@ -228,5 +228,5 @@ def test_the_page_of_a_cell_and_its_comparison_have_its_notes(tmp_path: Path) ->
     with fixtures.console.console(tmp_path) as address:
         visitor = Visitor(address)
         visitor.go_in()
-        for page in (f"/cells/{result.place.name}", f"/compare?cell={result.place.name}"):
+        for page in (f"/cells/{result.location.name}", f"/compare?cell={result.location.name}"):
             assert "The device FIFO (link.device_fifo), which no discipline controls, holds" in visitor.ask(page)[1]

@@ -325,8 +325,8 @@ def test_a_form_takes_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(swept.cells) == 4
     monkeypatch.setattr(job_requests, "check_live", lambda: None)
     live = job_requests.live({"spec": spec, "scheme": variant}, tmp_path)
-    changed_spec = experiment.changed(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
-    (cell,) = cells_of(changed_spec, [1], calibration_model.known(tmp_path))
+    changed_spec = experiment.with_changes(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
+    (cell,) = cells_of(changed_spec, [1], calibration_model.load_calibrations(tmp_path))
     assert live.cells == (replace(cell, kernel=platform.release()).key,)
 
 
@@ -357,7 +357,7 @@ def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monke
     assert Path(run.words[1]).read_text() == spec
     assert run.words[2:6] == ["--set", "users.load=50", "--seed", "3"]
     experiment = lab.Experiment.from_toml(run.words[1], changes=["users.load=50"])
-    (simulated,) = cells_of(experiment, [3], calibration_model.known(tmp_path))
+    (simulated,) = cells_of(experiment, [3], calibration_model.load_calibrations(tmp_path))
     assert run.cells == (replace(simulated, kernel=platform.release()).key,)
 
 

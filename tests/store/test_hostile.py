@@ -159,7 +159,7 @@ def test_a_spoilt_cell_is_left_out_in_one_line(
     assert "\n" not in line
     assert re.fullmatch(rf"{store.out}/cells/{key}/\S+ is damaged: .*; the cell is left out", line)
     assert len(line) < len(str(store.out)) + 250
-    assert store.kept(key) is None
+    assert store.get_by_key(key) is None
 
 
 @pytest.mark.parametrize("table", ["summary", "queue"])

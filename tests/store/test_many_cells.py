@@ -41,7 +41,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (out / "cells" / key).mkdir()
         for file in first.iterdir():
             os.link(file, out / "cells" / key / file.name)
-    row, stamps = store._index.rows([first.name]), store._place.stamps(keys)
+    row, stamps = store._index.rows([first.name]), store._backend.stamps(keys)
     labels = pl.Series([f"scheme-{number % 7}" for number in range(len(keys))])
     of_links = pl.concat([row] * len(keys)).with_columns(
         cell=pl.Series(keys), stamp=pl.Series([stamps[key] for key in keys]), label=labels

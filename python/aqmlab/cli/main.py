@@ -37,7 +37,7 @@ def main() -> NoReturn:
     """
     # SIGTERM acts like an interrupt, so that incomplete cells leave nothing behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with streams.use_ascii_fallback(), messages.level_of():
+    with streams.use_ascii_fallback(), messages.logging_to_stderr():
         code, what = _outcome()
         if what:
             messages.logger.error(what)

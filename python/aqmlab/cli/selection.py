@@ -106,7 +106,7 @@ def results(text: str, out: str) -> list[Result]:
     if not keys:
         raise SpecError(f"CELL: {out} has no cell {text}; aqmlab ls lists cells")
     store = Store(out)
-    return [result for key in keys if (result := store.kept(key)) is not None]
+    return [result for key in keys if (result := store.get_by_key(key)) is not None]
 
 
 def _satisfies(cells: pl.DataFrame, text: str) -> pl.Expr:

@@ -130,7 +130,7 @@ class Console:
             parts=table.parts(schemes),
             captions=[*left_out, *table.captions(schemes, compared.notes)],
             query=urlencode([("cell", key) for key in keys]),
-            cells=[(each.place.name, str(each.cell)) for each in compared.results],
+            cells=[(each.location.name, str(each.cell)) for each in compared.results],
         )
 
     async def _figure(self, request: Request) -> Response:
@@ -152,13 +152,13 @@ class Console:
             notes=notes([result]),
             spec=json.dumps(result.cell.resolved, indent=2),
             metadata=json.dumps(result.metadata, indent=2),
-            directory=str(result.place),
+            directory=str(result.location),
         )
 
     async def _report(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
         found = await run_in_threadpool(queries.results, self._store, keys)
-        page = await self._reports.make(self._out, [result.place.name for result in found], request)
+        page = await self._reports.make(self._out, [result.location.name for result in found], request)
         # A download: the content security policy of these pages would block its scripts.
         return Response(
             page, media_type="text/html", headers={"Content-Disposition": 'attachment; filename="report.html"'}

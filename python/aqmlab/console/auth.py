@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """The largest size of a form."""
 _MOST_FIELDS = 5_000
 
@@ -124,8 +124,8 @@ async def form(request: Request, csrf: str) -> dict[str, str]:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MOST_BYTES:
-            raise Refused(413, f"a form has at most {MOST_BYTES:,} bytes")
+        if len(body) > MAX_BYTES:
+            raise Refused(413, f"a form has at most {MAX_BYTES:,} bytes")
     try:
         fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:

@@ -142,7 +142,7 @@ def _value(field: form_fields.Field, text: str) -> Any:
     if field.is_toml:
         try:
             read = bounded_input.toml(f"value = {text}")
-        except bounded_input.Unreadable as error:
+        except bounded_input.ParseError as error:
             raise Refused(400, f"{field.path}: not TOML: {error}, got {text!r}") from None
         if read.keys() != {"value"}:
             raise Refused(400, f"{field.path}: write one value, got {text!r}")

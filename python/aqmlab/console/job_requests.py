@@ -74,7 +74,7 @@ def comparison(given: Mapping[str, str], store: Path) -> JobRequest:
     try:
         experiment = Experiment.from_toml(file, changes=changed)
         _check_schemes(texts, experiment=experiment)
-        cells = comparison_cells(texts, experiment, check_seeds(seeds), calibration_model.known(store))
+        cells = comparison_cells(texts, experiment, check_seeds(seeds), calibration_model.load_calibrations(store))
     except SpecError as error:
         raise Refused(400, str(error)) from None
     words = ["compare", *([str(file)] if file else []), *texts, *_set(changed), "--seeds", _range(seeds)]
@@ -112,7 +112,7 @@ def sweep(given: Mapping[str, str], store: Path) -> JobRequest:
         _check_schemes(grid.schemes or (), experiment=grid.experiment())
         if (number := grid.combinations * len(seeds)) > MOST_CELLS:
             raise Refused(400, f"grid: must have at most {MOST_CELLS:,} cells, got {number:,}")
-        planned = plan(grid, seeds, calibration_model.known(store))
+        planned = plan(grid, seeds, calibration_model.load_calibrations(store))
     except SpecError as error:
         raise Refused(400, str(error)) from None
     file = toml_input.store_text(text, store, "grid")
@@ -134,7 +134,7 @@ def live(given: Mapping[str, str], store: Path) -> JobRequest:
     try:
         changed = [*_scheme(given, Experiment.from_toml(file)), *_changes(given)]
         experiment = Experiment.from_toml(file, changes=changed)
-        (cell,) = cells_of(experiment, [seed], calibration_model.known(store))
+        (cell,) = cells_of(experiment, [seed], calibration_model.load_calibrations(store))
     except SpecError as error:
         raise Refused(400, str(error)) from None
     return JobRequest(
@@ -204,7 +204,7 @@ def _scheme(given: Mapping[str, str], experiment: Experiment) -> list[str]:
         return []
     _check_schemes([text], "scheme", experiment=experiment)
     variant = parsing.parse(text, experiment)
-    changed: dict[str, Any] = {}
+    with_changes: dict[str, Any] = {}
     if variant.scheme is not None:
         changed["queue"] = variant.scheme.queue.model_dump()
         if variant.scheme.ecn is not None:

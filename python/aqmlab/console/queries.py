@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 
 from aqmlab import plot
 from aqmlab.campaigns import table
-from aqmlab.campaigns.campaign import Campaign, chosen, plan
+from aqmlab.campaigns.campaign import Campaign, plan, select_numbers
 from aqmlab.campaigns.failures import Failure
 from aqmlab.campaigns.grid import Grid
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.console.auth import Refused
 from aqmlab.console.job_requests import JobRequest
 from aqmlab.results import grouping
@@ -94,7 +94,7 @@ def result(store: Store, key: str) -> Result:
     Refused
         When there is no such cell.
     """
-    found = store.kept(key) if is_key(key) else None
+    found = store.get_by_key(key) if is_key(key) else None
     if found is None:
         raise Refused(404, "there is no such cell")
     return found
@@ -117,7 +117,7 @@ def figure(compared: Comparison, kind: str, *, narrow: bool = False) -> bytes:
         axis = figure.subplots()
         draw(curves, axis)
         if narrow:
-            canvas.name_below(axis)
+            canvas.legend_below(axis)
         else:
             canvas.label_lines(axis)
 
@@ -148,8 +148,8 @@ class JobOutput:
 def job_output(store: Store, asked: JobRequest, keys: Sequence[str]) -> JobOutput:
     """Return the output of a job, which is complete only if the job completed."""
     if asked.grid is None:
-        return JobOutput(cells=[key for key in keys if store.kept(key) is not None])
-    planned = plan(Grid.from_toml(asked.grid), asked.seeds, known(store.out))
-    campaign = Campaign(planned, store.out, chosen((), planned))
+        return JobOutput(cells=[key for key in keys if store.get_by_key(key) is not None])
+    planned = plan(Grid.from_toml(asked.grid), asked.seeds, load_calibrations(store.out))
+    campaign = Campaign(planned, store.out, select_numbers((), planned))
     headings, points = table.texts(campaign.means, campaign.axes, campaign.numbers)
     return JobOutput(headings=headings, points=points, axes=len(campaign.axes) or 1, failures=campaign.failures)

@@ -47,7 +47,7 @@ def _serve(out: str, port: int, asked: JobRequest | None, said: TextIO) -> Conso
     if not isinstance(where, Path):
         raise SpecError(f"DIR: must be a results directory on this machine, got {out}")
     if asked is None:
-        Store(where).check_is_one("DIR")
+        Store(where).check_is_store("DIR")
     else:
         # The console needs the store before the first cell exists.
         marker.claim(where)

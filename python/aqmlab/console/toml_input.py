@@ -14,7 +14,7 @@ from aqmlab.spec.overrides import Step, steps
 from aqmlab.storage import marker
 from aqmlab.storage.io import write_bytes
 
-MOST_BYTES = 100_000
+MAX_BYTES = 100_000
 
 _HEADER = re.compile(r"""\s*(\[\[?)\s*([\w.\s"'-]+?)\s*\]""")
 _KEY = re.compile(r"""\s*([\w."'-]+)\s*=""")
@@ -28,11 +28,11 @@ def tables(name: str, text: str) -> dict[str, Any]:
     Refused
         When it is too long, or not TOML; the message has the place.
     """
-    if len(text.encode()) > MOST_BYTES:
-        raise Refused(413, f"{name}: has at most {MOST_BYTES:,} bytes")
+    if len(text.encode()) > MAX_BYTES:
+        raise Refused(413, f"{name}: has at most {MAX_BYTES:,} bytes")
     try:
         return bounded_input.toml(text)
-    except bounded_input.Unreadable as error:
+    except bounded_input.ParseError as error:
         raise Refused(400, f"{name}: {error}") from None
 
 

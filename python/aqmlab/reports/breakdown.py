@@ -11,7 +11,7 @@ from aqmlab.explanations import PARTS, by_band, explain
 from aqmlab.metrics.numbers import Number
 from aqmlab.reports.selection import Selection
 from aqmlab.results.table import Column, ComparisonTable, Row
-from aqmlab.running.progress import SweepProgress, is_seen
+from aqmlab.running.progress import SweepProgress, is_interactive
 from aqmlab.running.run import Watch
 from aqmlab.running.sweep import map_cells
 
@@ -41,8 +41,8 @@ def compute(selection: Selection) -> Breakdown:
         return by_band(explain(directories[cell.key], watch=on_step).requests)
 
     cells = [result.cell for result in selection.valid]
-    if is_seen():
-        with SweepProgress(cells, kept=()) as watch:
+    if is_interactive():
+        with SweepProgress(cells, stored=()) as watch:
             bands = map_cells(cells, run, watch=watch)
     else:
         bands = map_cells(cells, run)

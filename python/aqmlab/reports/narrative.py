@@ -18,7 +18,7 @@ from aqmlab.reports.selection import Selection
 from aqmlab.results import grouping
 from aqmlab.results.cells import BASELINE
 from aqmlab.spec import directions
-from aqmlab.stats import FEWEST, from_best
+from aqmlab.stats import MIN_SEEDS, from_best
 from aqmlab.stats.intervals import Values
 from aqmlab.store.result import Result
 
@@ -145,7 +145,7 @@ def _time_sentence(selection: Selection, names: Mapping[str, str], measure: Meas
 def _mean(values: Values) -> str:
     """Return a mean time as text with its interval, if any, limited to 0."""
     mean, low, high = stats.mean_interval(values)
-    return f"{_number(mean)} ms" + (_brackets(max(low, 0.0), high) if len(values) >= FEWEST else "")
+    return f"{_number(mean)} ms" + (_brackets(max(low, 0.0), high) if len(values) >= MIN_SEEDS else "")
 
 
 def _brackets(low: float, high: float, unit: str = "") -> str:
@@ -171,9 +171,9 @@ def _loss_sentence(selection: Selection, names: Mapping[str, str]) -> str:
 
 def _precision_sentence(selection: Selection) -> str:
     seeds = max(len(results) for results in selection.by_label.values())
-    if seeds < FEWEST:
+    if seeds < MIN_SEEDS:
         few = "One seed is" if seeds == 1 else f"{seeds} seeds are"
-        return f"{few} too few to distinguish schemes or to give intervals: run at least {FEWEST}, better 5."
+        return f"{few} too few to distinguish schemes or to give intervals: run at least {MIN_SEEDS}, better 5."
     pairs = " Intervals of differences are simultaneous for all schemes." if selection.has_enough_pairs else ""
     return f"The brackets are 95 % intervals over {seeds} seeds (Student's t).{pairs}"
 

@@ -12,14 +12,14 @@ from typing import Any
 import polars as pl
 
 from aqmlab._core import SpecError
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import cells_of
 from aqmlab.cells.differences import check_one_experiment, differences, differences_text, without_scheme
 from aqmlab.results import grouping
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.comparison import Comparison
 from aqmlab.spec.experiment import Experiment
-from aqmlab.stats import FEWEST
+from aqmlab.stats import MIN_SEEDS
 from aqmlab.storage.location import Location
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
@@ -88,7 +88,7 @@ class Selection:
     @property
     def has_enough_pairs(self) -> bool:
         """True if there are enough pairs for a paired comparison."""
-        return bool(self.pairs) and len(next(iter(self.pairs.values()))) >= FEWEST
+        return bool(self.pairs) and len(next(iter(self.pairs.values()))) >= MIN_SEEDS
 
     @cached_property
     def paired(self) -> Comparison | None:
@@ -131,7 +131,7 @@ def select(out: Location | str, choice: Choice) -> Selection:
     if rows.is_empty() or (choice.schemes and (rows["label"] == BASELINE).all()):
         raise SpecError(f"CELL: no such cell in {out}; aqmlab ls lists all cells")
     keys = [key for key in given if key in rows["cell"]] if given else _newest(rows)
-    results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
+    results = [found for key in dict.fromkeys(keys) if (found := store.get_by_key(key)) is not None]
     if not given:
         results.sort(key=lambda result: (_rank(result, choice.schemes), grouping.started_at_s(result)))
     valid, invalid = grouping.split_valid(results)
@@ -180,7 +180,7 @@ def _of_experiment(rows: pl.DataFrame, experiment: Experiment, out: Location | s
     SpecError
         When there are none, naming the difference of the newest cell.
     """
-    (cell,) = cells_of(experiment, [1], known(out))
+    (cell,) = cells_of(experiment, [1], load_calibrations(out))
     cells = _of_same_experiment(rows, cell.row, ())
     # Experiments with other links may have the same uncongested network.
     if cells.filter(pl.col("signal") != "none").is_empty():

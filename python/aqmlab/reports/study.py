@@ -12,9 +12,9 @@ from typing import Any
 from aqmlab._core import SpecError
 from aqmlab.reports import labels, reproduce, templating
 from aqmlab.reports.selection import Choice
-from aqmlab.running.progress import ReportProgress, is_seen
+from aqmlab.running.progress import ReportProgress, is_interactive
 from aqmlab.spec import schemes
-from aqmlab.storage.location import is_local, location
+from aqmlab.storage.location import local_folder, location
 from aqmlab.studies import find
 from aqmlab.studies.kit import page
 from aqmlab.studies.kit.report import Report
@@ -51,9 +51,9 @@ def write(out: Path | str, choice: Choice, file: Path) -> None:
     SpecError
         As :func:`gather`.
     """
-    with ReportProgress() if is_seen() or logger.handlers else nullcontext(no_progress) as progress:
+    with ReportProgress() if is_interactive() or logger.handlers else nullcontext(no_progress) as progress:
         report = load_report(out, choice, progress)
-        notes = page.notes_in(is_local(location(out)) / "studies", report.study.name)
+        notes = page.notes_in(local_folder(location(out)) / "studies", report.study.name)
         text = html(report, notes, progress)
     with output_files.opened(file) as output:
         output.write(text.encode())

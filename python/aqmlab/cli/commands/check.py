@@ -23,7 +23,7 @@ def check(out: Directory = "results", as_json: Json = False) -> None:
     from aqmlab.store.store import Store
 
     store = Store(out)
-    store.check_is_one("DIR")
+    store.check_is_store("DIR")
     damaged = store.check()
     cells = len(store.keys())
     if as_json:

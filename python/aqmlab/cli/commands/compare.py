@@ -130,8 +130,8 @@ def compare(
     """
     from aqmlab.results.compare import plan
     from aqmlab.results.measures import check_cells, extra_cells, numbers, on_request
-    from aqmlab.results.measures.table import Measured
-    from aqmlab.results.numbers.table import Chosen
+    from aqmlab.results.measures.table import MeasuredTables
+    from aqmlab.results.numbers.table import NumberTables
     from aqmlab.spec import overrides, quantities
     from aqmlab.spec.experiment import Experiment
     from aqmlab.storage.location import location
@@ -201,10 +201,10 @@ def compare(
         print(title)
         console.show(comparison.tables)
         if chosen:
-            console.show(Chosen(comparison.frame(*(each.name for each in chosen)), chosen))
+            console.show(NumberTables(comparison.frame(*(each.name for each in chosen)), chosen))
         if asked:
             print()
-            console.show(Measured(comparison.measured(*asked)))
+            console.show(MeasuredTables(comparison.measured(*asked)))
         for each in (*files, *(pcap.file for pcap in planned.pcaps.values())):
             print(each)
 

@@ -48,7 +48,7 @@ def diff(
     notes = [note for each in invalid for note in invalid_note(each)]
     write_table(found.measures, table)
     if as_json:
-        only = [[result.place.name for result in side] for side in found.only]
+        only = [[result.location.name for result in side] for side in found.only]
         rows = {"values": found.values.to_dicts(), "measures": found.measures.to_dicts()}
         print_json({**rows, "pairs": found.pairs, "only_a": only[0], "only_b": only[1], "notes": notes})
     else:
@@ -81,6 +81,6 @@ _MOST_LISTED = 5
 
 
 def _listed(results: list[Result]) -> str:
-    cells = [f"{result.cell} ({result.place.name})" for result in results[:_MOST_LISTED]]
+    cells = [f"{result.cell} ({result.location.name})" for result in results[:_MOST_LISTED]]
     more = len(results) - _MOST_LISTED
     return "; ".join([*cells, *([f"and {counted(more, 'cell')} more"] if more > 0 else [])])

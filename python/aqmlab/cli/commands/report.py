@@ -66,7 +66,7 @@ def report(
         if out not in (cells[0], "results"):
             raise SpecError(f"CELL: {cells[0]} is a results directory, and --out another one, {out}")
         out, cells = cells[0], []
-    Store(out).check_is_one("--out")
+    Store(out).check_is_store("--out")
     with one_line_refusals():
         chosen = None if seeds is None else read_seeds(seeds)
         written = write(

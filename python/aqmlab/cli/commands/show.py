@@ -38,15 +38,15 @@ def show(
     from aqmlab.spec.experiment import Experiment
     from aqmlab.topology import drawing, plot, table
     from aqmlab.topology.network import topology
-    from aqmlab.topology.origins import unwritten
+    from aqmlab.topology.origins import default_values
     from aqmlab.ui import console
 
     check_figure(figure)
     check_table(file)
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    (cell,) = cells_of(experiment, [1], calibration_model.known(out))
+    (cell,) = cells_of(experiment, [1], calibration_model.load_calibrations(out))
     network = topology(experiment, cell.spec)
-    left_open = unwritten(experiment, cell.resolved)
+    left_open = default_values(experiment, cell.resolved)
     write_table(table.defaults_frame(left_open), file)
     if figure is not None:
         with one_line_refusals():

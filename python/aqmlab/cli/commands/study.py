@@ -68,7 +68,7 @@ def study(
     length = _length(chosen, quick=quick, full=full, seeds=seeds)
     if pages is not None:
         check_directory("--pages", pages)
-    cells = study_cells(chosen, length, calibration_model.known(out))
+    cells = study_cells(chosen, length, calibration_model.load_calibrations(out))
     results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
     by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}
     with ReportProgress() as tell:

@@ -53,7 +53,7 @@ def sweep(
     Example: aqmlab sweep examples/sweeps/targets.toml --seeds 5 --limit "10 min"
     """
     from aqmlab.campaigns import table as tables
-    from aqmlab.campaigns.campaign import Campaign, Execution, chosen, plan, run
+    from aqmlab.campaigns.campaign import Campaign, Execution, plan, run, select_numbers
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.shards import Shard, sbatch
     from aqmlab.cells import calibration_model
@@ -68,8 +68,8 @@ def sweep(
     mine = None if shard is None else Shard.parse(shard)
     how = Execution(workers=workers, limit_s=limit_s, retry=retry)
     asked = Grid.from_toml(grid)
-    planned = plan(asked, read_seeds(seeds), calibration_model.known(out), shard=mine)
-    numbers = chosen([name.strip() for name in measures.split(",")] if measures else [], planned)
+    planned = plan(asked, read_seeds(seeds), calibration_model.load_calibrations(out), shard=mine)
+    numbers = select_numbers([name.strip() for name in measures.split(",")] if measures else [], planned)
     if print_sbatch is not None:
         print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
         return
