@@ -1,4 +1,4 @@
-//! Congestion control: the data that may be in flight.
+//! Congestion control: the congestion window, and the pacing rate where there is one.
 
 mod aimd;
 mod bbr;

@@ -1,4 +1,4 @@
-//! Data in flight, detection of losses, the rate of their repair, and the receiver's reports.
+//! Loss recovery: scoreboard, loss detection (RACK), proportional rate reduction (PRR), delivery rate, and SACK.
 
 mod prr;
 mod rack;

@@ -1,4 +1,4 @@
-//! Round-trip time estimation and the retransmission timeout (Jacobson 1988; RFC 6298).
+//! Round-trip time estimation and the retransmission timeout, RTO (Jacobson 1988; RFC 6298).
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! A distribution given by a few of its quantiles: log-linear in the exponential scale.
+//! Quantile functions with heavy tails: a few quantiles, joined by pieces of Pareto distributions.
 //!
 //! A node says that a fraction `u` of all draws lies at or below `value`. Between nodes, ln(value) is linear in
 //! e = -ln(1 - u), the exponential scale. A straight piece there is exactly a Pareto piece of index

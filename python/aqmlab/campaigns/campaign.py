@@ -1,4 +1,4 @@
-"""Campaigns: the cells of a grid with their states and measures."""
+"""Campaigns: the cells of a grid with their states and measures; finished cells are checkpoints to resume from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cell: one resolved spec with one seed. Its key in the store is a digest of both."""
+"""A cell: one resolved spec with one seed. A digest of both is its key in the store (cache key)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Authentication of requests: any page in a browser and any local program can send requests to the loopback address.
+"""Access control of the console: authentication of every request by host, origin, token and session cookie.
 
-A request must have this host header, come from no other origin, and carry the session cookie, for which the printed
-token was exchanged. A form that changes something must also have the session's CSRF token.
+Any page in a browser and any local program can send requests to the loopback address. A request must therefore have
+this host header, come from no other origin, and carry the session cookie, which the browser gets for the printed token.
+A form that changes something must also have the session's CSRF token.
 """
 
 from __future__ import annotations

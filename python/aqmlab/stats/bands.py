@@ -1,4 +1,4 @@
-"""Differences of two distributions, with simultaneous confidence bands.
+"""Confidence bands for the difference of two distributions, which hold at all times together.
 
 The seeds are the replications: under common random numbers each gives one difference of the two distributions. At each
 of k times Student's interval is taken at 1 - 0.05 / k, so that all k hold together with 95 %. This is true for any

@@ -1,4 +1,4 @@
-"""Student's t over seeds: intervals and tests for the mean of independent normal values."""
+"""Confidence intervals and tests for the mean over seeds: Student's t, for independent normal values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sequential test: it decides at looks that are fixed in advance whether the seeds are enough.
+"""Sequential test: the decision at looks fixed in advance that the seeds are enough.
 
 Adding seeds until an ordinary interval is narrow often stops at an interval that is narrow by chance and wrong.
 Repeated confidence intervals hold at all looks together, for any reason to stop at a look

@@ -1,4 +1,6 @@
-"""Drafts: directories that are being written. The next writer removes those of processes that have ended.
+"""Drafts: directories that are being written, each under a file lock.
+
+The lock ends with its process; the next writer removes drafts without one.
 
 ::
 

@@ -1,7 +1,7 @@
-//! A queue of any discipline, whose packets lie beside it: what the discipline puts in order is their numbers.
+//! A queue of packet indices: the discipline orders the indices, and a slab next to it holds the packets.
 //!
-//! So each discipline is compiled once for all kinds of packets, where a queue that held the packets would be compiled for
-//! each kind. Its price is a call through a table and two memory accesses a packet.
+//! Each discipline is therefore compiled once for all kinds of packets. A queue that held the packets would be compiled
+//! for each kind. Its price is a call through a table and two memory accesses a packet.
 
 use aqmlab_aqm::{Admission, Departure, Packet as Seen, Qdisc, forward_qdisc};
 use aqmlab_units::Time;

@@ -1,1 +1,1 @@
-"""Search in a space of parameters: tuning and sensitivity analysis."""
+"""Parameter search: tuning of a discipline, and sensitivity analysis of its parameters."""

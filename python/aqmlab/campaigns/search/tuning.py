@@ -1,7 +1,8 @@
-"""Tuning: a search for the best settings of a discipline on a link, confirmed on fresh seeds.
+"""Tuning: parameter search (Bayesian optimization) for the best settings of a discipline, confirmed on fresh seeds.
 
-Every setting is compared with the given scheme, seed by seed under the same users. The best of many settings look
-better on the seeds of the search than they are, so that the differences on fresh seeds count.
+Optuna's tree-structured Parzen estimator proposes the settings. Every setting is compared with the given scheme, seed
+by seed under the same users. The best of many settings look better on the seeds of the search than they are, so that
+the differences on fresh seeds count.
 """
 
 from __future__ import annotations

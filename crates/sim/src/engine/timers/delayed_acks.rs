@@ -1,5 +1,7 @@
-//! Held-back acknowledgements. Those of one stack all wait equally long, so they stand in a ring, with one event in the
-//! wheel for its foremost.
+//! Delayed acknowledgements: a ring for each stack.
+//!
+//! All delayed acknowledgements of one stack wait equally long, so that the ring keeps their order. The wheel has one
+//! event, for the first of the ring.
 
 use std::collections::VecDeque;
 

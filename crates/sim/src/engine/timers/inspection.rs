@@ -1,5 +1,6 @@
-//! Retransmission timers by inspection: each open connection stands in a ring and is looked at once every `period`, the
-//! shortest time that any stack sets its timer to. The ring has one event in the wheel.
+//! Retransmission timers by inspection: a ring of the open connections, each inspected once every `period`.
+//!
+//! The period is the shortest time that any stack sets its timer to. The ring has one event in the wheel.
 
 use std::collections::VecDeque;
 

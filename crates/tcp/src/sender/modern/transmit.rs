@@ -1,4 +1,4 @@
-//! Choice of the next segment (RFC 6675 §4, `NextSeg`), and pacing.
+//! Choice of the next segment, new data or a retransmission (RFC 6675 §4, `NextSeg`), and pacing.
 
 use aqmlab_units::{Bytes, Time};
 

@@ -1,4 +1,4 @@
-//! Sizes and times as people write them, and draws of them.
+//! Distributions of sizes and times as specs write them (exponential, lognormal, Pareto, quantiles), and their draws.
 
 use aqmlab_units::{Bytes, Duration, Stream};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Draws from the textbook's distributions, each from uniform ones and with `libm` alone.
+//! Random variates of the exponential, normal and other distributions, from uniform draws and with `libm` alone.
 
 use std::f64::consts::TAU;
 

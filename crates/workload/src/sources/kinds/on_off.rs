@@ -1,4 +1,4 @@
-//! On-off flows over TCP: each connection carries bursts, one after another, with a pause after each.
+//! On-off flows over TCP: each connection carries bursts of random size, with a pause after each.
 //!
 //! A burst is a response of random size; the pause runs from its last byte to the request for the next one. So the
 //! flow is closed-loop: a slow network delays its bursts.

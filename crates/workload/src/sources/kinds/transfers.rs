@@ -1,4 +1,4 @@
-//! Transfers that arrive at random, independent of those before: an open load.
+//! Transfers that arrive as a Poisson process: an open load.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time, ranges};
 use serde::{Deserialize, Serialize};
