@@ -87,7 +87,7 @@ def test_mistakes_are_told_in_one_line(sources: Any, message: str, tmp_path: Pat
     ("change", "message"),
     [
         ({"side": None}, "must have the columns start_seconds, side, request_bytes, response_bytes; it lacks side"),
-        ({"colour": [1, 2]}, "has a column 'colour'; beside the required ones rtt_ms is allowed"),
+        ({"colour": [1, 2]}, "has a column 'colour'; besides start_seconds, "),
         ({"side": [True, False]}, "transfers.csv: the column side must hold numbers, got Boolean"),
         ({"side": ["0", "right"]}, "transfers.csv, row 2: side must be a number, got 'right'"),
         ({"side": [0, None]}, "transfers.csv, row 2: side must have a value"),

@@ -74,9 +74,10 @@ class Campaign:
     def cells(self) -> pl.DataFrame:
         """A row for each cell, in the order of the grid.
 
-        A column for each axis, ``seed``, ``cell``, its key, ``state`` (``done``, ``failed`` or ``missing``), the
-        columns of :meth:`Store.cells <aqmlab.store.store.Store.cells>`, and each requested number by its name; null
-        unless the state is ``done``. With the uncongested network, ``unmet`` also has ``closed_loop``.
+        There is a column for each axis, and ``seed``, ``cell`` (its key) and ``state`` (``done``, ``failed`` or
+        ``missing``). The columns of :meth:`Store.cells <aqmlab.store.store.Store.cells>` and the requested numbers, by
+        name, follow; these are null unless the state is ``done``. With the uncongested network, ``unmet`` also has
+        ``closed_loop``.
         """
         failed = {failure.cell for failure in self.failures}
         measured = self._with_numbers(Store(self.out).cells().drop("seed"))
@@ -115,7 +116,7 @@ class Campaign:
     def means(self) -> pl.DataFrame:
         """A row for each point with means over its seeds.
 
-        A column for each axis, ``seeds``, the number of completed seeds, and for each measure its mean and, as
+        There is a column for each axis, and ``seeds``, the number of completed seeds. Each measure has its mean and
         ``<measure>_half``, half of the width of its 95 % interval (Student's t), null for a single seed.
         """
         names = [number.name for number in self.numbers]

@@ -10,7 +10,7 @@ from aqmlab._core import schemas
 
 PARTS = ("classes", "directions", "users", "users_limited_by_percent", "sources")
 """The parts of a record: each class of packets that the queue treats separately, each direction of each link, the web
-users besides other sources, the limits of their connections, each source."""
+users next to other sources, the limits of their connections, and each source."""
 
 MEASURES = tuple(name for name in json.loads(schemas())["summary"]["properties"] if name not in (*PARTS, "counters"))
 """The measures of a run, in the order of reports. A measure without a packet or request is ``None``."""

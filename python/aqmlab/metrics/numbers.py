@@ -1,6 +1,6 @@
 """The numbers of a run that have a name, as the engine declares them.
 
-Each is declared once, beside its column in ``crates/sim/src/summary.rs``: label, unit, digits, and which way is better.
+Each is declared once, with its column in ``crates/sim/src/summary.rs``: label, unit, digits, and the better direction.
 """
 
 from __future__ import annotations

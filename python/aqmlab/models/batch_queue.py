@@ -1,8 +1,8 @@
 """Kuzmanovic's queue of bursts: its length without AQM, and the share of time above an AQM's target.
 
 Source: A. Kuzmanovic, "The power of explicit congestion notification", SIGCOMM 2005, section 5.2.2, figures 7 and 8: an
-M[X]/M/1 queue. Bursts arrive as a Poisson process, each of X packets at once; packets are sent one after another, each
-in an exponential time; the room is endless. X follows from the sizes of flows through TCP's slow start.
+M[X]/M/1 queue. Bursts of X packets arrive as a Poisson process. Packets are sent one after another, each in an
+exponential time, and the queue has no limit. X follows from the sizes of flows through TCP's slow start.
 
 Difference from the paper: there flows that end within slow start begin at two packets and others at one; here all
 begin at ``initial_window``. The paper's remainder R_s = s mod (2^n - 1) is that of a window that begins at one packet;

@@ -1,7 +1,7 @@
 """Interval arithmetic: numbers known between two bounds.
 
-The bounds of a sum, a difference, a product or a quotient are those of its parts. They are exact where each number
-stands once in a formula; where one stands twice they are too wide, never too narrow.
+The bounds of a sum, a difference, a product or a quotient are those of its parts. They are exact if each number
+occurs once in a formula. If a number occurs twice, they are too wide, never too narrow.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Interval:
         Parameters
         ----------
         value
-            The printed number. It was rounded to the last digit that it has, to tenths where it has none after the
-            point: a float does not keep the zero of 6.0.
+            The printed number. It is rounded to its last digit. A number without digits after the point is
+            rounded to tenths, because a float does not keep the zero of 6.0.
         """
         exponent = Decimal(repr(float(value))).as_tuple().exponent
         assert isinstance(exponent, int), "a printed number is finite"

@@ -10,9 +10,9 @@ lambda^(1 - 2H), with 1/2 < H < 1. Three estimators, those of Le et al. (2003), 
   1998; Veitch and Abry, "A wavelet-based joint estimator of the parameters of long-range dependence", ibid. 45, 1999.
 
 ``scales`` are the shortest and the longest span of time, in samples, over which the power law is fitted: block sizes,
-periods, 2^octave. H describes no shorter scale, where protocols and not users shape the traffic. Where it is not
-given, the shortest scale is n^0.35 for n samples, Robinson's bandwidth of n^0.65 frequencies: it grows with n as it has
-to, but slowly. No estimator tells whether there is a power law; compare the results over several ranges.
+periods, 2^octave. H describes no shorter scale, where protocols and not users shape the traffic. By
+default the shortest scale is n^0.35 for n samples, Robinson's bandwidth of n^0.65 frequencies: it must grow with n, and
+grows slowly. No estimator shows whether there is a power law; compare the results over several ranges.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Hurst:
 
 
 def aggregated_variance(counts: ArrayLike, *, scales: tuple[int, int] | None = None) -> Hurst:
-    """Estimate H from how the variance of means over m samples falls with m.
+    """Estimate H from the decrease of the variance of means over m samples with m.
 
     The sample variance S^2(m) of the means of n/m blocks is fitted, on logarithmic axes, to its expectation
 
         E S^2(m) = sigma^2 (m^(2H - 2) - n^(2H - 2))
 
-    The second term is what the variance around the mean of the series lacks; the straight line that is often fitted
-    leaves it out and finds too small an H.
+    The second term corrects for the variance around the mean of the series. The straight line that is often fitted
+    omits it, and gives too small an H.
 
     Parameters
     ----------

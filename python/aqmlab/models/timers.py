@@ -2,8 +2,8 @@
 
 A lost packet is retransmitted when a timer expires, or sooner, after duplicate acknowledgements. It thus delays its
 request by at most the timer, its back-off where the retransmission is lost too, and the round trips in which the window
-recovers. A page waits no longer than its request. The mean over all lost packets depends on the kinds of packets lost,
-which the queue discipline decides: by packets all alike, by bytes in proportion to their sizes.
+recovers. A page waits no longer than its request. The mean over all lost packets depends on the kinds of packets lost.
+The queue discipline decides these: it drops all packets alike (packet mode), or in proportion to their sizes.
 
 Sources: RFC 6298 for the timers' arithmetic; FreeBSD of about 2002 (a minimum of 1 s, 3 s before the first sample of a
 round-trip time); older BSD and ns-2 (6 s), to which the band at 6 s in figure 25 of Le et al. (2003) corresponds.

@@ -177,7 +177,7 @@ def _channel(axis: Axis, column: str | None = None) -> Spec:
 
 
 def _tooltips(*axes: Axis) -> list[Spec]:
-    """Return the lines beside the pointer: the scheme, and the value on each axis."""
+    """Return the lines of a tooltip: the scheme, and the value on each axis."""
     return [{"field": "scheme", "type": "nominal"}, *map(_tooltip, axes)]
 
 

@@ -57,14 +57,14 @@ class Comparison:
     def schemes(self) -> list[dict[str, Any]]:
         """One record for each scheme: means over its seeds.
 
-        ``half_width`` has half of the 95 % interval of each mean (Student's t), ``sd`` the standard deviation over the
-        seeds, under the same names; both are ``None`` for one seed.
+        ``half_width`` has half of the width of the 95 % interval of each mean (Student's t), under the same names.
+        ``sd`` has the standard deviation over the seeds. Both are ``None`` for one seed.
 
-        In a paired comparison, each scheme after the first has ``paired``: the first scheme's label, ``to``; the mean
-        over the seeds of its ``difference`` from that scheme; the bounds of the interval, ``low`` and ``high``; and the
-        corrected p value ``p``. The intervals of one number hold together with 95 % for all schemes and, with
-        ``until``, at all looks: each alone has the ``confidence``. A difference is significant if its interval excludes
-        0.
+        In a paired comparison, each scheme after the first has ``paired``. Its ``to`` is the first scheme's label, and
+        its ``difference`` the mean over the seeds of the difference from that scheme. ``low`` and ``high`` bound the
+        interval, and ``p`` is the corrected p value. The intervals of one number hold together with 95 % for all
+        schemes and, with ``until``, at all looks: each alone has the ``confidence``. A difference is significant if its
+        interval excludes 0.
         """
         records = {label: [result.record() for result in results] for label, results in self._by_label.items()}
         schemes = [stats.over_seeds(each) for each in records.values()]
@@ -83,9 +83,9 @@ class Comparison:
         Returns
         -------
         dict
-            By label, frames of ``time_ms``, ``fraction``, the share of requests answered within that time, and, with
-            several seeds, ``low`` and ``high``, the bounds of its 95 % interval (Student's t) over the seeds, for each
-            time separately.
+            By label, frames of ``time_ms`` and ``fraction``, the share of requests answered within that time. With
+            several seeds, ``low`` and ``high`` bound its 95 % interval (Student's t) over the seeds, for each time
+            separately.
         """
         return {
             label: stats.share_intervals(pooled_cdf(results), [each.response_time_bins for each in results])

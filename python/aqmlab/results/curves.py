@@ -1,9 +1,9 @@
 """Distances between distributions of response times, measured as curves in a figure's frame.
 
 The frame extends from 0 to 2,000 ms and from 0 to 100 % of the requests, as in all papers here. A distance is in
-percent of the frame, as on paper: it shows what a reader sees both where a curve is steep, so that 2 points of the
-requests are 5 ms, and where it is flat. Curves are sampled evenly along the axis: half of the points of a geometric
-grid would be in a tenth of the plot.
+percent of the frame, as on paper. It therefore agrees with a reader's impression both where a curve is flat and where
+it is steep, so that 2 points of the requests are 5 ms. Curves are sampled evenly along the axis: half of the points of
+a geometric grid would be in a tenth of the plot.
 """
 
 from __future__ import annotations

@@ -82,7 +82,9 @@ def _columns(file: Path, place: str) -> dict[str, list[Any]]:
     if missing := [name for name in _REQUIRED if name not in table.columns]:
         raise SpecError(f"{place}: {file} must have the columns {', '.join(_REQUIRED)}; it lacks {', '.join(missing)}")
     if unknown := [name for name in table.columns if name not in (*_REQUIRED, *_OPTIONAL)]:
-        raise SpecError(f"{place}: {file} has a column {unknown[0]!r}; beside the required ones rtt_ms is allowed")
+        raise SpecError(
+            f"{place}: {file} has a column {unknown[0]!r}; besides {', '.join(_REQUIRED)} it may have rtt_ms"
+        )
     if table.is_empty():
         raise SpecError(f"{place}: {file} must have at least one row, got only a header")
     for column in table:

@@ -65,8 +65,8 @@ def compare(
         list[str],
         typer.Argument(
             metavar="SCHEME",
-            help="name or name:key=value,...; ecn=true (or ecn+, ...) sets the hosts' ECN; noecn makes the queue drop"
-            " instead of mark; module:Class is a custom law."
+            help="name or name:key=value,... ecn=true (or ecn+, ...) sets the hosts' ECN. noecn makes the queue drop"
+            " instead of mark. module:Class is a custom law."
             " 'SCHEME + PATH=VALUE + ...' is a variant, with changes of the spec. SPEC.toml is the experiment; without"
             " it the testbed is unc-2003. Without schemes the variants of SPEC.toml are compared.",
         ),
@@ -100,7 +100,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="Show further numbers by name, such as p95, 'game one-way p99' or 'delay p99 reverse', and measures"
+            help="Show further numbers by name, such as p95, 'game one-way p99' or 'delay p99 reverse'. Measures"
             " computed on request: slowdown, page (load time), rpm (round trips per minute), outcome (for voice, games"
             " ...), jain (fairness), harm (relative to solo runs), step (after a change of rate or load).",
         ),

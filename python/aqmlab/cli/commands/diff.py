@@ -32,8 +32,8 @@ def diff(
 ) -> None:
     """Show the differences between two cells or stores.
 
-    Lists the values of the spec that differ, and the measures that differ between cells of the same scheme and seed,
-    with paired 95 % intervals where there are several seeds. --table writes the measures.
+    Lists the values of the spec that differ, and the measures that differ between cells of the same scheme and seed.
+    With several seeds, the differences have paired 95 % intervals. --table writes the measures.
 
     Example: aqmlab diff results other-results
 

@@ -12,8 +12,9 @@ app = App()
 def schema() -> None:
     """Print the JSON Schema of a spec.
 
-    It has types, defaults, ranges and meanings of all keys. An editor that supports TOML (taplo, or Even Better TOML)
-    completes and checks a spec whose first line is "#:schema aqmlab.schema.json", if this file is in its directory.
+    It has types, defaults, ranges and meanings of all keys. Store it next to your spec, and begin the spec with the
+    line "#:schema aqmlab.schema.json". An editor that supports TOML (taplo, or Even Better TOML) then completes and
+    checks the spec.
 
     Example: aqmlab schema > aqmlab.schema.json
     """

@@ -1,7 +1,7 @@
 """Harm: the loss of performance that other traffic causes to the web users or to a source.
 
 Source: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's fairness index: setting the bar for the deployment of
-congestion control algorithms", HotNets 2019: the performance in a solo run is compared with that in the shared run, as
+congestion control algorithms", HotNets 2019. The performance in a solo run is compared with that in the shared run:
 (solo - shared) / solo if more is better, and (shared - solo) / shared if less is better. 0 is no harm, and 1 is the
 largest possible harm; a negative harm is a benefit.
 

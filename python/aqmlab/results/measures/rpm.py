@@ -1,15 +1,16 @@
 """Responsiveness under working conditions: round trips per minute (RPM) while the link is loaded.
 
 The measure is that of draft-ietf-ippm-responsiveness-08, "Responsiveness under Working Conditions": the mean of two
-rates, of *foreign* round trips, on connections of their own, and of *loaded* ones, on connections that fill the link.
+rates. One is that of *foreign* round trips, on connections of their own, and the other that of *loaded* round trips, on
+connections that fill the link.
 Its client repeatedly opens a connection and requests an object of one byte, at most a hundred times a second and with
 at most 5 % of the capacity. The handshake and the request are a round trip each (the draft's case without TLS). Their
 mean is trimmed on one side: the longest 5 % are left out.
 
 Such a client is added to the experiment, in a separate run with the same seed: the other traffic has the same random
 draws. Its hosts are at the link, so that round trips are those of the link alone, losses included. A loaded round trip
-is that of a loading connection's packets, which the draft uses if no request can be sent on the connection: the
-propagation, and the mean queueing delay of the packets of sources that fill any capacity. Without such sources the
+is that of a loading connection's packets, which the draft uses if no request can be sent on the connection. It is the
+propagation and the mean queueing delay of the packets of sources that fill any capacity. Without such sources the
 loaded rate is the foreign one. The percentiles are those of untrimmed round trips.
 """
 

@@ -4,8 +4,8 @@ Under common random numbers, a user has the same requests on every network with 
 found by user, connection and sizes. It has the same server and the same size of the response, so that these do not
 affect the ratio. A request is left out if its twin was not completed in the measurement window.
 
-The measure is common where flows of all sizes are compared, such as in Alizadeh et al., "pFabric: minimal near-optimal
-datacenter transport", SIGCOMM 2013: the completion time, normalized by that on an idle network.
+The measure is common where flows of all sizes are compared. An example is Alizadeh et al., "pFabric: minimal
+near-optimal datacenter transport", SIGCOMM 2013: the completion time, normalized by that on an idle network.
 """
 
 from __future__ import annotations

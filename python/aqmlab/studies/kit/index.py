@@ -34,7 +34,7 @@ def readings(registration: Registration) -> str:
 
 
 def recorded_claims(directory: Path) -> Claims:
-    """Read the claims of the records beside the pages."""
+    """Read the claims of the records in the directory of the pages."""
     records = (json.loads(file.read_text(encoding="utf-8")) for file in sorted(directory.glob("*.json")))
     return {record["study"]: record["claims"] for record in records}
 

@@ -1,4 +1,4 @@
-"""Pages of a study as Markdown: its page, the details, and the figures beside them.
+"""Pages of a study as Markdown: its page, the details, and their figures.
 
 The page has the outcomes, the findings, and the tables and figures of :attr:`Study.front`, on at most four screens. The
 details have all claims with their exact predicates, the notes, and the other tables and figures. Notes are written by
@@ -68,7 +68,7 @@ def write_texts(report: Report, directory: Path) -> None:
 
 
 def notes_in(directory: Path, name: str) -> str:
-    """Read the notes beside a study's page; empty without any."""
+    """Read the notes of a study; empty without any."""
     notes = directory / f"{name}-notes.md"
     return notes.read_text(encoding="utf-8") if notes.is_file() else ""
 

@@ -1,6 +1,6 @@
 """Reports of studies: decided claims, tables and figures, from results or from a record.
 
-A record is the JSON of a report that is committed beside the study's page: all numbers, and the texts that follow from
+A record is the JSON of a report, committed with the study's page: all numbers, and the texts that follow from
 results. The pages can be written from it without the results.
 """
 

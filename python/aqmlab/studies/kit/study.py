@@ -173,7 +173,7 @@ class Study(ABC):
 
     @abstractmethod
     def tables(self, results: StudyResults) -> Sequence[Table]:
-        """Return the paper's tables, published numbers beside ours, and those that we add."""
+        """Return the paper's tables, with published numbers next to ours, and our additional tables."""
 
     @abstractmethod
     def figures(self, results: StudyResults) -> Sequence[Figure]:

@@ -1,4 +1,4 @@
-"""Tables of Kuzmanovic (2005), published numbers beside ours."""
+"""Tables of Kuzmanovic (2005), with published numbers next to ours."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Kwon and Fahmy's two simple networks, their algorithms and their traffic, as experiments.
 
-What the paper does not print is marked as ours; so is the rate of the links between hosts and routers, for which the
-default of the sources' interfaces stands, 100 Mbit/s. Pages are those of ns-2's own example of web traffic
+Values that the paper does not print are marked as ours. One is the rate of the links between hosts and routers: the
+default of the sources' interfaces, 100 Mbit/s. Pages are those of ns-2's own example of web traffic
 (``large-scale-web-traffic.tcl``): one object each, requested 15 s apart in the mean, a request of one packet, objects
 of 12 packets in the mean with a Pareto distribution of the second kind of shape 1.2. In ns-2.1b7, which the paper used,
 a session asks for its next page whether or not the last one has come (``webtraf.cc`` could wait only from November 2001
