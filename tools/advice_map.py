@@ -20,7 +20,7 @@ from aqmlab import _core
 from aqmlab.advice.access_link import AccessLink
 from aqmlab.advice.advice import rankings
 from aqmlab.advice.candidates import CANDIDATES
-from aqmlab.advice.survey import MEASURES, PROVENANCE, SPACE, Map, link_at, measured
+from aqmlab.advice.survey import MEASURES, PROVENANCE, SPACE, Survey, link_at, measure_values
 from aqmlab.campaigns.axes import Samples
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running.sweep import sweep
@@ -59,7 +59,7 @@ def main() -> None:
             cells = dict(_cells(link_at(point, ecn=ecn), seed))
             results = sweep(list(cells.values()), store, workers=arguments.workers)
             rows += [
-                {**point, "ecn": ecn, "candidate": candidate, **measured(result.summary)}
+                {**point, "ecn": ecn, "candidate": candidate, **measure_values(result.summary)}
                 for candidate, result in zip(cells, results, strict=True)
             ]
         print(f"{seed} of {arguments.points}", flush=True)
@@ -72,7 +72,7 @@ def _cells(link: AccessLink, seed: int) -> Iterator[tuple[str, Cell]]:
     experiment = link.experiment(warmup_s=round(_WARMUP * seconds), duration_s=round((1 - _WARMUP) * seconds))
     for name, scheme_for in CANDIDATES.items():
         scheme = schemes.parse(scheme_for(link))
-        (cell,) = cells_of(scheme.applied_to(experiment), [seed], label=scheme.label)
+        (cell,) = cells_of(scheme.apply_to(experiment), [seed], label=scheme.label)
         yield name, cell
 
 
@@ -97,7 +97,7 @@ def _print_regrets(rows: pl.DataFrame) -> None:
     for row in links.iter_rows(named=True):
         point = {name: row[name] for name in SPACE}
         is_this_link = pl.all_horizontal(pl.col(name) == value for name, value in point.items())
-        others, link = Map(rows.filter(~is_this_link), {}), link_at(point, ecn=row["ecn"])
+        others, link = Survey(rows.filter(~is_this_link), {}), link_at(point, ecn=row["ecn"])
         measured_link = rows.filter(is_this_link, ecn=row["ecn"]).drop_nulls("p95")
         p95 = dict(zip(measured_link["candidate"], measured_link["p95"], strict=True))
         answers = {f"always {name}": name for name in CANDIDATES}

@@ -123,7 +123,7 @@ def _rows(load: int, seeds: Sequence[int], out: Path) -> Iterator[ParityRow]:
     in_both = parity(*SCHEMES, experiment=_experiment(load, {}), seeds=seeds, out=out)
     as_kernel = _experiment(load, {"initial_rto": "1 s"})
     for scheme in in_both.schemes:
-        experiment = schemes.parse(scheme.label).applied_to(as_kernel)
+        experiment = schemes.parse(scheme.label).apply_to(as_kernel)
         yield ParityRow(load, scheme, tuple(run(experiment, seed=seed, out=out) for seed in seeds))
 
 

@@ -82,7 +82,7 @@ def comparison(page: Any, folder: Path) -> None:
     page.set_viewport_size(DESK)
     for box in page.locator("input[name=cell]").all():
         box.check()
-    page.get_by_role("button", name="Compare the chosen").click()
+    page.get_by_role("button", name="Compare selected").click()
     page.get_by_role("heading", name="Comparison").wait_for()
     page.wait_for_load_state("load")
     page.screenshot(path=folder / "console.png")

@@ -115,7 +115,7 @@ def _gains_table(settings: Mapping[tuple[str, int], Settings]) -> str:
     for name in _SPACES:
         for load in _LOADS:
             tuned = settings[name, load].tuned
-            defaults = (tuned.as_given(number) for number in range(len(tuned.objectives)))
+            defaults = (tuned.baseline_text(number) for number in range(len(tuned.objectives)))
             rows.append((name, f"{load}", "defaults", *defaults, "", ""))
             for confirmed in tuned.best:
                 found = (f"{value:+.3g}" for value in confirmed.found.means)
@@ -137,7 +137,7 @@ def _draw(figure: Figure, settings: Mapping[tuple[str, int], Settings]) -> None:
         for name in _SPACES:
             tuned = settings[name, load].tuned
             delay, utilisation = (tuned.baseline_interval(number)[0] for number in range(2))
-            points = [(delay + trial.means[0], utilisation + trial.means[1]) for trial in tuned.tried]
+            points = [(delay + trial.means[0], utilisation + trial.means[1]) for trial in tuned.candidates]
             front = sorted((delay + trial.means[0], utilisation + trial.means[1]) for trial in tuned.front)
             axis.scatter(*zip(*points, strict=True), s=10, color=_COLOURS[name], alpha=0.35, linewidths=0)
             axis.plot(*zip(*front, strict=True), color=_COLOURS[name], label=name)

@@ -24,9 +24,9 @@ from matplotlib.lines import Line2D
 
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures import charts, plot
-from aqmlab.ui.canvas import LineStyles, name_inside
+from aqmlab.ui.canvas import LineStyles, legend_inside
 
-__all__ = ["against", "bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace"]
+__all__ = ["bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace", "xy"]
 
 
 def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
@@ -42,7 +42,7 @@ def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
     **line
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return _whole(plot.lines(axis, charts.CDF, curves, _styles(curves, line)))
+    return _finish(plot.lines(axis, charts.CDF, curves, _styles(curves, line)))
 
 
 def ccdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
@@ -50,7 +50,7 @@ def ccdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
 
     The parameters are those of :func:`cdf`.
     """
-    return _whole(plot.lines(axis, charts.CCDF, curves, _styles(curves, line)))
+    return _finish(plot.lines(axis, charts.CCDF, curves, _styles(curves, line)))
 
 
 def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str, **line: Any) -> Axes:
@@ -67,7 +67,7 @@ def difference(bands: Mapping[str, pl.DataFrame], axis: Axes, *, to: str, **line
     **line
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return _whole(plot.difference(axis, bands, _styles((to, *bands), line), to))
+    return _finish(plot.difference(axis, bands, _styles((to, *bands), line), to))
 
 
 def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes, **bar: Any) -> Axes:
@@ -84,16 +84,16 @@ def bars(intervals: Mapping[str, pl.DataFrame], axis: Axes, **bar: Any) -> Axes:
         Properties of every bar, as for :meth:`matplotlib.axes.Axes.barh`.
     """
     styles = _styles(intervals)
-    for place, (label, interval) in enumerate(intervals.items()):
+    for index, (label, interval) in enumerate(intervals.items()):
         for mean, low, high in interval.iter_rows():
-            look = {"height": 0.7, "color": styles[label]["color"], "alpha": 0.85, **bar}
-            axis.barh(place, mean, label=label, **look)
+            bar_style = {"height": 0.7, "color": styles[label]["color"], "alpha": 0.85, **bar}
+            axis.barh(index, mean, label=label, **bar_style)
             if low is not None:
-                axis.plot([low, high], [place, place], color="#222", linewidth=1.5)
+                axis.plot([low, high], [index, index], color="#222", linewidth=1.5)
     axis.set_yticks(range(len(intervals)), list(intervals))
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
-    _give_room(axis)
+    _use_constrained_layout(axis)
     return axis
 
 
@@ -111,7 +111,7 @@ def slowdown(curves: Mapping[str, pl.DataFrame], axis: Axes, *, quantile: str = 
     **line
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return _whole(plot.lines(axis, charts.slowdown(quantile), curves, _styles(curves, line)))
+    return _finish(plot.lines(axis, charts.slowdown(quantile), curves, _styles(curves, line)))
 
 
 def queue(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
@@ -126,7 +126,7 @@ def queue(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
     **line
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
-    return _whole(plot.lines(axis, charts.DELAY, curves, _styles(curves, line)))
+    return _finish(plot.lines(axis, charts.DELAY, curves, _styles(curves, line)))
 
 
 def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
@@ -143,10 +143,10 @@ def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:
     """
     plot.ellipses(axis, points, _styles(points))
     axis.set(xlabel="queueing delay, ms", ylabel="throughput, Mbit/s")
-    return _whole(axis, colour="markerfacecolor")
+    return _finish(axis, colour="markerfacecolor")
 
 
-def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4, **line: Any) -> Axes:
+def xy(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4, **line: Any) -> Axes:
     """Draw one number against another, such as the loss against the load, with intervals if there are any.
 
     Parameters
@@ -167,11 +167,11 @@ def against(curves: Mapping[str, pl.DataFrame], axis: Axes, *, dots: float = 4, 
     >>> import polars as pl
     >>> from matplotlib.figure import Figure
     >>> loss = pl.DataFrame({"x": [90, 98], "y": [0.4, 1.3], "low": [0.3, 1.1], "high": [0.5, 1.5]})
-    >>> axis = lab.plot.against({"pi": loss}, Figure().subplots())
+    >>> axis = lab.plot.xy({"pi": loss}, Figure().subplots())
     >>> [text.get_text() for text in axis.get_legend().get_texts()]
     ['pi']
     """
-    return _whole(plot.against(axis, curves, _styles(curves, line), dots))
+    return _finish(plot.xy(axis, curves, _styles(curves, line), dots))
 
 
 def trace(samples: pl.DataFrame, axis: Axes) -> Axes:
@@ -185,7 +185,7 @@ def trace(samples: pl.DataFrame, axis: Axes) -> Axes:
         The axis to draw on.
     """
     plot.trace(axis, samples).set_xlabel("time since the start, s")
-    return _whole(axis)
+    return _finish(axis)
 
 
 def density(exchanges: pl.DataFrame, axis: Axes, **mesh: Any) -> Axes:
@@ -200,7 +200,7 @@ def density(exchanges: pl.DataFrame, axis: Axes, **mesh: Any) -> Axes:
     **mesh
         Properties of the mesh, such as ``cmap``, as for :meth:`matplotlib.axes.Axes.pcolormesh`.
     """
-    _give_room(axis)
+    _use_constrained_layout(axis)
     image = plot.density(axis, exchanges.lazy(), **mesh)
     axis.figure.colorbar(image, ax=axis, label=plot.DENSITY)
     return axis
@@ -209,13 +209,14 @@ def density(exchanges: pl.DataFrame, axis: Axes, **mesh: Any) -> Axes:
 def _styles(labels: Iterable[str], line: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """Return the style of each scheme's line: that of all figures, overridden by rcParams and then by the call."""
     labels = list(labels)
-    ours = LineStyles(BASELINE)
-    ours.share_styles(labels)
-    asked = normalize_kwargs(dict(line or {}), Line2D)
-    cycled = cycle(mpl.rcParams["axes.prop_cycle"] if _is_changed("axes.prop_cycle") else [{}])
+    styles = LineStyles(BASELINE)
+    styles.share_styles(labels)
+    overrides = normalize_kwargs(dict(line or {}), Line2D)
+    cycle_styles = cycle(mpl.rcParams["axes.prop_cycle"] if _is_changed("axes.prop_cycle") else [{}])
     width = {"linewidth": mpl.rcParams["lines.linewidth"]} if _is_changed("lines.linewidth") else {}
     return {
-        label: {**ours[label], **({} if label == BASELINE else {**width, **next(cycled)}), **asked} for label in labels
+        label: {**styles[label], **({} if label == BASELINE else {**width, **next(cycle_styles)}), **overrides}
+        for label in labels
     }
 
 
@@ -223,13 +224,13 @@ def _is_changed(parameter: Any) -> bool:
     return bool(mpl.rcParams[parameter] != mpl.rcParamsDefault[parameter])
 
 
-def _whole(axis: Axes, *, colour: str = "linecolor") -> Axes:
+def _finish(axis: Axes, *, colour: str = "linecolor") -> Axes:
     """Add the legend and a layout with room for it."""
-    _give_room(axis)
-    return name_inside(axis, colour=colour)
+    _use_constrained_layout(axis)
+    return legend_inside(axis, colour=colour)
 
 
-def _give_room(axis: Axes) -> None:
+def _use_constrained_layout(axis: Axes) -> None:
     """Give the figure a constrained layout unless it has one."""
     figure = axis.get_figure(root=True)
     if figure is not None and figure.get_layout_engine() is None:

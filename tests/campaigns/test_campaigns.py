@@ -261,15 +261,15 @@ class Wrong(Law):
 
 
 @pytest.fixture
-def custom_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def law_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of laws: one that never comes back, one that does, one that raises."""
     monkeypatch.chdir(tmp_path)
     return importable(ENDLESS, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
-def test_a_cell_that_does_not_end_fails_at_its_limit(custom_laws: str, tmp_path: Path) -> None:
-    grid = lab.Grid(set=TINY, schemes=[f"{custom_laws}:Endless", f"{custom_laws}:Fine", f"{custom_laws}:Wrong"])
+def test_a_cell_that_does_not_end_fails_at_its_limit(law_module: str, tmp_path: Path) -> None:
+    grid = lab.Grid(set=TINY, schemes=[f"{law_module}:Endless", f"{law_module}:Fine", f"{law_module}:Wrong"])
     outcome = lab.sweep(grid, seeds=[1], out=tmp_path / "results", limit_s=8, workers=2)
     assert outcome.cells["state"].to_list() == ["failed", "done", "failed"]
     assert outcome.failures[0].error == "exceeded the time limit: a call of its law does not return"
@@ -285,7 +285,7 @@ def test_a_slow_cell_fails_at_its_limit(grid: lab.Grid, tmp_path: Path) -> None:
 def test_shards_have_every_cell_once_and_alike_in_work(shard_count: int, minutes: list[int]) -> None:
     grid = lab.Grid(set=TINY, axes={"protocol.duration": [f"{n} min" for n in dict.fromkeys(minutes)]})
     cells = [planned.cell for planned in campaigns.plan(grid, [1, 2], {})]
-    shards = [Shard(number, shard_count).choose(cells) for number in range(1, shard_count + 1)]
+    shards = [Shard(number, shard_count).select(cells) for number in range(1, shard_count + 1)]
     assert sorted(cell.key for shard in shards for cell in shard) == sorted(cell.key for cell in cells)
     loads = [sum(map(work, shard)) for shard in shards]
     assert max(loads) - min(loads) <= max(map(work, cells))
@@ -337,11 +337,11 @@ def test_the_command_runs_missing_cells_and_writes_every_row(aqmlab: Command, tm
     assert sum(point["seeds"] for shard in shards for point in shard["points"]) == 16
 
 
-def test_the_command_says_by_its_exit_code_that_cells_failed(aqmlab: Command, custom_laws: str, tmp_path: Path) -> None:
-    (tmp_path / "grid.toml").write_text(f'set = {json.dumps(TINY)}\nschemes = ["{custom_laws}:Wrong", "droptail"]\n')
+def test_the_command_says_by_its_exit_code_that_cells_failed(aqmlab: Command, law_module: str, tmp_path: Path) -> None:
+    (tmp_path / "grid.toml").write_text(f'set = {json.dumps(TINY)}\nschemes = ["{law_module}:Wrong", "droptail"]\n')
     outcome = aqmlab("sweep", "grid.toml", "--seeds", "1", "--json")
     assert outcome.code == 1
-    assert [failed["label"] for failed in json.loads(outcome.out)["failed"]] == [f"{custom_laws}:Wrong"]
+    assert [failed["label"] for failed in json.loads(outcome.out)["failed"]] == [f"{law_module}:Wrong"]
     assert "ZeroDivisionError" in outcome.err
 
 

@@ -348,7 +348,7 @@ class Operations:
 
     def __init__(self, out: Path) -> None:
         self._cells = str(out / "cells")
-        self.counted: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
     def of(self, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         """Do it, and return the counts."""
@@ -363,23 +363,23 @@ class Operations:
             finally:
                 sys.setprofile(None)
                 threading.setprofile(None)
-        return self.counted
+        return self.counts
 
     def _called(self, _frame: FrameType, event: str, _given: object) -> None:
         if event in ("call", "c_call"):
-            self.counted["calls"] += 1
+            self.counts["calls"] += 1
 
     def _listing(self, list_it: Callable[..., Any]) -> Callable[..., Any]:
         def listing(path: Any = ".") -> Any:
             if not isinstance(path, int) and os.fspath(path) == self._cells:
-                self.counted["listings"] += 1
+                self.counts["listings"] += 1
             return list_it(path)
 
         return listing
 
     def _counting(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:
-            self.counted[name] += 1
+            self.counts[name] += 1
             return function(*arguments)
 
         return counting

@@ -144,8 +144,8 @@ def test_searches_vary_the_scheme_of_a_variant(tmp_path: Path) -> None:
     )
     options: dict[str, Any] = {"experiment": experiment, "seeds": [1], "out": tmp_path}
     tuned = lab.tune("L4S", "target=5 ms..30 ms", minimise=["delay"], trials=2, confirm=0, **options)
-    assert all(each.scheme.startswith("dualpi2:target=") for each in tuned.tried)
-    assert all(each.scheme.endswith(' + tcp.congestion="prague" + tcp.ecn="accurate"') for each in tuned.tried)
+    assert all(each.scheme.startswith("dualpi2:target=") for each in tuned.candidates)
+    assert all(each.scheme.endswith(' + tcp.congestion="prague" + tcp.ecn="accurate"') for each in tuned.candidates)
     found = lab.sensitivity(
         "dualpi2 + tcp.congestion=prague + tcp.ecn=accurate", "target=5 ms..30 ms", of=["delay"], points=2, **options
     )

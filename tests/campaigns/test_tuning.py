@@ -22,7 +22,7 @@ from matplotlib.patches import Rectangle
 
 import aqmlab as lab
 from aqmlab.campaigns.search import plot, space
-from aqmlab.campaigns.search.evaluate import Trial, Values
+from aqmlab.campaigns.search.evaluate import Evaluator, Values
 from aqmlab.spec import schemes
 from conftest import Command
 from custom_laws import importable
@@ -43,12 +43,14 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answers, Sequence[float
     """Let a function stand for the simulator: of a point and a seed, and what the scheme as given comes to."""
 
     def stand_in(answers: Answers, default: Sequence[float]) -> None:
-        def values(self: Trial, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[list[Values]]:
+        def evaluate(self: Evaluator, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[list[Values]]:
             by_seed = [np.array([answers(point, seed) for seed in seeds]).T for point in points]
             return [list(value) for value in by_seed]
 
-        monkeypatch.setattr(Trial, "values", values)
-        monkeypatch.setattr(Trial, "baseline", lambda self, seeds: [np.full(len(seeds), value) for value in default])
+        monkeypatch.setattr(Evaluator, "evaluate", evaluate)
+        monkeypatch.setattr(
+            Evaluator, "baseline", lambda self, seeds: [np.full(len(seeds), value) for value in default]
+        )
 
     return stand_in
 
@@ -82,7 +84,7 @@ def test_of_two_objectives_there_is_a_front(answer: Callable[..., None], tmp_pat
     )
     for candidate in tuned.front:
         assert not any(
-            other.means[0] < candidate.means[0] and other.means[1] > candidate.means[1] for other in tuned.tried
+            other.means[0] < candidate.means[0] and other.means[1] > candidate.means[1] for other in tuned.candidates
         )
     ends = sorted(candidate.found.means[0] for candidate in tuned.best)
     assert len(tuned.best) == 4
@@ -163,14 +165,14 @@ class Wrong(Step):
 
 
 @pytest.fixture
-def custom_laws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def law_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of laws that tell where they run: one that works, one that raises."""
     return importable(LAWS, tmp_path, monkeypatch)
 
 
-def test_laws_in_python_are_tuned_in_processes_that_stay(custom_laws: str, tmp_path: Path) -> None:
+def test_laws_in_python_are_tuned_in_processes_that_stay(law_module: str, tmp_path: Path) -> None:
     tuned = lab.tune(
-        f"{custom_laws}:Step",
+        f"{law_module}:Step",
         "threshold=5..50",
         minimise=["delay"],
         experiment=TINY,
@@ -186,16 +188,16 @@ def test_laws_in_python_are_tuned_in_processes_that_stay(custom_laws: str, tmp_p
     assert 1 <= len(ran) <= 2, "the same ones from the first setting to the last"
 
 
-def test_a_scheme_that_fails_as_given_is_refused_everywhere(custom_laws: str, tmp_path: Path) -> None:
+def test_a_scheme_that_fails_as_given_is_refused_everywhere(law_module: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"experiment": TINY, "trials": 1, "seeds": [1]}
     with pytest.raises(lab.SpecError, match=r"Wrong.*seed 1: .*Wrong\.on_enqueue: ZeroDivisionError"):
-        lab.tune(f"{custom_laws}:Wrong", "threshold=5..50", minimise=["delay"], out=tmp_path / "out", **options)
+        lab.tune(f"{law_module}:Wrong", "threshold=5..50", minimise=["delay"], out=tmp_path / "out", **options)
 
 
 def test_settings_that_are_impossible_are_no_trials(tmp_path: Path) -> None:
     # PI's a must be above its b.
     tuned = lab.tune("pi", "a,b", minimise=["delay"], experiment=TINY, trials=6, seeds=[1], confirm=0, out=tmp_path)
-    assert len(tuned.tried) == 6
+    assert len(tuned.candidates) == 6
     assert tuned.left_out > 0
     with pytest.raises(lab.SpecError, match=r"over: none of 20 settings can be run, the last: pi:a=.*must be above b"):
         lab.tune("pi", "a=1e-9..1e-8", minimise=["delay"], experiment=TINY, trials=2, seeds=[1], out=tmp_path)
@@ -258,7 +260,7 @@ def test_the_reference_setting_has_an_interval_over_seeds(
     answer: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer(lambda point, seed: [0.0], [0.0])
-    monkeypatch.setattr(Trial, "baseline", lambda self, seeds: [np.array([10.0, 12.0, 14.0])[: len(seeds)]])
+    monkeypatch.setattr(Evaluator, "baseline", lambda self, seeds: [np.array([10.0, 12.0, 14.0])[: len(seeds)]])
     tuned = lab.tune("pi", "q_ref", minimise=["p95"], trials=2, out=tmp_path)
     # Student's t for three values: 4.303 standard errors.
     half = 4.3027 * 2 / math.sqrt(3)

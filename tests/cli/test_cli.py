@@ -191,10 +191,10 @@ def test_a_bracket_in_a_text_is_shown_as_it_is() -> None:
     entry = Discipline(
         name="odd", family="odd", decides_at="enqueue", summary="Draws from [min, max]", parameters=(odd,), page=""
     )
-    output = console.plain(table.parameters(entry))
+    output = console.render_text(table.parameters(entry))
     for text in ("[packets]", "[1]", "in [p, q]", "odd: Draws from [min, max]"):
         assert text in output
-    assert "Draws from [min, max]" in console.plain(table.disciplines([entry]))
+    assert "Draws from [min, max]" in console.render_text(table.disciplines([entry]))
 
 
 def test_aqm_show_sets_its_page_for_a_terminal(monkeypatch: pytest.MonkeyPatch, aqmlab: Command) -> None:

@@ -13,7 +13,7 @@ from aqmlab.advice.advice import MINIMISED
 from aqmlab.cli.options import read_seeds
 from aqmlab.live.parity import parity
 from aqmlab.live.run import run_command, run_live
-from aqmlab.results.compare import USUAL_SEEDS
+from aqmlab.results.compare import DEFAULT_SEEDS
 from reference.commands import leaves
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {
@@ -59,6 +59,6 @@ def test_a_command_has_the_defaults_of_its_functions(command: str) -> None:
 
 def test_what_is_said_of_a_default_is_so() -> None:
     compare = options("compare")
-    assert tuple(read_seeds(compare["seeds"].show_default)) == USUAL_SEEDS
+    assert tuple(read_seeds(compare["seeds"].show_default)) == DEFAULT_SEEDS
     assert int(compare["pcap_packets"].show_default) == lab.Pcap(file="x").packets
     assert all(name in options("advise")["minimise"].help for name in MINIMISED)

@@ -105,7 +105,7 @@ def test_a_long_list_of_cells_has_the_columns_of_a_short_one(out: Store) -> None
     short, long = (table.cells(pl.concat([row] * n)) for n in (1, 1_001))
     assert isinstance(long, str)
     head, first, *_ = long.splitlines()
-    lines = list(filter(None, console.plain(short).splitlines()))
+    lines = list(filter(None, console.render_text(short).splitlines()))
     assert head.split() == lines[0].split()
     assert first.split() == lines[-1].split()
 

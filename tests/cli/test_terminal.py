@@ -17,7 +17,7 @@ from aqmlab.running.sweep import sweep
 from aqmlab.store.store import Store
 from aqmlab.ui import messages
 from aqmlab.ui.escaping import visible
-from aqmlab.ui.layout import Fitted
+from aqmlab.ui.layout import FittedTable
 from aqmlab.ui.terminal import Terminal
 from conftest import Command
 
@@ -54,7 +54,7 @@ def test_a_terminal_obeys_rich_and_not_what_is_printed(capsys: pytest.CaptureFix
     terminal = Terminal(force_terminal=True, color_system="standard", width=200, markup=False)
     table = Table("name")
     table.add_row(Text(HOSTILE, style="bold"))
-    terminal.print(Fitted(table))
+    terminal.print(FittedTable(table))
     with Progress(TextColumn("{task.description}"), console=terminal) as progress:
         progress.add_task(HOSTILE)
     stdout = capsys.readouterr().out
@@ -66,7 +66,7 @@ def test_a_terminal_obeys_rich_and_not_what_is_printed(capsys: pytest.CaptureFix
 
 
 def test_an_error_is_one_line_and_no_longer_than_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
-    with messages.level_of():
+    with messages.logging_to_stderr():
         messages.logger.error("a\nb" + "x" * 100_000)
         messages.logger.info("two\nlines")
     stderr = capsys.readouterr().err

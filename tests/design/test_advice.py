@@ -25,7 +25,7 @@ from aqmlab.advice import survey as maps
 from aqmlab.advice.advice import rankings
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.ranking import Ranking, rank
-from aqmlab.advice.survey import LOAD, SPACE, Map, coordinates, link_at, shipped
+from aqmlab.advice.survey import LOAD, SPACE, Survey, coordinates, link_at, load_survey
 from aqmlab.campaigns.axes import Samples
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.metrics.numbers import NUMBERS
@@ -38,7 +38,7 @@ SMALL = lab.AccessLink(down="4 Mbit/s", up="2 Mbit/s", rtt="20 ms", users=60)
 POINTS = Samples(over=dict(SPACE), points=64).values()
 
 
-def synthetic_map(factor: Mapping[str, float], noise: float = 0.1) -> Map:
+def synthetic_map(factor: Mapping[str, float], noise: float = 0.1) -> Survey:
     """A map in which each candidate's response times are a multiple of those of its link."""
     rng = np.random.default_rng(1)
     rows = []
@@ -48,12 +48,12 @@ def synthetic_map(factor: Mapping[str, float], noise: float = 0.1) -> Map:
             for name in CANDIDATES:
                 value = base * factor.get(name, 1.0) * math.exp(rng.normal(0, noise))
                 rows.append({**point, "ecn": ecn, "candidate": name, **dict.fromkeys(maps.MEASURES, value)})
-    return Map(pl.DataFrame(rows), {"results": 0})
+    return Survey(pl.DataFrame(rows), {"results": 0})
 
 
 def cell(scheme: str, link: lab.AccessLink = HOME) -> Cell:
     parsed = schemes.parse(scheme)
-    experiment = parsed.applied_to(link.experiment(warmup_s=2, duration_s=10))
+    experiment = parsed.apply_to(link.experiment(warmup_s=2, duration_s=10))
     return cells_of(experiment, [1], label=parsed.label)[0]
 
 
@@ -61,26 +61,26 @@ def cell(scheme: str, link: lab.AccessLink = HOME) -> Cell:
 
 
 def test_the_shipped_map_has_every_candidate_on_every_link() -> None:
-    rows = shipped().rows
+    rows = load_survey().rows
     links = rows.select(SPACE.keys()).unique().height
-    assert links == shipped().provenance["points"]
+    assert links == load_survey().provenance["points"]
     assert rows.select(*SPACE, "ecn", "candidate").unique().height == links * 2 * len(CANDIDATES)
     assert set(rows["candidate"]) == set(CANDIDATES)
     for name, span in SPACE.items():
-        assert all(span.share(number) is not None for number in rows[name])
+        assert all(span.share_of(number) is not None for number in rows[name])
     assert rows.filter(candidate=PLAIN)["p95"].null_count() == 0
     assert len((resources.files("aqmlab.advice") / maps.FILE).read_bytes()) < 1_000_000
 
 
 def test_a_map_of_other_results_says_so() -> None:
-    assert shipped().is_stale == (shipped().provenance["results"] != lab._core.results_number())
-    assert Map(shipped().rows, {**shipped().provenance, "results": 0}).is_stale
+    assert load_survey().is_stale == (load_survey().provenance["results"] != lab._core.results_number())
+    assert Survey(load_survey().rows, {**load_survey().provenance, "results": 0}).is_stale
 
 
 def test_each_link_of_the_map_is_its_own_nearest_link() -> None:
     known = synthetic_map({})
     for number in (0, 17, 63):
-        near = known.near(link_at(POINTS[number], ecn=True), 1)
+        near = known.nearest_links(link_at(POINTS[number], ecn=True), 1)
         assert near["ecn"].all()
         for name in SPACE:
             assert near[name].unique().to_list() == pytest.approx([POINTS[number][name]])
@@ -159,24 +159,26 @@ def test_a_ranking_knows_of_no_units(rows: list[tuple[float, ...]], scale: float
 
 def test_a_link_without_transfers_has_no_goodput_of_theirs() -> None:
     known = synthetic_map({})
-    none = Map(known.rows.with_columns(pl.lit(None).cast(pl.Float64).alias("bulk")), known.provenance)
+    none = Survey(known.rows.with_columns(pl.lit(None).cast(pl.Float64).alias("bulk")), known.provenance)
     assert [candidate.bulk for candidate in rankings(none, HOME, "p95")] == [None] * len(CANDIDATES)
 
 
 def test_a_candidate_without_responses_ranks_slowest() -> None:
     known = synthetic_map({"pi2": 0.5})
     unanswered = pl.when(candidate="pi2").then(None).otherwise("p95").alias("p95")
-    none = Map(known.rows.with_columns(unanswered), known.provenance)
+    none = Survey(known.rows.with_columns(unanswered), known.provenance)
     assert rankings(known, HOME, "p95")[0].candidate == "pi2"
     assert rankings(none, HOME, "p95")[-1].candidate == "pi2"
 
 
 def test_a_mark_agrees_with_the_interval_in_its_row() -> None:
     for point in POINTS[::8]:
-        for candidate in rankings(shipped(), link_at(point, ecn=False), "p95"):
-            assert candidate.is_indistinguishable == (candidate.behind is None or candidate.behind.low <= 0)
+        for candidate in rankings(load_survey(), link_at(point, ecn=False), "p95"):
+            assert candidate.is_indistinguishable == (
+                candidate.change_from_best is None or candidate.change_from_best.low <= 0
+            )
     link = lab.AccessLink(down="100 Mbit/s", up="20 Mbit/s", rtt="30 ms")
-    best, *_, last = rankings(shipped(), link, "p95")
+    best, *_, last = rankings(load_survey(), link, "p95")
     assert last.candidate == PLAIN
     assert last.mean > 5 * best.mean
     assert not last.is_indistinguishable
@@ -184,10 +186,10 @@ def test_a_mark_agrees_with_the_interval_in_its_row() -> None:
 
 
 def test_the_same_comparison_has_the_same_interval_both_ways() -> None:
-    ranked = rankings(shipped(), HOME, "p95")
+    ranked = rankings(load_survey(), HOME, "p95")
     best, plain = ranked[0], next(candidate for candidate in ranked if candidate.candidate == PLAIN)
-    assert plain.behind is not None
-    assert 1 + plain.behind.low / 100 == pytest.approx(1 / (1 + best.change.high / 100))
+    assert plain.change_from_best is not None
+    assert 1 + plain.change_from_best.low / 100 == pytest.approx(1 / (1 + best.change.high / 100))
 
 
 # What is advised.
@@ -205,9 +207,9 @@ def test_the_run_overrides_the_map_only_if_significant() -> None:
     by_map = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([1.0, 1.0]), pie=np.array([2.0, 2.1]))
     noisy = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([2.0, 2.5]), pie=np.array([2.2, 2.0]))
     assert noisy[0].candidate == "pie"
-    assert given_advice(by_map, noisy).advised == "codel"
+    assert given_advice(by_map, noisy).best_candidate == "codel"
     clear = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([2.0, 2.01]), pie=np.array([1.0, 1.01]))
-    assert given_advice(by_map, clear).advised == "pie"
+    assert given_advice(by_map, clear).best_candidate == "pie"
 
 
 def test_where_a_plain_queue_is_as_good_it_is_said() -> None:

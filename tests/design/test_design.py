@@ -35,7 +35,7 @@ def test_a_designed_scheme_is_one_that_the_engine_takes(result: design.Design) -
     if result.discipline not in disciplines():
         pytest.skip("there is no such discipline yet")
     scheme = schemes.parse(result.scheme)
-    _core.Resolved(scheme.applied_to(lab.Experiment(users={"per_side": 1})).to_json())
+    _core.Resolved(scheme.apply_to(lab.Experiment(users={"per_side": 1})).to_json())
     assert scheme.queue.parameters.keys() == {parameter.name for parameter in result.parameters}
 
 

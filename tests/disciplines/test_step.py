@@ -76,7 +76,7 @@ def test_a_source_halves_once_a_round_trip_however_much_it_hears() -> None:
             return lab.Verdict.MARK
 
     run = step.StepRun(Queue(MarkAll, rate=step.rate(), overhead="0 B"), Load(up_s=1, down_s=2, end_s=3))
-    early = [source for index, source in enumerate(run.sources) if index not in run.joins]
+    early = [source for index, source in enumerate(run.sources) if index not in run.step_sources]
     arrived = run.rows()["arrived"].to_list()
     assert arrived[0] == pytest.approx(0.8 * A_TENTH, rel=0.02)
     for tenth in range(1, 6):

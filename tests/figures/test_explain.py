@@ -136,17 +136,17 @@ def in_order(*moments: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_an_undisturbed_flight_is_one_line() -> None:
     text = lines(in_order(flight(0, 0, 2), flight(100, 2, 4)), 300, 6000)
-    assert [line.what for line in text] == [
+    assert [line.event for line in text] == [
         "2 segments 0-2,000: queue 1.0-2.0 ms; 2 ACKs queue 0.0 ms",
         "4 segments 2,000-6,000: queue 1.0-4.0 ms; 4 ACKs queue 0.0 ms",
     ]
-    assert [(line.at_ms, line.until_ms, line.who) for line in text] == [(0, 10, "server"), (100, 110, "server")]
+    assert [(line.at_ms, line.until_ms, line.place) for line in text] == [(0, 10, "server"), (100, 110, "server")]
 
 
 def test_of_many_undisturbed_flights_the_later_ones_share_a_line() -> None:
     text = lines(in_order(*(flight(100 * n, 3 * n, 3) for n in range(20))), 300, 60_000)
     assert len(text) == 7
-    assert text[-1].what == "14 flights, 42 segments 18,000-60,000: queue 1.0-3.0 ms; 42 ACKs queue 0.0 ms"
+    assert text[-1].event == "14 flights, 42 segments 18,000-60,000: queue 1.0-3.0 ms; 42 ACKs queue 0.0 ms"
 
 
 def test_what_goes_wrong_has_a_line_of_its_own() -> None:
@@ -162,7 +162,7 @@ def test_what_goes_wrong_has_a_line_of_its_own() -> None:
             moment(1110, "complete", sender="client", segment=""),
         ],
     )
-    assert [(line.who, line.what) for line in lines(moments, 300, 3000)][1:] == [
+    assert [(line.place, line.event) for line in lines(moments, 300, 3000)][1:] == [
         ("server", "data 2,000-3,000: dropped early"),
         ("server", "data timeout after 1,000.0 ms"),
         ("server", "data 2,000-3,000 again: marked, queue 2.5 ms"),
@@ -190,7 +190,7 @@ def test_an_evicted_packet_has_a_line_that_says_so(evicting: lab.Explanation) ->
         moments = evicting.timeline(request["request"]).to_dicts()
         evicted = sum(moment["event"] == "evicted" for moment in moments)
         text = lines(moments, request["request_bytes"], request["response_bytes"])
-        assert sum(line.what.endswith(": evicted") for line in text) == evicted
+        assert sum(line.event.endswith(": evicted") for line in text) == evicted
 
 
 def test_explain_prints_the_parts_and_draws_them(aqmlab: Command, result: Result, tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_a_custom_law_is_explained_unless_it_has_changed(
 
 
 def test_a_table_of_parts_has_shares_that_add_up(explanation: lab.Explanation) -> None:
-    text = console.plain(table.bands(by_band(explanation.requests).to_dicts()))
+    text = console.render_text(table.bands(by_band(explanation.requests).to_dicts()))
     rows = [line for line in text.splitlines() if line.strip().startswith(tuple(PARTS.values()))]
     assert len(rows) == len(_present(by_band(explanation.requests)))
     assert sum(float(row.split()[-1]) for row in rows) == pytest.approx(100, abs=0.5)

@@ -39,7 +39,7 @@ def test_a_table_fits_and_no_number_is_broken_or_lost(
     names: list[str], columns: int, width: int, collapse_padding: bool
 ) -> None:
     headings = [f"column\n{n}" for n in range(columns)]
-    text = console.plain(table_of(names, headings, collapse_padding=collapse_padding), width=width)
+    text = console.render_text(table_of(names, headings, collapse_padding=collapse_padding), width=width)
     assert all(len(line) <= width for line in text.splitlines())
     assert "…" not in text
     numbers = sorted(float(word) for word in re.findall(r"(?<!\S)\d+\.5(?!\S)", text))
@@ -47,13 +47,15 @@ def test_a_table_fits_and_no_number_is_broken_or_lost(
 
 
 def test_a_further_piece_names_the_rows_and_the_group_again() -> None:
-    text = console.plain(table_of(["droptail"], ["response\np10", *(f"\np{n}" for n in range(20, 90, 5))]), width=60)
+    text = console.render_text(
+        table_of(["droptail"], ["response\np10", *(f"\np{n}" for n in range(20, 90, 5))]), width=60
+    )
     assert text.count("droptail") == text.count("response") == text.count("scheme") > 1
 
 
 def test_a_long_name_goes_on_after_a_comma() -> None:
     name = "red:min_th=12,max_th=36,w_q=1/8192,gentle=true,limit=1000"
-    text = console.plain(table_of([name], ["loss", "queue"]), width=60)
+    text = console.render_text(table_of([name], ["loss", "queue"]), width=60)
     pieces = [line.split()[0] for line in text.splitlines() if "=" in line]
     assert "".join(pieces) == name
     assert all(piece.endswith(",") for piece in pieces[:-1])
@@ -68,9 +70,9 @@ def words(text: str) -> set[str]:
 def test_texts_are_wrapped_between_words(width: int, name: str | None) -> None:
     known = catalogue.disciplines()
     sheet = discipline_table.disciplines(known.values()) if name is None else discipline_table.parameters(known[name])
-    output = console.plain(sheet, width=width)
+    output = console.render_text(sheet, width=width)
     assert all(len(line) <= width for line in output.splitlines())
-    assert words(output) == words(console.plain(sheet, width=1000))
+    assert words(output) == words(console.render_text(sheet, width=1000))
 
 
 @pytest.mark.parametrize("width", [80, 100])
@@ -81,15 +83,15 @@ def test_designs_and_tables_of_studies_fit(width: int) -> None:
         Numbers(name="n", title="Losses", columns=columns, rows=[("pi", *(1.25 * n for n in range(20)))])
     )
     for sheet in (design, study):
-        text = console.plain(sheet, width=width)
+        text = console.render_text(sheet, width=width)
         assert all(len(line) <= width for line in text.splitlines())
-        assert words(text) == words(console.plain(sheet, width=1000))
+        assert words(text) == words(console.render_text(sheet, width=1000))
 
 
 def test_a_bracket_a_colon_and_an_emoji_s_name_are_text() -> None:
     sheet = table_of(["law:name=[/red]", "law:x=:heart:"], ["[bold]loss"])
     sheet.title = "[link]"
     sheet.add_row(Text("[b]"), "1")
-    output = console.plain(sheet, width=80)
+    output = console.render_text(sheet, width=80)
     for text in ("law:name=[/red]", "law:x=:heart:", "[bold]loss", "[link]", "[b]"):
         assert text in output

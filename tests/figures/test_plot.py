@@ -159,7 +159,7 @@ def test_names_stand_at_the_right_of_an_axis_and_of_panels(tmp_path: Path) -> No
         left, right = figure.subplots(1, 2)
         (line,) = right.plot([1, 2], label="both have it")
         left.plot([2, 1])
-        canvas.name_lines(figure, [line])
+        canvas.legend_right(figure, [line])
         calls.append((figure, right, figure.legends[0]))
 
     canvas.write(tmp_path / "figure.svg", draw)
@@ -379,7 +379,7 @@ def test_slowdowns_without_their_tables_are_refused(tmp_path: Path) -> None:
 def test_a_measure_against_another_has_dots_over_intervals(axis: Axes) -> None:
     plain = pl.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
     known = plain.with_columns(low=pl.col("y") - 1, high=pl.col("y") + 2, left=pl.col("x") - 0.5, right=pl.col("x"))
-    own.against({"plain": plain, "known": known}, axis, dots=5)
+    own.xy({"plain": plain, "known": known}, axis, dots=5)
     without, line = axis.get_lines()
     assert (without.get_marker(), without.get_markersize(), heights(without)) == ("o", 5, [3, 4])
     up, across = axis.collections

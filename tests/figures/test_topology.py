@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
 from aqmlab.topology import drawing, plot
@@ -99,7 +99,7 @@ def test_a_load_of_a_chain_is_refused() -> None:
     with pytest.raises(
         lab.SpecError, match=r"^users.load: is percent of one link; in a chain give users.per_side, got 98"
     ):
-        cells_of(lab.Experiment(chain=[{}], users={"load": 98}), [1], known(Path("results")))
+        cells_of(lab.Experiment(chain=[{}], users={"load": 98}), [1], load_calibrations(Path("results")))
 
 
 def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
@@ -121,12 +121,12 @@ def test_hosts_show_their_base_rtt_and_their_own_interface() -> None:
         "40 ms, at the servers",
         "40 ms, half at the servers",
     ]
-    assert ["interface" in sender.what for sender in senders] == [False, True, False]
+    assert ["interface" in sender.description for sender in senders] == [False, True, False]
 
 
 def test_data_oppose_requests_except_uploads_and_datagrams() -> None:
     diagram = network(PARTS)
-    assert {sender.name: diagram.way(sender) for sender in diagram.senders} == {
+    assert {sender.name: diagram.direction_text(sender) for sender in diagram.senders} == {
         "web users": "both directions, R1 ↔ R3",
         "down": "reverse, R4 → R2",
         "up": "forward, R1 → R4",
@@ -138,10 +138,10 @@ def test_data_oppose_requests_except_uploads_and_datagrams() -> None:
 def test_users_of_one_side_are_drawn_on_it() -> None:
     users = {"per_side": 20, "sides": 1}
     (unnamed,) = network({"users": users}).senders
-    assert (unnamed.what, unnamed.direction) == ("20 at side 0, unc-2001-v3", 1)
+    assert (unnamed.description, unnamed.direction) == ("20 at side 0, unc-2001-v3", 1)
     diagram = network({"users": users, "sides": ("home", "internet")})
-    assert diagram.senders[0].what == "20 at home, unc-2001-v3"
-    assert diagram.way(diagram.senders[0]) == "internet→home"
+    assert diagram.senders[0].description == "20 at home, unc-2001-v3"
+    assert diagram.direction_text(diagram.senders[0]) == "internet→home"
     text = "\n".join(line.plain for line in drawing.drawing(diagram, 80))
     assert "◂─" in text
     assert "▸" not in text

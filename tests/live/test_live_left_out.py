@@ -13,7 +13,7 @@ import pytest
 import aqmlab as lab
 import fixtures.console
 from aqmlab.console import queries
-from aqmlab.console.auth import Refused
+from aqmlab.console.auth import Rejected
 from fixtures.console import Visitor
 from fixtures.metadata import LATE, reseal
 
@@ -47,7 +47,7 @@ def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
     ]
     (sentence,) = notes
     assert sentence.endswith("seed 2 is invalid and left out: the router was late.")
-    with pytest.raises(Refused, match=r"seed 2 is invalid and left out: the router was late\.$"):
+    with pytest.raises(Rejected, match=r"seed 2 is invalid and left out: the router was late\.$"):
         queries.comparison(store, keys(doctored, valid=False))
     with fixtures.console.console(doctored) as address:
         visitor = Visitor(address)

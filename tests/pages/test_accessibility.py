@@ -45,7 +45,7 @@ def console(page: Any, out: Path) -> Iterator[str]:
         page.get_by_text("More: a spec").click()
         page.get_by_label("Spec in TOML").fill('link.rate = "10 Mbit/s"\nusers.per_side = 50')
         page.get_by_role("button", name="Start").click()
-        page.get_by_role("link", name="What it measured").wait_for()
+        page.get_by_role("link", name="Results").wait_for()
         yield home
 
 

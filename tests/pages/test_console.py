@@ -39,7 +39,7 @@ def test_only_who_has_the_address_comes_in_and_once(console_store: Path) -> None
         ({"Cookie": "aqmlab=\u00e9"}, 403),
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/runs/1/news", "/static/console.js"])
+@pytest.mark.parametrize("path", ["/", "/runs/1/events", "/static/console.js"])
 def test_whatever_does_not_come_from_its_own_pages_is_refused(
     visitor: Visitor, path: str, headers: dict[str, str], status: int
 ) -> None:
@@ -228,5 +228,5 @@ def test_the_page_of_a_cell_and_its_comparison_have_its_notes(tmp_path: Path) ->
     with fixtures.console.console(tmp_path) as address:
         visitor = Visitor(address)
         visitor.go_in()
-        for page in (f"/cells/{result.place.name}", f"/compare?cell={result.place.name}"):
+        for page in (f"/cells/{result.location.name}", f"/compare?cell={result.location.name}"):
             assert "The device FIFO (link.device_fifo), which no discipline controls, holds" in visitor.ask(page)[1]

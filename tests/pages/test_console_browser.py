@@ -62,7 +62,7 @@ def test_names_are_text(page: Any) -> None:
     assert page.locator("tbody th", has_text="alert(1)").inner_text() == HOSTILE
     page.locator("tr", has_text="alert(1)").get_by_role("link").click()
     assert page.locator("h1").inner_text().startswith(HOSTILE)
-    page.get_by_role("link", name="All its numbers").click()
+    page.get_by_role("link", name="All measures").click()
     assert page.locator("tbody th").first.inner_text() == HOSTILE
     assert page.locator("script:not([src])").count() == 0
 
@@ -74,7 +74,7 @@ def test_cells_are_chosen_and_compared_with_the_keyboard_alone(page: Any) -> Non
     for row in sorted(chosen):
         tab_to(page, f"tbody tr:nth-child({row + 1}) input")
         page.keyboard.press("Space")
-    assert page.locator("#chosen").inner_text() == "2 chosen."
+    assert page.locator("#selected").inner_text() == "2 selected."
     page.keyboard.press("Enter")
     page.wait_for_url("**/compare?**")
     assert set(page.locator("table").first.locator("tbody th").all_inner_texts()) == {"codel", "droptail:limit=20"}
@@ -86,7 +86,7 @@ def test_the_report_of_a_comparison_is_downloaded(page: Any, tmp_path: Path) -> 
     page.goto(page.home + "/?words=o")
     for box in page.locator("input[name=cell]").all():
         box.check()
-    page.get_by_role("button", name="Compare the chosen").click()
+    page.get_by_role("button", name="Compare selected").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Report").click()
     download.value.save_as(tmp_path / "report.html")
@@ -110,10 +110,10 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
         page.get_by_label(label, exact=True).locator("visible=true").fill(text)
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/runs/*")
-    page.get_by_role("link", name="What it measured").wait_for()
+    page.get_by_role("link", name="Results").wait_for()
     assert page.get_by_role("status").inner_text() == "done"
     assert page.get_by_role("link", name="running").count() == 0
-    assert "/report?cell=" in page.get_by_role("link", name="Its report").get_attribute("href")
+    assert "/report?cell=" in page.get_by_role("link", name="Download report").get_attribute("href")
     assert page.get_by_role("button", name="Stop").count() == 0
     assert "pi:q_ref=7" in page.locator("#lines").inner_text()
     page.locator("canvas").nth(3).wait_for()
@@ -127,7 +127,7 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
         assert axis == body
     page.emulate_media(color_scheme="light")
     assert page.get_by_label("Cell").locator("option").count() == 3, "both schemes, and the uncongested network"
-    page.get_by_role("link", name="What it measured").click()
+    page.get_by_role("link", name="Results").click()
     assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("tbody th").all_inner_texts())
 
 
@@ -223,7 +223,7 @@ def test_a_form_comes_back_with_the_line_that_says_what_is_wrong(page: Any) -> N
 
 def test_a_scheme_is_made_of_its_parameters(page: Any) -> None:
     page.goto(page.home + "/new")
-    page.get_by_text("A scheme by its parameters").click()
+    page.get_by_text("Set the parameters of a scheme").click()
     page.get_by_label("Discipline").select_option("codel")
     page.get_by_label("target", exact=True).fill("7 ms")
     page.get_by_label("sqrt", exact=True).select_option("newton16")
@@ -241,7 +241,7 @@ def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
     page.get_by_role("alert").wait_for()
     field = page.get_by_label("mtu", exact=True)
     assert field.get_attribute("aria-invalid") == "true"
-    assert "why-link.mtu" in field.get_attribute("aria-describedby")
+    assert "error-link.mtu" in field.get_attribute("aria-describedby")
     assert page.get_by_role("alert").inner_text().startswith("link.mtu: ")
     assert field.input_value() == "1 furlong"
     forgive_refusals(page)
@@ -249,7 +249,7 @@ def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
 
 def test_cells_are_found_while_one_types(page: Any) -> None:
     page.goto(page.home + "/")
-    page.get_by_label("Schemes with").press_sequentially("droptail:limit")
+    page.get_by_label("Search schemes").press_sequentially("droptail:limit")
     playwright.expect(page.locator("tbody tr")).to_have_count(2)
     assert page.url.endswith("words=droptail%3Alimit")
 

@@ -17,7 +17,7 @@ from aqmlab.campaigns.grid import Grid
 from aqmlab.cells import calibration_model
 from aqmlab.cells.cell import cells_of
 from aqmlab.console import form_fields, job_requests
-from aqmlab.console.auth import Refused
+from aqmlab.console.auth import Rejected
 from aqmlab.disciplines.custom import loader
 from aqmlab.live import doctor
 from fixtures.console import Visitor
@@ -66,7 +66,7 @@ def test_an_invalid_form_comes_back_with_one_error_line(visitor: Visitor, form: 
 
 
 @pytest.mark.parametrize(
-    ("form", "wrong"),
+    ("form", "invalid_field"),
     [
         ({"link.rate_changes[4].at": "5 s", "link.rate_changes[4].rate": "fast"}, "link.rate_changes[0].rate"),
         ({"link.rate_changes[0].at": "5 s", "link.rate_changes[0].rate": ""}, "link.rate_changes[0].rate"),
@@ -78,12 +78,12 @@ def test_an_invalid_form_comes_back_with_one_error_line(visitor: Visitor, form: 
     ],
 )
 def test_errors_stand_at_their_fields_which_keep_their_values(
-    visitor: Visitor, form: dict[str, str], wrong: str
+    visitor: Visitor, form: dict[str, str], invalid_field: str
 ) -> None:
     form = {"schemes": "codel", **form}
     status, page, _ = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 400
-    assert f'role="alert" id="why-{wrong}"' in page
+    assert f'role="alert" id="error-{invalid_field}"' in page
     text = unescape(page)
     assert all(value in text for value in form.values())
     rows = [name for name in form if "[" in name and name.endswith(("flows", "datagrams.rate", "at", "share"))]
@@ -124,19 +124,19 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_
         choices = re.search(r'<select id="testbed".*?</select>', page, re.DOTALL)
         assert choices is not None
         assert ["unc-2003" in choices[0], "<option>none" in choices[0]] == [True, True]
-    form_fields = {"schemes": "codel", "users.per_side": "5", "link.rate": "5 Mbit/s"}
+    fields = {"schemes": "codel", "users.per_side": "5", "link.rate": "5 Mbit/s"}
     spec = 'link.rate = "5 Mbit/s"\nusers.per_side = 5\n'
-    cells_2003 = job_requests.comparison(form_fields, tmp_path).cells
-    today = job_requests.comparison({**form_fields, "testbed": "none"}, tmp_path).cells
-    assert job_requests.comparison({**form_fields, "testbed": "unc-2003"}, tmp_path).cells == cells_2003 != today
+    cells_2003 = job_requests.comparison(fields, tmp_path).cells
+    today = job_requests.comparison({**fields, "testbed": "none"}, tmp_path).cells
+    assert job_requests.comparison({**fields, "testbed": "unc-2003"}, tmp_path).cells == cells_2003 != today
     assert job_requests.comparison({"schemes": "codel", "spec": spec}, tmp_path).cells == today
     assert (
         job_requests.comparison({"schemes": "codel", "spec": spec, "testbed": "unc-2003"}, tmp_path).cells == cells_2003
     )
-    assert set(job_requests.sweep({**form_fields, "testbed": "none"}, tmp_path).cells) < set(today)
-    with pytest.raises(Refused, match="without one, give a load"):
+    assert set(job_requests.sweep({**fields, "testbed": "none"}, tmp_path).cells) < set(today)
+    with pytest.raises(Rejected, match="without one, give a load"):
         job_requests.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
-    with pytest.raises(Refused, match="the spec names one"):
+    with pytest.raises(Rejected, match="the spec names one"):
         job_requests.comparison({"schemes": "codel", "testbed": "none", "spec": "testbed = 'unc-2003'"}, tmp_path)
 
 
@@ -166,8 +166,8 @@ def test_a_comparison_is_run_watched_and_found_among_the_cells(visitor: Visitor,
     form = {"schemes": "pi:q_ref=12", "spec": spec, "protocol.warmup": "1 s", "protocol.duration": "3 s", "seeds": "1"}
     status, _, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 303
-    _, news, _ = visitor.ask(headers["Location"] + "/news")
-    assert news.endswith("event: end\ndata: 0\n\n")
+    _, events, _ = visitor.ask(headers["Location"] + "/events")
+    assert events.endswith("event: end\ndata: 0\n\n")
     assert "pi:q_ref=12" in visitor.ask("/?words=pi:q_ref")[1]
 
 
@@ -180,9 +180,9 @@ def test_a_run_is_stopped_and_only_one_runs_at_a_time(visitor: Visitor) -> None:
         time.sleep(0.1)
     status, _, _ = visitor.ask(f"{location}/stop", "POST", {"csrf": visitor.csrf()})
     assert status == 303
-    _, news, _ = visitor.ask(f"{location}/news")
-    assert re.search(r"event: end\ndata: -?\d+\n\n$", news)
-    assert not news.endswith("data: 0\n\n")
+    _, events, _ = visitor.ask(f"{location}/events")
+    assert re.search(r"event: end\ndata: -?\d+\n\n$", events)
+    assert not events.endswith("data: 0\n\n")
     assert '<p role="status">stopped</p>' in visitor.ask(location)[1]
 
 
@@ -252,8 +252,8 @@ def test_a_sweep_is_run_and_its_means_are_shown(visitor: Visitor, console_store:
     form = {"kind": "sweep", "grid": GRID, "seeds": "2", "limit": "1 min"}
     status, _, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})
     assert status == 303
-    _, news, _ = visitor.ask(headers["Location"] + "/news")
-    assert news.endswith("event: end\ndata: 0\n\n")
+    _, events, _ = visitor.ask(headers["Location"] + "/events")
+    assert events.endswith("event: end\ndata: 0\n\n")
     _, page, _ = visitor.ask(headers["Location"])
     rows = [re.findall(r"<td.*?>(.*?)</td>", row)[:3] for row in re.findall(r"<tr>(<td.*)</tr>", page)]
     assert rows == [["droptail:limit=20", "", "2"], ["pi:ecn=true", "5", "2"], ["pi:ecn=true", "20", "2"]]
@@ -261,7 +261,7 @@ def test_a_sweep_is_run_and_its_means_are_shown(visitor: Visitor, console_store:
 
 
 def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
-    form_fields = {
+    fields = {
         "schemes": "droptail:limit=20\npi:ecn=true",
         "axes[0].path": "queue.pi.q_ref",
         "axes[0].values": "5, 20",
@@ -270,8 +270,8 @@ def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
         "protocol.warmup": "1 s",
         "protocol.duration": "3 s",
     }
-    assert job_requests.sweep(form_fields, tmp_path).cells == job_requests.sweep({"grid": GRID}, tmp_path).cells
-    spans = {**form_fields, "axes[0].values": "{from = 5, to = 20, steps = 2}"}
+    assert job_requests.sweep(fields, tmp_path).cells == job_requests.sweep({"grid": GRID}, tmp_path).cells
+    spans = {**fields, "axes[0].values": "{from = 5, to = 20, steps = 2}"}
     assert set(job_requests.sweep(spans, tmp_path).cells) == set(job_requests.sweep({"grid": GRID}, tmp_path).cells)
 
 
@@ -296,7 +296,7 @@ def test_no_form_imports_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     Path(tmp_path, "codel.py").write_text("open('imported', 'w')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    with loader.end_imports(), pytest.raises(Refused):
+    with loader.end_imports(), pytest.raises(Rejected):
         job_requests.by_name(form.get("kind", "comparison"))(form, tmp_path / "store")
     assert not Path(tmp_path, "imported").exists()
 
@@ -304,7 +304,7 @@ def test_no_form_imports_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_seeds_of_a_form_are_those_of_the_command_line(tmp_path: Path) -> None:
     form = {"schemes": "codel", "protocol.duration": "1 s", "seeds": "4-6"}
     run = job_requests.comparison(form, tmp_path)
-    assert run.words[run.words.index("--seeds") + 1] == "4-6"
+    assert run.argv[run.argv.index("--seeds") + 1] == "4-6"
     assert len(run.cells) == 6, "the scheme and the uncongested network, with three seeds each"
     assert not {*run.cells} & {*job_requests.comparison({**form, "seeds": "3"}, tmp_path).cells}
     grid = {"grid": "schemes = ['codel']", "protocol.duration": "1 s", "seeds": "4-6"}
@@ -317,23 +317,23 @@ def test_a_form_takes_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     spec = f"[link]\nrate = '10 Mbit/s'\n[users]\nper_side = 5\n{plain}"
     form = {"spec": spec, "schemes": f"{variant}\npi codel\n  plain ", "seeds": "1"}
     run = job_requests.comparison(form, tmp_path)
-    assert run.words[2:6] == [variant, "pi", "codel", "plain"]
-    experiment = lab.Experiment.from_toml(run.words[1])
+    assert run.argv[2:6] == [variant, "pi", "codel", "plain"]
+    experiment = lab.Experiment.from_toml(run.argv[1])
     assert len(run.cells) == 5
     grid = f"schemes = ['{variant}', 'pi']\n[axes.'link.rate']\nslow = '5 Mbit/s'\nfast = '10 Mbit/s'\n"
     swept = job_requests.sweep({"grid": grid, "users.per_side": "5", "protocol.duration": "1 s"}, tmp_path)
     assert len(swept.cells) == 4
     monkeypatch.setattr(job_requests, "check_live", lambda: None)
     live = job_requests.live({"spec": spec, "scheme": variant}, tmp_path)
-    changed_spec = experiment.changed(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
-    (cell,) = cells_of(changed_spec, [1], calibration_model.known(tmp_path))
+    changed_spec = experiment.with_changes(["queue={dualpi2 = {}}", "tcp.congestion=prague", "tcp.ecn=accurate"])
+    (cell,) = cells_of(changed_spec, [1], calibration_model.load_calibrations(tmp_path))
     assert live.cells == (replace(cell, kernel=platform.release()).key,)
 
 
 def test_a_large_grid_is_refused_before_its_points_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Grid, "points", lambda _: pytest.fail("points are made"))
     grid_text = "[samples]\npoints = 1_000_000\nover.'users.load' = {from = 1, to = 2}"
-    with pytest.raises(Refused, match="at most 2,000 cells, got 1,000,000"):
+    with pytest.raises(Rejected, match="at most 2,000 cells, got 1,000,000"):
         job_requests.sweep({"grid": grid_text}, tmp_path)
 
 
@@ -341,11 +341,11 @@ def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("aqmlab.live.doctor.PROGRAM", tmp_path / "nothing")
-    with pytest.raises(Refused, match="nothing: cannot be started"):
+    with pytest.raises(Rejected, match="nothing: cannot be started"):
         job_requests.live({"spec": "[queue.codel]"}, tmp_path)
     report = doctor.Report(can_run=False, checks=[doctor.Check("namespaces", ok=False, found="not allowed", lack="")])
     monkeypatch.setattr(job_requests, "examine", lambda: report)
-    with pytest.raises(Refused, match=r"^this machine does not support live runs: namespaces: not allowed; [^\n]*$"):
+    with pytest.raises(Rejected, match=r"^this machine does not support live runs: namespaces: not allowed; [^\n]*$"):
         job_requests.live({"spec": "[queue.codel]"}, tmp_path)
 
 
@@ -353,22 +353,22 @@ def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monke
     monkeypatch.setattr(job_requests, "check_live", lambda: None)
     spec = '[link]\nrate = "10 Mbit/s"\n[queue.codel]\n'
     run = job_requests.live({"spec": spec, "users.load": "50", "seed": "3"}, tmp_path)
-    assert run.words[0] == "live"
-    assert Path(run.words[1]).read_text() == spec
-    assert run.words[2:6] == ["--set", "users.load=50", "--seed", "3"]
-    experiment = lab.Experiment.from_toml(run.words[1], changes=["users.load=50"])
-    (simulated,) = cells_of(experiment, [3], calibration_model.known(tmp_path))
+    assert run.argv[0] == "live"
+    assert Path(run.argv[1]).read_text() == spec
+    assert run.argv[2:6] == ["--set", "users.load=50", "--seed", "3"]
+    experiment = lab.Experiment.from_toml(run.argv[1], changes=["users.load=50"])
+    (simulated,) = cells_of(experiment, [3], calibration_model.load_calibrations(tmp_path))
     assert run.cells == (replace(simulated, kernel=platform.release()).key,)
 
 
 def test_a_live_run_takes_a_scheme_in_the_place_of_a_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_requests, "check_live", lambda: None)
     spec = 'testbed = "unc-2003"\n[link]\nrate = "10 Mbit/s"\n[tcp]\necn = true\n[queue.codel]\ntarget = "7 ms"\n'
-    form_fields = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
-    assert job_requests.live(form_fields, tmp_path).cells == job_requests.live({"spec": spec}, tmp_path).cells
-    for wrong in ("codel:targt=1", "os:system"):
-        with pytest.raises(Refused, match=r"^scheme: "):
-            job_requests.live({"scheme": wrong}, tmp_path)
+    fields = {"scheme": "codel:target=7ms,ecn=true", "link.rate": "10 Mbit/s"}
+    assert job_requests.live(fields, tmp_path).cells == job_requests.live({"spec": spec}, tmp_path).cells
+    for scheme in ("codel:targt=1", "os:system"):
+        with pytest.raises(Rejected, match=r"^scheme: "):
+            job_requests.live({"scheme": scheme}, tmp_path)
 
 
 @pytest.mark.usefixtures("_live_permitted")
@@ -377,6 +377,6 @@ def test_a_live_run_starts_from_its_form_and_is_listed(visitor: Visitor) -> None
     short = {"protocol.warmup": "1 s", "protocol.duration": "1 s"}
     status, page, headers = visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form, **short})
     assert status == 303, page
-    _, news, _ = visitor.ask(headers["Location"] + "/news")
-    assert news.endswith("event: end\ndata: 0\n\n"), news
+    _, events, _ = visitor.ask(headers["Location"] + "/events")
+    assert events.endswith("event: end\ndata: 0\n\n"), events
     assert "<td>live" in visitor.ask("/?words=gsp")[1]

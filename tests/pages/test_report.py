@@ -282,7 +282,7 @@ def test_how_cells_were_made_is_said_once_where_it_is_alike(selection: Selection
 
 def test_what_is_explained_further_is_a_cell_behind_a_queue(selection: Selection, page: Page) -> None:
     (key,) = re.findall(r"aqmlab explain results/cells/(\w+)", page.text)
-    assert key == selection.by_label[SCHEMES[0]][0].place.name
+    assert key == selection.by_label[SCHEMES[0]][0].location.name
 
 
 def test_traffic_without_web_users_is_reported_too(tmp_path: Path) -> None:

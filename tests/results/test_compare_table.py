@@ -13,7 +13,7 @@ from rich.console import Console
 from aqmlab import stats
 from aqmlab.metrics.metrics import COSTS, MEASURES
 from aqmlab.results import notebook
-from aqmlab.results.table import SideBySide, parts
+from aqmlab.results.table import ComparisonTables, parts
 from aqmlab.ui import console
 
 LONG = "ared:min_th=12,max_th=36,w_q=1/8192,ecn=true,ecn_policy=mark_in_gentle"
@@ -103,7 +103,7 @@ def mixed(label: str, ms: float) -> list[dict[str, Any]]:
 def plain(rows: list[dict[str, Any]], width: int = 400) -> str:
     console = Console(width=width, color_system=None)
     with console.capture() as capture:
-        console.print(SideBySide(rows))
+        console.print(ComparisonTables(rows))
     return capture.get()
 
 
@@ -160,7 +160,7 @@ def test_each_source_and_class_has_its_delay_under_each_scheme() -> None:
         f"{traffic} {name}" for traffic in ("all packets", "web users", "video") for name in ("forward", "reverse")
     ]
     classes_of = [f"class {name} {way}" for name in ("L4S", "Classic") for way in ("forward", "reverse")]
-    assert [(row.scheme, row.what) for row in part.rows] == [
+    assert [(row.scheme, row.part) for row in part.rows] == [
         *(("pi", traffic) for traffic in labels),
         *(("dualpi2", traffic) for traffic in (*labels[:2], *classes_of, *labels[2:])),
     ]
@@ -187,13 +187,13 @@ def test_directions_that_agree_are_shown_together() -> None:
 def test_directions_that_differ_have_rows_of_their_own(change: dict[str, Any]) -> None:
     scheme_rows = schemes([record("codel", 1)], [record("pi", 1) | change])
     for part in parts(scheme_rows)[:2]:
-        assert [row.what for row in part.rows] == ["forward", "reverse"] * 2
+        assert [row.part for row in part.rows] == ["forward", "reverse"] * 2
     assert "Direction forward carries what side 0 sends, reverse what side 1 sends." in plain(scheme_rows)
 
 
 def test_sources_have_rows_and_unused_measures_no_column() -> None:
     (part,) = (part for part in parts(schemes(mixed("pi", 5), mixed("codel", 6))) if part.title == "Traffic")
-    assert [row.what for row in part.rows] == ["web users", "video", "voice"] * 2
+    assert [row.part for row in part.rows] == ["web users", "video", "voice"] * 2
     assert "one-way ms" in {column.group for column in part.columns}
     without = [result | {"sources": [source("video", 4.0)]} for result in mixed("pi", 5)]
     (part,) = (part for part in parts(schemes(without)) if part.title == "Traffic")
@@ -221,7 +221,7 @@ def test_datagrams_show_jitter_and_digits_by_their_size() -> None:
 def test_sources_of_one_name_are_told_apart() -> None:
     records = [record("pi", 1, sources=[source("bulk", 1.0), source("bulk", 2.0), source("bulk", 3.0)])]
     (part,) = (part for part in parts(schemes(records)) if part.title == "Traffic")
-    assert [row.what for row in part.rows] == ["bulk", "bulk #2", "bulk #3"]
+    assert [row.part for row in part.rows] == ["bulk", "bulk #2", "bulk #3"]
 
 
 def test_where_nothing_was_completed_there_is_a_dash() -> None:
@@ -235,7 +235,7 @@ def test_where_nothing_was_completed_there_is_a_dash() -> None:
 def test_links_of_a_chain_have_their_rows() -> None:
     ways = [{**way, "link": link} for link in (1, 2) for way in record("", 1)["directions"]]
     part, *_ = parts(schemes([record("pi", 1, directions=ways)]))
-    assert [row.what for row in part.rows] == ["link 1 forward", "link 1 reverse", "link 2 forward", "link 2 reverse"]
+    assert [row.part for row in part.rows] == ["link 1 forward", "link 1 reverse", "link 2 forward", "link 2 reverse"]
 
 
 def test_differences_stand_with_half_their_interval() -> None:
@@ -256,7 +256,7 @@ def test_a_star_is_where_the_interval_excludes_0() -> None:
     for number, half in [*red, *rem]:
         assert half.endswith("*") == (abs(float(number)) > float(half.strip("±*")) if half else False)
     assert all(half.endswith("*") for _, half in red[-8:])
-    assert "± is half of the 95 % interval, in which all 2 schemes hold together. * excludes 0." in plain(scheme_rows)
+    assert "± is half of the 95 % interval, simultaneous for all 2 schemes. * excludes 0." in plain(scheme_rows)
     # Among more schemes an interval is wider, and it is narrowest alone.
     two_schemes = schemes(first, slower, paired=True)
     widths = [rows[1]["paired"]["high"]["response_time_ms"]["p50"] for rows in (two_schemes, scheme_rows)]
@@ -301,5 +301,5 @@ def test_a_notebook_is_shown_nothing_beside_the_table(monkeypatch: pytest.Monkey
     displayed: list[object] = []
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
     monkeypatch.setattr(rich.jupyter, "display", lambda *arguments: displayed.append(arguments))
-    assert "pi" in console.plain(SideBySide(schemes([record("pi", 1)])))
+    assert "pi" in console.render_text(ComparisonTables(schemes([record("pi", 1)])))
     assert displayed == []

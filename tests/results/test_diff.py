@@ -49,13 +49,13 @@ def test_two_stores_differ_in_values_and_paired_measures(stores: tuple[Path, Pat
         run(out, "codel", link={"rate": rate}) for out, rate in zip(stores, ("2 Mbit/s", "3 Mbit/s"), strict=True)
     )
     values = [np.array([result.measure("p95") for result in side], dtype=float) for side in (first, second)]
-    expected = stats.Difference.of(values[1], values[0])
+    expected = stats.Difference.between(values[1], values[0])
     assert (p95["difference"], p95["low"], p95["high"], p95["n"]) == pytest.approx(
         (expected.mean, expected.low, expected.high, 3)
     )
     assert p95["b"] - p95["a"] == pytest.approx(p95["difference"])
     assert record["pairs"] == 6
-    assert [Store(stores[0]).kept(key).cell.seed for key in record["only_a"]] == [4]  # type: ignore[union-attr]
+    assert [Store(stores[0]).get_by_key(key).cell.seed for key in record["only_a"]] == [4]  # type: ignore[union-attr]
     assert record["only_b"] == []
 
 

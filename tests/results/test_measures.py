@@ -15,8 +15,8 @@ import aqmlab as lab
 from aqmlab._core import Resolved
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.results.measures import MeasuredRow, check_cells, read_measures
-from aqmlab.results.measures.jain import flow_by_flow, jain
-from aqmlab.results.measures.rpm import probed, round_trips_per_minute, trimmed_mean
+from aqmlab.results.measures.jain import jain, split_flows
+from aqmlab.results.measures.rpm import round_trips_per_minute, trimmed_mean, with_probes
 from aqmlab.results.measures.slowdown import SIZES, slowdowns
 from aqmlab.running.run import run_cell
 from aqmlab.store.store import Store
@@ -73,7 +73,7 @@ def test_probes_take_5_percent_of_capacity_up_to_100_a_second(small_cell: Cell) 
         spec = json.loads(small_cell.spec.json)
         spec["link"]["rate"] = f"{mbps} Mbit/s"
         cell = dataclasses.replace(small_cell, spec=Resolved(json.dumps(spec)))
-        (source,) = probed(cell).resolved["sources"]
+        (source,) = with_probes(cell).resolved["sources"]
         return float(source["transfers"]["rate_per_second"][0])
 
     # Of 5,000 bytes each, by the draft.
@@ -85,7 +85,7 @@ def test_users_do_the_same_beside_probes(small_cell: Cell, tmp_path: Path) -> No
     with_rows["record"]["exchanges"] = True
     unprobed_cell = dataclasses.replace(small_cell, spec=Resolved(json.dumps(with_rows)))
     rows, probed_rows = (
-        run_cell(cell, Store(tmp_path)).exchanges.filter(source=0) for cell in (unprobed_cell, probed(small_cell))
+        run_cell(cell, Store(tmp_path)).exchanges.filter(source=0) for cell in (unprobed_cell, with_probes(small_cell))
     )
     columns = ["side", "user", "connection", "request_bytes", "response_bytes"]
     assert len(rows.join(probed_rows, on=columns)) > 0.8 * len(rows)
@@ -185,12 +185,12 @@ def test_each_flow_is_its_own_source_on_its_sources_hosts() -> None:
         tcp={"mix": [{"share": 0.5, "source": "up", "profile": "linux-6"}]}, users={"per_side": 5}, sources=sources
     )
     (cell,) = cells_of(experiment, [1])
-    separate = flow_by_flow(cell).resolved
+    separate = split_flows(cell).resolved
     names = [next(iter(source.values()))["name"] for source in separate["sources"] if "transfers" not in source]
     assert names == ["up #1", "up #2", "up #3", "on_off #1", "on_off #2"]
     assert [hosts["source"] for hosts in separate["tcp"]["mix"]] == names[:3]
     assert {next(iter(source.values())).get("flows") for source in separate["sources"]} == {1, None}
-    assert flow_by_flow(flow_by_flow(cell)).key == flow_by_flow(cell).key
+    assert split_flows(split_flows(cell)).key == split_flows(cell).key
 
 
 def test_more_flows_than_can_be_told_apart_are_refused(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_measure_that_cannot_be_had_is_one_line(aqmlab: Command, arguments: tu
 
 
 def test_requests_of_a_version_without_users_are_refused(compared: lab.Comparison, tmp_path: Path) -> None:
-    old = dataclasses.replace(compared.results[0], place=tmp_path, files={})
+    old = dataclasses.replace(compared.results[0], location=tmp_path, files={})
     compared.results[0].exchanges.drop("user", "connection").write_parquet(tmp_path / "exchanges.parquet")
     with pytest.raises(lab.SpecError, match=r"^measures: .* is of a version whose exchanges have no column user"):
         slowdowns(old, compared.results[0])

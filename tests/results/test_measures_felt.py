@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab.cells.cell import Cell, cells_of
-from aqmlab.results.measures.harm import alone, harms, less_is_better, more_is_better
+from aqmlab.results.measures.harm import harm_if_less_is_better, harm_if_more_is_better, harms, solo_cells
 from aqmlab.results.measures.measure import over_seeds
 from aqmlab.results.measures.outcome import PROFILES, outcome
 from aqmlab.results.measures.page import pages
-from aqmlab.results.measures.step import answer, steps
+from aqmlab.results.measures.step import step_response, steps
 from aqmlab.running.run import run_cell
 from aqmlab.store.store import Store
 from conftest import Command
@@ -108,21 +108,21 @@ def test_pages_load_faster_behind_a_shorter_queue(shared: lab.Comparison) -> Non
 
 @given(st.floats(0.001, 1e6), st.floats(0.001, 1e6))
 def test_harm_is_nought_for_the_same_and_one_for_all_there_was(value: float, other_value: float) -> None:
-    assert more_is_better(value, value) == less_is_better(value, value) == 0
-    assert more_is_better(alone=value, beside=0.0) == 1
-    assert less_is_better(alone=0.0, beside=value) == 1
+    assert harm_if_more_is_better(value, value) == harm_if_less_is_better(value, value) == 0
+    assert harm_if_more_is_better(solo=value, shared=0.0) == 1
+    assert harm_if_less_is_better(solo=0.0, shared=value) == 1
     # What takes k times as long is as harmful as a kth of the rate.
     rate, time = (
-        more_is_better(alone=1 / value, beside=1 / other_value),
-        less_is_better(alone=value, beside=other_value),
+        harm_if_more_is_better(solo=1 / value, shared=1 / other_value),
+        harm_if_less_is_better(solo=value, shared=other_value),
     )
     assert rate == pytest.approx(time, rel=1e-9, abs=1e-9)
 
 
 def test_there_is_no_harm_where_there_is_nothing_to_harm() -> None:
-    assert more_is_better(alone=0.0, beside=0.0) is None
-    assert less_is_better(alone=0.0, beside=0.0) is None
-    assert more_is_better(alone=None, beside=1.0) is less_is_better(alone=1.0, beside=None) is None
+    assert harm_if_more_is_better(solo=0.0, shared=0.0) is None
+    assert harm_if_less_is_better(solo=0.0, shared=0.0) is None
+    assert harm_if_more_is_better(solo=None, shared=1.0) is harm_if_less_is_better(solo=1.0, shared=None) is None
 
 
 def test_the_harm_is_that_of_the_numbers_of_a_summary() -> None:
@@ -135,7 +135,7 @@ def test_the_harm_is_that_of_the_numbers_of_a_summary() -> None:
 
 
 def test_those_who_are_alone_do_themselves_no_harm(small_cell: Cell, tmp_path: Path) -> None:
-    assert [cell.key for cell in alone(small_cell)] == [small_cell.key]
+    assert [cell.key for cell in solo_cells(small_cell)] == [small_cell.key]
     experiment = lab.Experiment(
         link={"rate": "2 Mbit/s"}, users={"per_side": 100}, protocol=lab.Protocol(warmup="2 s", duration="10 s")
     )
@@ -146,7 +146,7 @@ def test_those_who_are_alone_do_themselves_no_harm(small_cell: Cell, tmp_path: P
 
 def test_alone_everybody_asks_for_the_same(shared: lab.Comparison) -> None:
     result = shared.results[0]
-    users_alone, bulk_alone = alone(result.cell)
+    users_alone, bulk_alone = solo_cells(result.cell)
     shared.measured("harm")
     store = Store(result.directory.parents[1])
     columns = ["side", "user", "connection", "request_bytes", "response_bytes"]
@@ -179,7 +179,7 @@ def test_a_sources_draws_do_not_depend_on_other_sources(tmp_path: Path) -> None:
         record=lab.Record(exchanges=True),
     )
     (cell,) = cells_of(experiment, [1])
-    shared_rows, first, second = (run_cell(variant, Store(tmp_path)).exchanges for variant in (cell, *alone(cell)))
+    shared_rows, first, second = (run_cell(variant, Store(tmp_path)).exchanges for variant in (cell, *solo_cells(cell)))
     for number, solo in ((1, first), (2, second)):
         assert solo["source"].unique().to_list() == [number]
         columns = ["start_s", "side", "user", "request_bytes", "response_bytes"]
@@ -241,7 +241,7 @@ def test_each_kind_of_traffic_has_the_outcome_of_its_own_packets(shared: lab.Com
 
 def test_the_answer_to_a_step_is_read_off_a_delay_that_is_known() -> None:
     # 40 ms for 3 s, then 10 ms: the mean of the last second is within 5 % of 10 ms when 1/60 s of the 40 is left in it.
-    known = answer(pl.Series([40.0] * 300 + [10.0] * 1700), every_s=0.01)
+    known = step_response(pl.Series([40.0] * 300 + [10.0] * 1700), interval_s=0.01)
     assert known["peak_ms"] == 40
     assert known["settle_s"] == pytest.approx(4 - 1 / 60, abs=0.011)
     assert known["excess_ms_s"] == pytest.approx(30 * 3)
@@ -249,19 +249,19 @@ def test_the_answer_to_a_step_is_read_off_a_delay_that_is_known() -> None:
 
 @given(st.floats(0, 1000), st.integers(1, 400))
 def test_a_delay_that_stays_has_settled_at_once(delay: float, samples: int) -> None:
-    steady = answer(pl.Series([delay] * (samples + 1)), every_s=0.1)
+    steady = step_response(pl.Series([delay] * (samples + 1)), interval_s=0.1)
     assert steady == {"peak_ms": delay, "settle_s": 0, "excess_ms_s": 0}
 
 
 def test_a_delay_that_goes_on_growing_has_not_settled() -> None:
-    growing = answer(pl.Series([0.1 * sample for sample in range(1000)]), every_s=0.01)
+    growing = step_response(pl.Series([0.1 * sample for sample in range(1000)]), interval_s=0.01)
     assert growing["settle_s"] is None
     assert growing["excess_ms_s"] == 0
 
 
 def test_what_a_delay_goes_on_doing_is_no_unrest() -> None:
     samples = [number % 50 for number in range(2000)]
-    assert answer(pl.Series([float(sample) for sample in samples]), every_s=0.1)["settle_s"] == 0
+    assert step_response(pl.Series([float(sample) for sample in samples]), interval_s=0.1)["settle_s"] == 0
 
 
 def test_steps_are_rate_and_load_changes_in_the_window() -> None:

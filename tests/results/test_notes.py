@@ -145,9 +145,9 @@ def test_limits_of_web_users_alone_are_a_table(tmp_path: Path) -> None:
     (part,) = [
         part for part in table.parts(comparison.schemes) if part.title == "Connections limited by, % of the time"
     ]
-    assert [(row.scheme, row.what) for row in part.rows] == [
+    assert [(row.scheme, row.part) for row in part.rows] == [
         (label, "web users") for label in ("uncongested", "codel", "pie")
     ]
     limits = comparison.schemes[1]["users_limited_by_percent"]
-    assert part.rows[1].measured["limited_by_percent"] == limits
+    assert part.rows[1].values["limited_by_percent"] == limits
     assert sum(limits.values()) == pytest.approx(100)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import aqmlab as lab
-from aqmlab.metrics.numbers import NUMBERS, OF_DATAGRAMS, OF_REQUESTS
+from aqmlab.metrics.numbers import DATAGRAM_NUMBERS, NUMBERS, REQUEST_NUMBERS
 from aqmlab.metrics.parts import Parts
 from conftest import Command
 
@@ -86,9 +86,9 @@ def test_percentiles_of_datagrams_are_in_order(comparison: lab.Comparison) -> No
 
 
 def test_numbers_of_one_direction_have_its_name() -> None:
-    sided = Parts.of([{"users": {"per_side": 0}, "sides": ["home", "internet"], "sources": SPEC["sources"]}])
+    sided = Parts.from_specs([{"users": {"per_side": 0}, "sides": ["home", "internet"], "sources": SPEC["sources"]}])
     assert sided.find("game delay p99 home->internet", "until") == sided.find("game delay p99 home→internet", "until")
-    chain = Parts.of([{"users": {"per_side": 1}, "chain": [{}, {}]}])
+    chain = Parts.from_specs([{"users": {"per_side": 1}, "chain": [{}, {}]}])
     assert chain.find("loss link 2 reverse", "until").direction == 3
 
 
@@ -146,8 +146,8 @@ def test_a_frame_of_pairs_has_differences(comparison: lab.Comparison) -> None:
 @pytest.mark.slow
 def test_a_whole_frame_names_every_number_that_there_is(comparison: lab.Comparison) -> None:
     names = set(comparison.frame()["measure"])
-    assert {"p95", "loss", *(f"game {name}" for name in OF_DATAGRAMS)} <= names
-    assert not names & {f"game {name}" for name in OF_REQUESTS if name not in OF_DATAGRAMS}
+    assert {"p95", "loss", *(f"game {name}" for name in DATAGRAM_NUMBERS)} <= names
+    assert not names & {f"game {name}" for name in REQUEST_NUMBERS if name not in DATAGRAM_NUMBERS}
     for name in names:
         assert comparison.frame(name).height > 0
 
@@ -206,7 +206,7 @@ def test_searches_go_by_the_number_of_a_source(tmp_path: Path) -> None:
     options: dict[str, Any] = {"experiment": experiment, "seeds": [1], "out": tmp_path}
     tuned = lab.tune("codel", "target=1 ms..50 ms", minimise=["game one-way p99"], trials=4, confirm=0, **options)
     assert tuned.objectives[0].name == "game one-way p99"
-    assert min(candidate.means[0] for candidate in tuned.tried) < 0
+    assert min(candidate.means[0] for candidate in tuned.candidates) < 0
     sensitivity = lab.sensitivity("codel", "target=1 ms..50 ms", of=["game jitter"], points=2, **options)
     assert set(sensitivity.indices["measure"]) == {"game jitter"}
     assert sensitivity.indices["mu_star"][0] > 0

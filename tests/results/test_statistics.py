@@ -53,7 +53,7 @@ def test_intervals_of_many_schemes_hold_together(draws: np.random.Generator, cor
 def test_a_difference_is_significant_if_its_interval_excludes_0(draws: np.random.Generator) -> None:
     for mean in (0.0, 1.0, 2.0, 4.0):
         for values in mean + draws.standard_normal((50, 5)):
-            difference = stats.Difference.of(values, np.zeros(5), comparisons=3, looks=2)
+            difference = stats.Difference.between(values, np.zeros(5), comparisons=3, looks=2)
             p_value = scipy.stats.ttest_1samp(values, 0).pvalue
             assert difference.p == pytest.approx(min(1.0, 6 * p_value))
             assert difference.is_significant == (6 * p_value < stats.LEVEL)
@@ -75,7 +75,7 @@ def test_the_best_scheme_is_among_those_not_told_from_the_first(draws: np.random
 
 def test_pairs_that_do_not_vary_tell_nothing() -> None:
     for values in ([2.0, 2.0, 2.0], [2.0]):
-        difference = stats.Difference.of(np.array(values), np.ones(len(values)))
+        difference = stats.Difference.between(np.array(values), np.ones(len(values)))
         assert (difference.mean, difference.p, difference.is_significant) == (1.0, None, False)
         assert difference.high == -difference.low == np.inf
 
@@ -214,7 +214,7 @@ def test_students_interval_alone_stops_wrongly_on_skewed_means(draws: np.random.
 @pytest.mark.parametrize("share", [0.02, 0.07, 0.2, 0.4])
 def test_the_bound_on_unseen_events_holds_over_all_looks(draws: np.random.Generator, share: float) -> None:
     has_any = draws.random((REPETITIONS, stats.LOOKS[-1])) < share
-    wrong = [~has_any[:, :seeds].any(axis=-1) & (share > stats.most_affected(seeds)) for seeds in stats.LOOKS]
+    wrong = [~has_any[:, :seeds].any(axis=-1) & (share > stats.max_affected_share(seeds)) for seeds in stats.LOOKS]
     assert np.any(wrong, axis=0).mean() <= 0.05
 
 

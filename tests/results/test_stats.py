@@ -133,7 +133,7 @@ def test_pairs_have_students_interval(pairs: list[tuple[float, float]]) -> None:
 
 def test_an_interval_stays_within_the_possible_values() -> None:
     shares = [0.4, 0.99, 1.0]
-    free, bounded = (stats.interval(shares, **options).row(0, named=True) for options in ({}, {"most": 1.0}))
+    free, bounded = (stats.interval(shares, **options).row(0, named=True) for options in ({}, {"upper_bound": 1.0}))
     assert free["high"] > 1.0
     assert (bounded["mean"], bounded["low"], bounded["high"]) == (free["mean"], free["low"], 1.0)
     # Student's interval of 1 ms and 100 ms begins below 0 ms.

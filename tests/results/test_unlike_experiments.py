@@ -73,7 +73,7 @@ def test_the_uncongested_network_has_the_users_of_the_schemes() -> None:
 
 
 def test_a_report_of_chosen_cells_refuses_other_experiments(tmp_path: Path, aqmlab: Command) -> None:
-    keys = [result.place.name for result in (run(tmp_path), run(tmp_path, "pie", link={"rate": "3 Mbit/s"}))]
+    keys = [result.location.name for result in (run(tmp_path), run(tmp_path, "pie", link={"rate": "3 Mbit/s"}))]
     with pytest.raises(lab.SpecError, match=r"link\.rate: 2 Mbit/s and 3 Mbit/s"):
         select(tmp_path, Choice(cells=keys))
     outcome = aqmlab("report", *keys, "--out", str(tmp_path), "--output", str(tmp_path / "r.html"))
@@ -84,8 +84,8 @@ def test_a_report_of_chosen_cells_refuses_other_experiments(tmp_path: Path, aqml
 def test_a_report_of_the_newest_comparison_leaves_out_others(tmp_path: Path) -> None:
     run(tmp_path, link={"rate": "3 Mbit/s"})
     run(tmp_path, users={"per_side": 5})
-    wanted = {run(tmp_path, scheme).place.name for scheme in ("codel", "pie")}
-    assert {result.place.name for result in select(tmp_path, Choice()).valid} == wanted
+    wanted = {run(tmp_path, scheme).location.name for scheme in ("codel", "pie")}
+    assert {result.location.name for result in select(tmp_path, Choice()).valid} == wanted
 
 
 def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) -> None:
@@ -94,7 +94,7 @@ def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) 
     run(tmp_path, link={"rate": "3 Mbit/s"})
     selection = select(tmp_path, Choice(experiment=experiment))
     assert [result.cell.label for result in selection.valid] == ["uncongested", "codel", "pie + users.per_side=5"]
-    assert [result.place.name for result in selection.valid] == [result.place.name for result in compared.results]
+    assert [result.location.name for result in selection.valid] == [result.location.name for result in compared.results]
     file = tmp_path / "spec.toml"
     file.write_text(reproduce.toml(SPEC))
     arguments = ("--out", str(tmp_path), "-o", str(tmp_path / "r.html"))
@@ -108,7 +108,7 @@ def test_a_report_of_a_spec_is_about_its_cells(tmp_path: Path, aqmlab: Command) 
     with pytest.raises(lab.SpecError, match="experiment: cannot be with cells"):
         lab.report("abc", experiment=experiment, out=tmp_path)
     # The uncongested network alone has a report as well.
-    assert lab.report(compared.results[0].place.name, out=tmp_path, to=tmp_path / "r.html").is_file()
+    assert lab.report(compared.results[0].location.name, out=tmp_path, to=tmp_path / "r.html").is_file()
 
 
 def test_many_differences_are_counted() -> None:

@@ -112,7 +112,7 @@ def test_what_no_seed_has_is_bounded_and_never_known() -> None:
     ("values", "message"),
     [
         ((2.0,) * 5, "loss of pi is 2 % in all 5 seeds, which does not show how much it varies"),
-        ((0.0, 0.0, 0.1, 0.0, 0.0), "loss of pi is 0 in 4 of 5 seeds: too few have any for an interval"),
+        ((0.0, 0.0, 0.1, 0.0, 0.0), "loss of pi is 0 in 4 of 5 seeds: too few nonzero values for an interval"),
         ((0.1,) * 5, "loss of pi is 0.1 % in all 5 seeds, which does not show how much it varies"),
     ],
 )
@@ -165,7 +165,7 @@ def test_the_command_says_where_it_stopped_and_why(aqmlab: Command) -> None:
     outcome = aqmlab("compare", *brief, *conditions)
     words = " ".join(outcome.out.split())
     assert "Stopped at look 1 of 4, with 5 seeds: p50 within 90 %, completed within 90 % under" in words
-    assert "half of the 95 % interval, in which all looks hold together" in words
+    assert "half of the 95 % interval, simultaneous for all looks" in words
     record = json.loads(aqmlab("compare", *brief, *conditions, "--json").out)
     assert (record["until"]["look"], record["until"]["met"], len(record["until"]["widths"])) == (1, True, 4)
     assert record["schemes"][1]["paired"]["confidence"] == pytest.approx(0.9875)

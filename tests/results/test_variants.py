@@ -177,4 +177,4 @@ def test_the_engine_is_not_told_of_variants() -> None:
     plain, named = (lab.Experiment(**BASE, **options) for options in ({}, {"variants": {"a": {"scheme": "pie"}}}))
     assert plain.to_json() == named.to_json()
     assert "variants" in lab.Experiment.model_json_schema()["properties"]
-    assert schemes.parse("pie").applied_to(named).variants == named.variants
+    assert schemes.parse("pie").apply_to(named).variants == named.variants

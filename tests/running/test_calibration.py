@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab.calibration.measure import USERS_PER_SIDE, calibration_cells, fit_calibration, numbers_of_users
+from aqmlab.calibration.measure import USERS_PER_SIDE, calibration_cells, fit_calibration, user_counts
 from aqmlab.cells import calibration_model
 from aqmlab.cells.calibration_model import Calibration
 from aqmlab.cells.cell import cells_of
@@ -53,7 +53,7 @@ def test_users_and_load_are_inverse(load: float) -> None:
 @pytest.mark.parametrize(("rtt", "within"), [("uniform", 0.013), ("general", 0.021)])
 @pytest.mark.parametrize("workload", ["unc-2001", "unc-2001-v3"])
 def test_the_shipped_calibrations_are_near_the_published_users(workload: str, rtt: str, within: float) -> None:
-    shipped = calibration_model.known()[workload, rtt, 2]
+    shipped = calibration_model.load_calibrations()[workload, rtt, 2]
     assert shipped.users(100, 100e6) == pytest.approx(calibration_model.PUBLISHED_USERS[rtt], rel=within)
 
 
@@ -61,11 +61,11 @@ def test_a_local_calibration_joins_others_and_precedes_shipped(tmp_path: Path) -
     calibration_model.store(line(rtt="general"), tmp_path)
     calibration_model.store(line(), tmp_path)
     calibration_model.store(line(workload="ours"), tmp_path)
-    calibrations = calibration_model.known(tmp_path)
+    calibrations = calibration_model.load_calibrations(tmp_path)
     assert calibrations["unc-2001-v3", "uniform", 2] == line()
     assert calibrations["unc-2001-v3", "general", 2] == line(rtt="general")
     assert calibrations["ours", "uniform", 2] == line(workload="ours")
-    assert calibration_model.known() != calibrations
+    assert calibration_model.load_calibrations() != calibrations
 
 
 def test_a_load_becomes_a_number_of_users() -> None:
@@ -89,7 +89,7 @@ def test_the_load_of_users_on_one_side_is_that_of_their_data() -> None:
 
 def test_users_on_one_side_are_calibrated_where_their_data_flow(tmp_path: Path) -> None:
     experiment = lab.Experiment(users={"sides": 1}, protocol={"warmup": "1 s", "duration": "5 s"})
-    cells = calibration_cells(experiment, [1], numbers_of_users(500))
+    cells = calibration_cells(experiment, [1], user_counts(500))
     results = [run_cell(cell, Store(tmp_path)) for cell in cells]
     fitted_line = fit_calibration(experiment, results)
     assert fitted_line.key == ("unc-2001-v3", "uniform", 1)

@@ -131,5 +131,5 @@ def test_cells_of_unlike_links_are_told_apart_in_the_store(store: Store) -> None
     cells = store.cells()
     assert cells["rate_mbps"].to_list() == [2, 1]
     assert cells["experiment"].n_unique() == 2
-    kept = [store.kept(key) for key in cells["cell"]]
+    kept = [store.get_by_key(key) for key in cells["cell"]]
     assert [result.cell.experiment for result in kept if result] == cells["experiment"].to_list()

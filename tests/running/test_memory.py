@@ -16,7 +16,7 @@ from aqmlab.campaigns.failures import Failures
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running import sweep
 from aqmlab.running.machine import memory
-from aqmlab.running.machine.memory import Free, Memory, OutOfMemory
+from aqmlab.running.machine.memory import FreeMemory, Memory, OutOfMemory
 from aqmlab.store.store import Store
 
 MB = 1_000_000
@@ -29,7 +29,7 @@ def cell_of_users(users: int) -> Cell:
 
 def memory_with(bytes_free: float) -> Memory:
     """Return a memory of which something is always free."""
-    return Memory(lambda: Free(bytes_free, "the machine's memory"))
+    return Memory(lambda: FreeMemory(bytes_free, "the machine's memory"))
 
 
 def test_a_cell_that_cannot_fit_is_refused_before_it_starts() -> None:
@@ -87,9 +87,9 @@ def test_a_wait_for_memory_is_interrupted() -> None:
 
 
 def test_the_largest_cell_ends_when_little_memory_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_BETWEEN_S", 0)
+    monkeypatch.setattr(memory, "_INTERVAL_S", 0)
     free = [4000 * MB]
-    shared = Memory(lambda: Free(free[0], "the machine's memory"))
+    shared = Memory(lambda: FreeMemory(free[0], "the machine's memory"))
     ready, low, small_is_done = threading.Event(), threading.Event(), threading.Event()
 
     def small() -> None:
@@ -129,7 +129,7 @@ def test_a_cell_out_of_memory_fails_and_the_sweep_goes_on(tmp_path: Path) -> Non
     file.write_text(text)
     campaign = lab.sweep(lab.Grid.from_toml(file), seeds=[1], out=tmp_path / "out", workers=2)
     assert sorted(Store(tmp_path / "out").cells()["users_per_side"]) == [10, 20]
-    (failure,) = Failures(tmp_path / "out").known().values()
+    (failure,) = Failures(tmp_path / "out").load().values()
     assert failure.error.startswith("out of memory: a run of 1,000,000 users on each side needs at least ")
     assert len(campaign.planned) == 3
 

@@ -42,7 +42,7 @@ def experiment(**parts: object) -> lab.Experiment:
 def test_a_scheme_with_noecn_is_written_as_it_was_typed(text: str) -> None:
     scheme = parse(text)
     assert scheme.queue.parameters["noecn"] is True
-    assert label_of(scheme.applied_to(lab.Experiment(tcp={"ecn": scheme.ecn or False}))) == text
+    assert label_of(scheme.apply_to(lab.Experiment(tcp={"ecn": scheme.ecn or False}))) == text
 
 
 def test_hosts_with_ecn_get_drops_and_no_marks(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_noecn_without_an_effect_is_refused(aqmlab: Command, change: str, messag
     ],
 )
 def test_commands_of_tc_have_noecn(scheme: str, has: str, lacks: str) -> None:
-    (cell,) = cells_of(parse(scheme).applied_to(lab.Experiment(users={"per_side": 1})), [1])
+    (cell,) = cells_of(parse(scheme).apply_to(lab.Experiment(users={"per_side": 1})), [1])
     text = str(commands(cell))
     assert has in text
     assert lacks not in text

@@ -30,12 +30,12 @@ class Clock:
 
 def test_cells_in_the_store_are_one_line(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     sweep(cells[:3], store)
-    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.logging_to_stderr(), SweepProgress(cells, store.find(cells)) as watch:
         sweep(cells, store, watch=watch)
     first, last = capsys.readouterr().err.splitlines()
     assert first == "4 cells, 3 of them in the store"
     assert last.startswith("1 run in ")
-    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.logging_to_stderr(), SweepProgress(cells, store.find(cells)) as watch:
         sweep(cells, store, watch=watch)
     assert capsys.readouterr().err == "4 cells, in the store\n"
 
@@ -44,7 +44,7 @@ def test_a_log_has_a_line_a_minute_with_progress_and_time_left(
     cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(monkeypatch)
-    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.logging_to_stderr(), SweepProgress(cells, store.find(cells)) as watch:
         for cell in cells:
             for now in range(1, 71):
                 clock.now += 1
@@ -66,7 +66,7 @@ def test_a_terminal_shows_the_whole_and_what_runs(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     clock = Clock(monkeypatch)
-    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.logging_to_stderr(), SweepProgress(cells, store.find(cells)) as watch:
         clock.now += 30
         watch(cells[0], 70, 70)
         watch(cells[1], 35, 70)
@@ -83,7 +83,7 @@ def test_what_failed_is_said_and_counts_as_over_in_what_is_left(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     clock = Clock(monkeypatch)
-    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.logging_to_stderr(), SweepProgress(cells, store.find(cells)) as watch:
         clock.now += 30
         watch(cells[0], 70, 70)
         watch.failed(cells[1], "took longer than 20 s")
@@ -113,7 +113,7 @@ def test_what_is_left_is_judged_by_work_and_not_by_seconds(
     # On the uncongested network users ask for no more.
     assert work(cells_of(large, [1], uncongested=True)[0]) == work(long)
     clock = Clock(monkeypatch)
-    with messages.level_of(), SweepProgress([short, long], {}) as watch:
+    with messages.logging_to_stderr(), SweepProgress([short, long], {}) as watch:
         clock.now += 60
         watch(short, 70, 70)
     # A minute for a twentieth of it.
@@ -126,7 +126,7 @@ def test_a_name_is_shown_as_it_is_typed(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "160")
     odd = replace(small_cell, label="law:name=[/red]")
-    with messages.level_of(), SweepProgress([odd], store.found([odd])) as watch:
+    with messages.logging_to_stderr(), SweepProgress([odd], store.find([odd])) as watch:
         watch(odd, 35, 70)
         watch._progress.refresh()
     assert "law:name=[/red]" in capsys.readouterr().err
@@ -146,11 +146,11 @@ def test_equal_names_are_extended_by_their_differences(small: lab.Experiment) ->
 
 def test_from_python_progress_is_heard_too(cells: list[Cell], store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     assert not messages.logger.handlers
-    with SweepProgress(cells[:1], store.found(cells[:1])) as watch:
+    with SweepProgress(cells[:1], store.find(cells[:1])) as watch:
         sweep(cells[:1], store, watch=watch)
     assert capsys.readouterr().err.startswith("1 cell\n1 run in ")
     assert not messages.logger.handlers
-    assert progress.is_seen() is False
+    assert progress.is_interactive() is False
 
 
 def test_a_notebook_that_asks_for_colours_is_shown_no_bars(
@@ -158,6 +158,6 @@ def test_a_notebook_that_asks_for_colours_is_shown_no_bars(
 ) -> None:
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")  # as its kernel does
-    with messages.level_of(), SweepProgress(cells, store.found(cells)) as watch:
+    with messages.logging_to_stderr(), SweepProgress(cells, store.find(cells)) as watch:
         sweep(cells, store, watch=watch)
     assert "\x1b" not in capsys.readouterr().err

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.reports import reproduce
 from aqmlab.reports.selection import Choice, select
@@ -50,7 +50,7 @@ def experiment(**parts: Any) -> lab.Experiment:
 
 
 def cell(experiment_of_cell: lab.Experiment) -> Cell:
-    (single,) = cells_of(experiment_of_cell, [1], known())
+    (single,) = cells_of(experiment_of_cell, [1], load_calibrations())
     return single
 
 
@@ -73,7 +73,7 @@ def test_a_change_gives_the_reverse_direction_another_discipline(tmp_path: Path)
     changed = lab.Experiment.from_toml(file, changes=["queue_back.fq_codel.limit=300"])
     assert cell(changed).resolved["queue_back"]["fq_codel"]["limit"] == "300 packets"
     assert cell(changed).resolved["queue"]["pi"]["q_ref"] == 10
-    chain = experiment(chain=[{}, {"queue": {"codel": {}}}]).changed(["chain[1].queue_back.droptail.limit=7"])
+    chain = experiment(chain=[{}, {"queue": {"codel": {}}}]).with_changes(["chain[1].queue_back.droptail.limit=7"])
     assert [list(link["queue_back"]) if "queue_back" in link else None for link in cell(chain).resolved["chain"]] == [
         None,
         ["droptail"],
@@ -98,7 +98,7 @@ def test_a_scheme_leaves_the_discipline_of_the_reverse_direction(tmp_path: Path)
     labels = [scheme["label"] for scheme in compared.schemes]
     assert labels == ["uncongested", "codel / droptail:limit=50", "pie / droptail:limit=50"]
     assert [result.cell.scheme for result in compared.results] == ["droptail", "codel / droptail", "pie / droptail"]
-    assert schemes.parse("codel").applied_to(spec).queue_back == spec.queue_back
+    assert schemes.parse("codel").apply_to(spec).queue_back == spec.queue_back
 
 
 def test_a_scheme_that_no_link_takes_is_refused() -> None:
@@ -134,7 +134,7 @@ def test_a_report_repeats_schemes_beside_a_queue_that_stays(tmp_path: Path) -> N
 
 def test_a_sweep_varies_the_reverse_direction_alone(tmp_path: Path) -> None:
     swept = lab.sweep(lab.Grid(spec=experiment(), axes={"queue_back.droptail.limit": [5, 50]}), seeds=[1], out=tmp_path)
-    stored = lab.Store(tmp_path).found([planned.cell for planned in swept.planned])
+    stored = lab.Store(tmp_path).find([planned.cell for planned in swept.planned])
     small_limit, large_limit = (stored[planned.cell.key].summary["directions"] for planned in swept.planned)
     assert small_limit[0] == large_limit[0]
     assert small_limit[1]["queue_packets_p99"] <= 5 < large_limit[1]["queue_packets_p99"]

@@ -12,7 +12,7 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core
 from aqmlab._core import bits_per_second
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
 from aqmlab.topology.network import topology
@@ -133,7 +133,7 @@ def test_what_cannot_be_is_refused(link: dict[str, Any], mistake: str) -> None:
 
 def test_a_load_is_of_one_rate(tmp_path: Path) -> None:
     with pytest.raises(lab.SpecError, match=r"users\.load: is percent of one rate; with link\.rate_back give"):
-        cells_of(lab.Experiment(link=HOME, users={"load": 90}), [1], known(tmp_path))
+        cells_of(lab.Experiment(link=HOME, users={"load": 90}), [1], load_calibrations(tmp_path))
 
 
 def test_a_run_over_such_a_link_is_not_explained(tmp_path: Path) -> None:

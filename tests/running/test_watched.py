@@ -72,7 +72,7 @@ def test_a_watched_run_is_the_same_and_reports_its_readings(tmp_path: Path) -> N
 
 
 def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitoring, "_BETWEEN_S", math.inf)
+    monkeypatch.setattr(monitoring, "_INTERVAL_S", math.inf)
     readings: list[Mapping[str, Any]] = []
     run = monitoring.Monitored(small_cell, Simulation(small_cell.spec, small_cell.seed), readings.append)
     taken = []
@@ -143,9 +143,9 @@ def test_a_watched_command_keeps_its_page_until_an_interrupt(tmp_path: Path) -> 
         assert program.stderr is not None
         visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
         visitor.go_in()
-        news = visitor.ask("/runs/1/news")[1]
-        assert news.endswith("event: end\ndata: 0\n\n")
-        assert "event: reading" in news
+        events = visitor.ask("/runs/1/events")[1]
+        assert events.endswith("event: end\ndata: 0\n\n")
+        assert "event: reading" in events
         assert "What it measured" in visitor.ask("/runs/1")[1]
         program.send_signal(signal.SIGINT)
         printed, _ = program.communicate(timeout=60)
@@ -163,13 +163,13 @@ def test_a_live_run_is_watched_from_its_warm_up_on(tmp_path: Path) -> None:
         assert program.stderr is not None
         visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
         visitor.go_in()
-        news = visitor.ask("/runs/1/news")[1]
+        events = visitor.ask("/runs/1/events")[1]
         page = visitor.ask("/runs/1")[1]
         program.send_signal(signal.SIGINT)
         printed, _ = program.communicate(timeout=60)
     assert program.returncode == 0
-    assert news.endswith("event: end\ndata: 0\n\n")
-    readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", news)]
+    assert events.endswith("event: end\ndata: 0\n\n")
+    readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", events)]
     warm = [reading for reading in readings if reading["now_s"] < reading["warmup_s"]]
     assert warm, "a reading each second, though the first may be over before anybody looks"
     assert max(reading["throughput"]["direction 0"] for reading in warm) > 0
@@ -194,12 +194,12 @@ def test_many_cells_are_watched_as_one(tmp_path: Path, command: str) -> None:
         assert program.stderr is not None
         visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
         visitor.go_in()
-        news = visitor.ask("/runs/1/news")[1]
+        events = visitor.ask("/runs/1/events")[1]
         program.send_signal(signal.SIGINT)
         printed, _ = program.communicate(timeout=60)
     assert program.returncode == 0
-    assert news.endswith("event: end\ndata: 0\n\n")
-    readings = re.findall(r"event: reading\ndata: (.*)\n", news)
+    assert events.endswith("event: end\ndata: 0\n\n")
+    readings = re.findall(r"event: reading\ndata: (.*)\n", events)
     assert {json.loads(reading)["cell"] for reading in readings} == {*Store(tmp_path / "out").cells()["cell"]}
     assert "codel" in printed
 
@@ -231,8 +231,8 @@ def test_an_interrupted_run_has_the_shells_exit_code(monkeypatch: pytest.MonkeyP
     async def stopped() -> tuple[int | None, str]:
         job = await jobs.Jobs().start(JobRequest("sleeps", []))
         job.stop()
-        await job.ended()
-        return job.exit_code, job.ending
+        await job.wait()
+        return job.exit_code, job.status
 
     monkeypatch.setattr(jobs, "command", sleeps)
     assert asyncio.run(stopped()) == (130, "stopped")

@@ -10,7 +10,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.campaigns.campaign import plan
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -32,7 +32,7 @@ def test_an_example_spec_is_one(example: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("sweeps/*.toml")), ids=lambda path: path.name)
 def test_an_example_grid_is_possible_at_every_point(example: Path) -> None:
     grid = lab.Grid.from_toml(example)
-    assert len(plan(grid, [1], known(None))) == len(grid.points()) > 1
+    assert len(plan(grid, [1], load_calibrations(None))) == len(grid.points()) > 1
 
 
 def test_the_readme_shows_the_example_that_runs() -> None:

@@ -111,7 +111,7 @@ def test_a_ranges_ends_are_accepted_and_values_beyond_refused(table: str, key: s
 
 
 def defaults() -> Iterator[tuple[str, str]]:
-    for table in (schema.WHOLE, *TABLES, *SOURCES):
+    for table in (schema.ROOT, *TABLES, *SOURCES):
         for key, entry in schema.part(table)["properties"].items():
             if "default" in entry:
                 yield table, key
@@ -119,7 +119,7 @@ def defaults() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("table", "key"), list(defaults()))
 def test_a_default_that_is_written_out_is_what_is_left_out(table: str, key: str) -> None:
-    within = {schema.WHOLE: lambda keys: keys, **TABLES, **SOURCES}[table]
+    within = {schema.ROOT: lambda keys: keys, **TABLES, **SOURCES}[table]
     default = schema.part(table)["properties"][key]["default"]
     bare = {"users": {"per_side": 1}}
     explicit = json.dumps({**bare, **within({key: default})})
@@ -132,7 +132,7 @@ def test_many_keys_have_a_default_or_a_range() -> None:
 
 
 def test_every_key_says_what_it_means() -> None:
-    for name, part in schema.has()["$defs"].items():
+    for name, part in schema.root()["$defs"].items():
         for key, entry in part.get("properties", {}).items():
             about = entry.get("description") or schema.part(schema.name_of(entry)).get("description", "")
             assert len(about) > 3, f"{name}.{key}"

@@ -28,7 +28,7 @@ def test_a_value_is_read_as_what_it_looks_like(text: str, value: object) -> None
 
 
 def test_ecn_goes_to_the_hosts() -> None:
-    experiment = schemes.parse("rem:q_ref=24,ecn=true").applied_to(lab.Experiment())
+    experiment = schemes.parse("rem:q_ref=24,ecn=true").apply_to(lab.Experiment())
     assert experiment.tcp.ecn
     assert experiment.queue.parameters == {"q_ref": 24}
 
@@ -36,7 +36,7 @@ def test_ecn_goes_to_the_hosts() -> None:
 @pytest.mark.parametrize("form", get_args(EcnForm))
 def test_a_form_of_ecn_goes_to_the_hosts_by_its_name(form: EcnForm) -> None:
     scheme = schemes.parse(f"pi:ecn={form}")
-    assert scheme.applied_to(lab.Experiment()).tcp.ecn == form
+    assert scheme.apply_to(lab.Experiment()).tcp.ecn == form
     assert schemes.label(scheme.queue, ecn=form) == f"pi:ecn={form}"
 
 
@@ -47,8 +47,8 @@ def test_what_a_switch_says_may_be_said_by_name(name: str, switch: bool) -> None
 
 def test_a_scheme_without_ecn_leaves_it_to_the_experiment() -> None:
     ecn = lab.Experiment(tcp={"ecn": True})
-    assert schemes.parse("rem").applied_to(ecn).tcp.ecn
-    assert not schemes.parse("rem:ecn=false").applied_to(ecn).tcp.ecn
+    assert schemes.parse("rem").apply_to(ecn).tcp.ecn
+    assert not schemes.parse("rem:ecn=false").apply_to(ecn).tcp.ecn
 
 
 @pytest.mark.parametrize(

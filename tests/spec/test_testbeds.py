@@ -12,7 +12,7 @@ import aqmlab as lab
 from aqmlab.cells import calibration_model
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec import testbeds
-from aqmlab.topology.origins import unwritten
+from aqmlab.topology.origins import default_values
 
 BULK = [{"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}]
 SHORT = {"warmup": "5 s", "duration": "10 s"}
@@ -47,17 +47,19 @@ def test_one_download_fills_a_link_whose_rate_alone_is_given(rate_mbps: int, tmp
 
 def test_values_of_a_testbed_follow_its_name_and_no_others() -> None:
     changed = lab.Experiment(testbed="unc-2003", link={"rate": "20 Mbit/s"}, tcp={"ecn": True})
-    assert changed.written == {"testbed": "unc-2003", "link": {"rate": "20 Mbit/s"}, "tcp": {"ecn": True}}
+    assert changed.explicit_values == {"testbed": "unc-2003", "link": {"rate": "20 Mbit/s"}, "tcp": {"ecn": True}}
     assert (changed.tcp.profile, changed.users.load, changed.link.device_fifo) == ("unc-testbed", 98, 256)
-    numbered = changed.changed(["users.per_side=3"])
+    numbered = changed.with_changes(["users.per_side=3"])
     assert (numbered.users.load, numbered.users.per_side) == (None, 3)
-    assert changed.changed(["link.rate=10 Mbit/s"]).link.device_fifo == 256
+    assert changed.with_changes(["link.rate=10 Mbit/s"]).link.device_fifo == 256
 
 
 def test_a_spec_that_writes_the_testbed_out_is_the_same_cell() -> None:
     short_form = lab.Experiment(testbed="unc-2003")
-    long_form = lab.Experiment(**testbeds.named("unc-2003").tables)
-    cells = [cells_of(experiment, [1], calibration_model.known())[0] for experiment in (short_form, long_form)]
+    long_form = lab.Experiment(**testbeds.find("unc-2003").tables)
+    cells = [
+        cells_of(experiment, [1], calibration_model.load_calibrations())[0] for experiment in (short_form, long_form)
+    ]
     assert cells[0].key == cells[1].key
     assert [cell.testbed for cell in cells] == ["unc-2003", None]
 
@@ -79,7 +81,7 @@ def test_a_testbed_that_cannot_be_is_refused_in_one_line(parts: dict[str, Any], 
 @pytest.mark.parametrize("parts", [{"link": {"rate": "1 Mbit/s"}}, {"users": {"sides": 1}}])
 def test_a_spec_in_which_nothing_sends_is_refused(parts: dict[str, Any]) -> None:
     with pytest.raises(lab.SpecError, match='testbed = "unc-2003"'):
-        cells_of(lab.Experiment(**parts), [1], calibration_model.known())
+        cells_of(lab.Experiment(**parts), [1], calibration_model.load_calibrations())
 
 
 def leaves(value: Any, path: str = "") -> set[str]:
@@ -102,17 +104,17 @@ def leaves(value: Any, path: str = "") -> set[str]:
 )
 def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) -> None:
     experiment = lab.Experiment(**parts)
-    (cell,) = cells_of(experiment, [1], calibration_model.known())
+    (cell,) = cells_of(experiment, [1], calibration_model.load_calibrations())
     resolved = json.loads(cell.spec.json)
-    listed = {value.path: value for value in unwritten(experiment, resolved)}
-    for path in leaves(resolved) - leaves(experiment.written):
+    listed = {value.path: value for value in default_values(experiment, resolved)}
+    for path in leaves(resolved) - leaves(experiment.explicit_values):
         is_of_tables = path.startswith(("users.workload", "users.rtt"))
         is_of_absent_users = path.startswith("users.") and not resolved["users"]["per_side"]
-        in_short = any(path.startswith(f"{leaf}.") for leaf in leaves(experiment.written))
+        in_short = any(path.startswith(f"{leaf}.") for leaf in leaves(experiment.explicit_values))
         assert path in listed or is_of_tables or is_of_absent_users or in_short, path
     assert all(value.origin for value in listed.values())
     if experiment.testbed:
-        sources = testbeds.named(experiment.testbed).sources
+        sources = testbeds.find(experiment.testbed).sources
         assert listed["link.device_fifo"].origin == f"testbed unc-2003: {sources['link.device_fifo']}"
         assert "link.rate" not in listed
     else:

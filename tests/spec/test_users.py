@@ -133,7 +133,7 @@ def test_a_load_of_custom_users_needs_and_uses_a_calibration(aqmlab: Command, tm
     assert line["users_per_side"] == [50, 100, 150, 200, 250]
     name = users.names("unc-2001-v3", NEAR)
     assert (line["workload"], line["rtt"]) == name
-    assert (*name, 2) in calibration_model.known(tmp_path / "results")
+    assert (*name, 2) in calibration_model.load_calibrations(tmp_path / "results")
     compared = json.loads(
         aqmlab("compare", "--load", "1", "--rtt", "near.toml", *SHORT, "--seeds", "1", "--json", "pi").out
     )
@@ -143,6 +143,6 @@ def test_a_load_of_custom_users_needs_and_uses_a_calibration(aqmlab: Command, tm
 
 def test_calibrating_on_a_network_that_limits_users_is_refused(small_cell: Cell, store: Store) -> None:
     full = run_cell(small_cell, store)
-    assert full.summary["utilisation"] > calibrate.MOST_UTILISED
+    assert full.summary["utilisation"] > calibrate.MAX_UTILISATION
     with pytest.raises(lab.SpecError, match=r"^users: 400 on each side used 9\d.* % of the link: .* at most 90 %$"):
         calibrate.fit_calibration(lab.Experiment(), [full])

@@ -23,7 +23,7 @@ def out(small_cell: Cell, another_cell: Cell, store: Store, monkeypatch: pytest.
     """A store of two cells whose tables are as large files are."""
     for cell in (small_cell, another_cell):
         run_cell(cell, store)
-    monkeypatch.setattr(integrity, "_AT_ONCE", 0)
+    monkeypatch.setattr(integrity, "_MAX_CHECKED_BYTES", 0)
     return Path(str(store.out))
 
 

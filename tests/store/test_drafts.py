@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 from aqmlab.storage.drafts import Drafts
 
-with Drafts(Path(sys.argv[1])).new("0123456789abcdef") as draft:
+with Drafts(Path(sys.argv[1])).create("0123456789abcdef") as draft:
     (draft / "queue.parquet").write_text("half")
     print(draft, flush=True)
     sys.stdin.read()

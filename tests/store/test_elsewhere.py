@@ -40,7 +40,7 @@ def test_a_run_has_the_tables_of_a_local_one_to_the_byte(place: str, tiny: lab.E
     assert_frame_equal(remote.queue, local.queue)
     assert remote.record()["cell"] == f"{place}/cells/{remote.cell.key}"
     assert lab.run(tiny, out=place).metadata == remote.metadata, "it is not run a second time"
-    files = [f"cells/{remote.cell.key}/{file.name}" for file in local.place.iterdir()]
+    files = [f"cells/{remote.cell.key}/{file.name}" for file in local.location.iterdir()]
     *cell_files, segment = sorted(files_below(place), key=lambda name: name.startswith(index.FOLDER))
     assert cell_files == sorted([marker.NAME, *files])
     assert segment.startswith(f"{index.FOLDER}/1-")
@@ -49,7 +49,7 @@ def test_a_run_has_the_tables_of_a_local_one_to_the_byte(place: str, tiny: lab.E
 def test_a_results_directory_has_all_files_on_this_machine(place: str, cell: Cell) -> None:
     result = run_cell(cell, Store(place))
     assert {file.name: file.read_bytes() for file in result.directory.iterdir()} == {
-        file.name: file.read_bytes() for file in result.place.iterdir()
+        file.name: file.read_bytes() for file in result.location.iterdir()
     }
     assert lab.explain(result.directory).requests.height == result.summary["completed_requests"]
 
@@ -67,11 +67,11 @@ def test_a_comparison_and_its_store_are_those_of_a_local_one(place: str, tiny: l
     remote_queue, local_queue = (store.scan("queue").collect().sort("cell", maintain_order=True) for store in stores)
     assert_frame_equal(remote_queue, local_queue)
     key = remote.results[0].cell.key
-    kept = stores[0].kept(key)
+    kept = stores[0].get_by_key(key)
     assert kept is not None
     assert (kept.cell.key, kept.summary) == (key, remote.results[0].summary)
     stores[0].remove(key)
-    assert stores[0].kept(key) is None
+    assert stores[0].get_by_key(key) is None
     assert key not in stores[0].cells()["cell"]
     assert files_below(place, f"cells/{key}") == []
 
@@ -100,7 +100,7 @@ def test_a_failure_is_kept_there_until_it_is_tried_again(place: str, monkeypatch
     monkeypatch.setattr(sweeping, "run_cell", run_cell)
     assert lab.sweep(GRID, seeds=[1, 2], out=place).cells["state"].to_list() == ["done", "failed"] * 2
     assert lab.sweep(GRID, seeds=[1, 2], out=place, retry=True).cells["state"].to_list() == ["done"] * 4
-    assert Failures(location(place)).known() == {}
+    assert Failures(location(place)).load() == {}
 
 
 @pytest.fixture
@@ -109,11 +109,11 @@ def requests(bucket: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
     ask = s3fs.S3FileSystem._call_s3
 
-    async def counted(self: s3fs.S3FileSystem, method: str, *arguments: Any, **options: Any) -> Any:
+    async def count_calls(self: s3fs.S3FileSystem, method: str, *arguments: Any, **options: Any) -> Any:
         calls.append(method)
         return await ask(self, method, *arguments, **options)
 
-    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", counted)
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", count_calls)
     return calls
 
 
@@ -155,19 +155,19 @@ def test_each_kept_cell_is_looked_at_once_when_a_sweep_goes_on(tmp_path: Path, m
     looked: list[str] = []
     read = Directory.read
 
-    def counted(self: Directory, keys: list[str]) -> Any:
+    def count_calls(self: Directory, keys: list[str]) -> Any:
         looked.extend(keys)
         return read(self, keys)
 
-    monkeypatch.setattr(Directory, "read", counted)
+    monkeypatch.setattr(Directory, "read", count_calls)
     lab.sweep(GRID, seeds=[1, 2], out=tmp_path, progress=True)
     assert len(looked) == len(set(looked)) == 4
 
 
 def test_a_calibration_is_kept_there(place: str) -> None:
-    line = next(iter(calibration_model.known().values())).model_copy(update={"mbps_per_user": 1.0})
+    line = next(iter(calibration_model.load_calibrations().values())).model_copy(update={"mbps_per_user": 1.0})
     calibration_model.store(line, location(place))
-    assert calibration_model.known(place)[line.key] == line
+    assert calibration_model.load_calibrations(place)[line.key] == line
 
 
 def test_laws_in_python_run_in_the_process_that_has_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_a_cell_uploaded_without_its_metadata_is_not_there(
             run_cell(cell, store)
     assert f"{cell.key}/{name}" not in files_below(place, "cells")
     assert store.get(cell) is None
-    assert store.kept(cell.key) is None
+    assert store.get_by_key(cell.key) is None
     assert store.cells().is_empty()
     assert run_cell(cell, store).queue.height > 0
     assert store.cells()["cell"].to_list() == [cell.key]
@@ -84,9 +84,9 @@ def test_metadata_are_never_written_over_others(
     """Two machines that both look before either has written."""
     first = run_cell(cell, Store(place))
     store = Store(place)
-    monkeypatch.setattr(object_store.Objects, "_is_there", lambda self, marker: False)
+    monkeypatch.setattr(object_store.Objects, "_exists", lambda self, marker: False)
     with store.create(cell) as draft:
-        for file in first.place.iterdir():
+        for file in first.location.iterdir():
             if file.name == METADATA:
                 (draft / METADATA).write_text("{}")
             else:
@@ -97,7 +97,7 @@ def test_metadata_are_never_written_over_others(
 
 
 def damage(result: Result, name: str, change: Callable[[bytes], bytes] | None) -> None:
-    file = result.place / name
+    file = result.location / name
     io = file.read_bytes()
     file.unlink()
     if change is not None:
@@ -166,7 +166,7 @@ def test_a_refused_write_ends_a_sweep_before_its_first_cell(bucket: str, monkeyp
     with pytest.raises(lab.StoreError, match=rf"^{out}/drafts/\w+: cannot be written: ") as error:
         lab.sweep(GRID, seeds=[1, 2], out=out)
     assert "\n" not in str(error.value)
-    assert Failures(location(out)).known() == {}
+    assert Failures(location(out)).load() == {}
     assert Store(out).cells().height == 2
     with pytest.raises(lab.StoreError, match=r"/index/\S+\.parquet: cannot be written: "):
         Store(out).compact()

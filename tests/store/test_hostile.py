@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.console import queries as console
-from aqmlab.console.auth import Refused
+from aqmlab.console.auth import Rejected
 from aqmlab.reports.selection import Choice, select
 from aqmlab.running.run import run_cell
 from aqmlab.spec.experiment import Experiment
@@ -159,7 +159,7 @@ def test_a_spoilt_cell_is_left_out_in_one_line(
     assert "\n" not in line
     assert re.fullmatch(rf"{store.out}/cells/{key}/\S+ is damaged: .*; the cell is left out", line)
     assert len(line) < len(str(store.out)) + 250
-    assert store.kept(key) is None
+    assert store.get_by_key(key) is None
 
 
 @pytest.mark.parametrize("table", ["summary", "queue"])
@@ -194,7 +194,7 @@ def test_the_console_shows_a_store_with_spoilt_cells(whole: Path, tiny: Cell, tm
     store = Store(tmp_path / "s")
     assert [row["cell"] for row in console.cells(store, "", 10).rows] == [tiny.key]
     for key in keys:
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             console.result(store, key)
 
 

@@ -160,7 +160,7 @@ def test_the_index_says_what_the_cells_say(
     # Two writers, of which each looks through the index the first time.
     writers = Store(out), Store(out)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "_MERGED", merged)
+        patch.setattr(index, "_MERGE_COUNT", merged)
         for number, (step, choice) in enumerate(steps):
             store, directory = writers[number % 2], out / "cells" / cells[choice].key
             stores._MAINTAINED.clear()

@@ -41,7 +41,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (out / "cells" / key).mkdir()
         for file in first.iterdir():
             os.link(file, out / "cells" / key / file.name)
-    row, stamps = store._index.rows([first.name]), store._place.stamps(keys)
+    row, stamps = store._index.rows([first.name]), store._backend.stamps(keys)
     labels = pl.Series([f"scheme-{number % 7}" for number in range(len(keys))])
     of_links = pl.concat([row] * len(keys)).with_columns(
         cell=pl.Series(keys), stamp=pl.Series([stamps[key] for key in keys]), label=labels
@@ -73,22 +73,22 @@ def calls() -> Iterator[Counter[str]]:
 
 @pytest.mark.parametrize("options", [(), ("--paths",), ("--columns", "cell,label"), ("--where", "seed=1")])
 def test_a_list_of_many_cells_opens_no_file_of_a_cell(aqmlab: Command, out: Path, options: tuple[str, ...]) -> None:
-    with calls() as counted:
+    with calls() as counts:
         outcome = aqmlab("ls", str(out), *options)
     assert outcome.code == 0
     assert len(outcome.out.splitlines()) >= CELLS
-    assert counted["open"] == 0
-    assert counted["os.scandir"] == CELLS
-    assert counted["os.listdir"] <= 2
+    assert counts["open"] == 0
+    assert counts["os.scandir"] == CELLS
+    assert counts["os.listdir"] <= 2
 
 
 def test_the_first_page_shows_the_newest_of_many_cells(out: Path) -> None:
-    with calls() as counted:
-        listed = queries.cells(Store(out), "", app.MOST_ROWS)
-        rows, cell_count = listed.rows, listed.found
-    assert (len(rows), cell_count) == (app.MOST_ROWS, CELLS)
-    assert counted["open"] == 0
-    assert counted["os.scandir"] == CELLS
-    assert {*rows[0]} == {*queries._LISTED}, "columns that the page does not show are not read"
-    of_scheme = queries.cells(Store(out), "scheme-3", app.MOST_ROWS).found
+    with calls() as counts:
+        listed = queries.cells(Store(out), "", app.MAX_ROWS)
+        rows, cell_count = listed.rows, listed.total
+    assert (len(rows), cell_count) == (app.MAX_ROWS, CELLS)
+    assert counts["open"] == 0
+    assert counts["os.scandir"] == CELLS
+    assert {*rows[0]} == {*queries._COLUMNS}, "columns that the page does not show are not read"
+    of_scheme = queries.cells(Store(out), "scheme-3", app.MAX_ROWS).total
     assert of_scheme == CELLS // 7

@@ -82,8 +82,8 @@ def test_python_touches_no_directory_of_somebody_else(thesis: Path, small_cell: 
     writes: list[Callable[[], object]] = [
         lambda: run_cell(small_cell, store),
         lambda: store.remove("0123456789abcdef"),
-        lambda: Failures(thesis).keep(failure),
-        lambda: calibration_model.store(next(iter(calibration_model.known().values())), thesis),
+        lambda: Failures(thesis).add(failure),
+        lambda: calibration_model.store(next(iter(calibration_model.load_calibrations().values())), thesis),
         lambda: toml_input.store_text("", thesis, "spec"),
         lambda: marker.folder_for_users(thesis, "figures"),
     ]

@@ -121,8 +121,8 @@ def test_a_damaged_cell_stays_in_its_place_when_it_is_read(
     truncate(out / "cells" / recorded.key / "summary.parquet")
     store = Store(out)
     assert store.cells().is_empty()
-    assert store.found([recorded]) == {}
-    assert store.kept(recorded.key) is None
+    assert store.find([recorded]) == {}
+    assert store.get_by_key(recorded.key) is None
     assert not (out / "damaged").exists()
     assert all(line.endswith("; the cell is left out") for line in caplog.messages)
     assert len(caplog.messages) == 2
@@ -141,7 +141,7 @@ def test_another_cell_in_the_place_of_one_is_damage(
 ) -> None:
     other_cell = cells_of(lab.Experiment(users={"per_side": 1}), [1])[0]
     shutil.copytree(out / "cells" / recorded.key, out / "cells" / other_cell.key)
-    assert Store(out).found([other_cell]) == {}
+    assert Store(out).find([other_cell]) == {}
     assert "is another cell's" in caplog.text
 
 
@@ -161,7 +161,7 @@ def test_a_whole_cell_is_not_run_again_nor_set_aside(recorded: Cell, out: Path) 
 
 
 def test_a_large_table_is_checked_when_it_is_read(recorded: Cell, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aqmlab.storage.integrity._AT_ONCE", 0)
+    monkeypatch.setattr("aqmlab.storage.integrity._MAX_CHECKED_BYTES", 0)
     file = out / "cells" / recorded.key / "queue.parquet"
     replace_by_one_as_long(file)
     result = Store(out).get(recorded)
@@ -177,7 +177,7 @@ def test_a_large_table_is_checked_when_it_is_read(recorded: Cell, out: Path, mon
 def test_the_length_of_a_large_table_is_looked_at_before(
     recorded: Cell, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aqmlab.storage.integrity._AT_ONCE", 0)
+    monkeypatch.setattr("aqmlab.storage.integrity._MAX_CHECKED_BYTES", 0)
     truncate(out / "cells" / recorded.key / "queue.parquet")
     assert Store(out).get(recorded) is None
 
@@ -248,7 +248,7 @@ def test_a_damaged_calibration_is_refused_with_its_file_and_kept(
 
 
 def test_a_calibration_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    line = next(iter(calibration_model.known().values()))
+    line = next(iter(calibration_model.load_calibrations().values()))
     file = calibration_model.store(line, tmp_path)
     before = file.read_bytes()
 

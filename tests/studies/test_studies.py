@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.studies import STUDIES, find
 from aqmlab.studies.kit.study import study_cells
 
@@ -15,7 +15,7 @@ def test_lengths_have_the_same_runs_which_the_engine_accepts(name: str) -> None:
     assert study.name == name
     assert list(study.lengths) == ["quick", "default", "full"]
     one_seed = [length.repeated(range(1, 2)) for length in study.lengths.values()]
-    quick, default, full = (list(study_cells(study, length, known())) for length in one_seed)
+    quick, default, full = (list(study_cells(study, length, load_calibrations())) for length in one_seed)
     assert quick == default == full
 
 

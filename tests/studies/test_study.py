@@ -12,7 +12,7 @@ import pytest
 import aqmlab as lab
 from aqmlab import _core, studies
 from aqmlab._core import SpecError
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
@@ -246,8 +246,8 @@ def test_the_uncongested_network_has_the_users_of_the_load() -> None:
             loaded = Experiment(users={"load": 50}, protocol=length.protocol)
             return [Run(name="calm", experiment=loaded, label="uncongested", uncongested=True, seeds=1)]
 
-    ((cell,),) = study_cells(Calm(), Tiny.lengths["default"], known()).values()
-    (loaded,) = cells_of(Experiment(users={"load": 50}), [1], known())
+    ((cell,),) = study_cells(Calm(), Tiny.lengths["default"], load_calibrations()).values()
+    (loaded,) = cells_of(Experiment(users={"load": 50}), [1], load_calibrations())
     assert cell.users_per_side == loaded.users_per_side
     assert (cell.load_percent, cell.signal) == (50, "none")
     assert cell.resolved["link"]["rate"] == presets.UNCONGESTED.rate

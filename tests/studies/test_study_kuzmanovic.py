@@ -31,7 +31,7 @@ EDGES_MS = np.geomspace(1, 1e5, 400)
 
 @cache
 def cells(length: str) -> dict[str, list[Cell]]:
-    return study_cells(STUDY, STUDY.lengths[length], calibration_model.known())
+    return study_cells(STUDY, STUDY.lengths[length], calibration_model.load_calibrations())
 
 
 def made_up(directory: Path, *, mbps: float = 80.0, median_ms: float = 150.0, waiting: int = 10) -> Path:

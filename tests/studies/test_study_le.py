@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure as Canvas
 
 import fixtures.results
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import Cell
 from aqmlab.results.cells import comparison_cells
 from aqmlab.spec.experiment import Experiment
@@ -83,12 +83,12 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def all_alike(study: Study, directory: Path) -> dict[str, list[Result]]:
-    cells = study_cells(study, LENGTHS["quick"], known())
+    cells = study_cells(study, LENGTHS["quick"], load_calibrations())
     return {name: [Result(cell, directory) for cell in some] for name, some in cells.items()}
 
 
 def test_lengths_have_the_same_runs_and_differ_in_time_alone(study: Study) -> None:
-    lengths = {name: study_cells(study, length, known()) for name, length in study.lengths.items()}
+    lengths = {name: study_cells(study, length, load_calibrations()) for name, length in study.lengths.items()}
     assert list(lengths) == ["quick", "default", "full"]
     assert lengths["quick"].keys() == lengths["default"].keys() == lengths["full"].keys()
     keys = Counter(cell.key for cells in lengths.values() for some in cells.values() for cell in some)
@@ -141,9 +141,9 @@ def test_a_scheme_is_what_its_label_says(scheme: PaperScheme, label: str, queue:
 
 def test_a_run_is_the_cell_that_a_comparison_makes() -> None:
     length = LENGTHS["default"]
-    ours = study_cells(find("le2003"), length, known())
+    ours = study_cells(find("le2003"), length, load_calibrations())
     experiment = Experiment(testbed="unc-2003", link=TESTBED, users={"load": 98}, protocol=length.protocol)
-    theirs = comparison_cells([BASE.text, PI_24.text], experiment, [1, 2, 3], known())
+    theirs = comparison_cells([BASE.text, PI_24.text], experiment, [1, 2, 3], load_calibrations())
     cells = [cell for scheme in (UNCONGESTED, BASE, PI_24) for cell in ours[scheme.at(98)]]
     assert [cell.key for cell in cells] == [cell.key for cell in theirs]
 

@@ -30,7 +30,7 @@ def test_measures_are_of_the_window_and_the_datas_direction(tmp_path: Path) -> N
         protocol={"warmup": "4 s", "duration": "6 s"},
     )
     result = lab.run(experiment, out=tmp_path)
-    delays, rates = measures.slices(result)
+    delays, rates = measures.windows(result)
     assert len(delays) == len(rates) == 6, "a slice a second"
     sent = result.link.filter(pl.col("direction") == 1)["bytes"].to_numpy()
     assert rates.sum() == pytest.approx(8e-6 * sent.sum())

@@ -50,7 +50,7 @@ def draw(papers: Sequence[AuditedRow], ours: Sequence[AuditedRow], figure: Figur
     panels[1].set_ylabel("")
     panels[0].set_title("lines: upper bounds by lost packets", loc="right", fontsize=9)
     panels[1].set_title("filled: the papers, hollow: ours", loc="right", fontsize=9)
-    canvas.name_lines(figure, panels[0].get_legend_handles_labels()[0])
+    canvas.legend_right(figure, panels[0].get_legend_handles_labels()[0])
 
 
 def _points(rows: Iterable[AuditedRow], name: str, rtt: str) -> pl.DataFrame:

@@ -94,7 +94,7 @@ def spec() -> str:
         parts.append(f"{heading}\n\n{about}\n\n{body}")
     parts.append(f"## `[variants.NAME]`\n\n{flowing(_about(variants))}\n\n{_VARIANTS}")
     parts += [shown.section(name) for name in shown.rest(exclude={"Queue", "Source"})]
-    parts += [_testbed(testbed) for testbed in testbeds.declared().values()]
+    parts += [_testbed(testbed) for testbed in testbeds.load_all().values()]
     quantities = {part["quantity"]: part["units"] for part in _all(root) if "quantity" in part}
     rows = [(name, ", ".join(f"`{unit}`" for unit in units)) for name, units in sorted(quantities.items())]
     return _SPEC.format(quantities=table(("quantity", "units"), rows)) + "\n".join(parts)

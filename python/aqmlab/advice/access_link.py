@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from aqmlab._core import SpecError, bits_per_second
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.spec import quantities
 from aqmlab.spec.experiment import Experiment, Users
 
@@ -66,10 +66,10 @@ class AccessLink:
     def __post_init__(self) -> None:
         if self.up_mbps > self.down_mbps:
             raise SpecError(f"up: must be at most down, {self.down}, got {self.up}")
-        for name, least in (("users", 1), ("downloads", 0), ("uploads", 0), ("games", 0)):
+        for name, minimum in (("users", 1), ("downloads", 0), ("uploads", 0), ("games", 0)):
             number = getattr(self, name)
-            if not isinstance(number, int) or isinstance(number, bool) or number < least:
-                raise SpecError(f"{name}: must be a whole number of {least} at least, got {number!r}")
+            if not isinstance(number, int) or isinstance(number, bool) or number < minimum:
+                raise SpecError(f"{name}: must be a whole number of {minimum} at least, got {number!r}")
         low, high = self.rtt_ms
         if not 1 <= low <= high:
             raise SpecError(f"rtt: must be 1 ms at least, the shorter one first, got {self.rtt!r}")
@@ -130,17 +130,17 @@ class AccessLink:
         )
 
     def __str__(self) -> str:
-        hosts = "with" if self.ecn else "without"
+        preposition = "with" if self.ecn else "without"
         games = f", games: {self.games}" if self.games else ""
         return (
             f"{self.down} down, {self.up} up, round trips of {self.rtt}; users: {self.users:,}, downloads:"
-            f" {self.downloads}, uploads: {self.uploads}{games}; hosts {hosts} ECN"
+            f" {self.downloads}, uploads: {self.uploads}{games}; hosts {preposition} ECN"
         )
 
 
 def users_who_fill(down_mbps: float, up_mbps: float) -> float:
     """Return the number of users who fill one of the directions, by the package's calibration for one side."""
-    return min(down_mbps, up_mbps / _UPLOAD_SHARE) / known()[(*Users().names, 1)].mbps_per_user
+    return min(down_mbps, up_mbps / _UPLOAD_SHARE) / load_calibrations()[(*Users().names, 1)].mbps_per_user
 
 
 def _mbps(name: str, text: str) -> float:

@@ -17,7 +17,7 @@ from aqmlab.advice import table, tc
 from aqmlab.advice.access_link import AccessLink
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.ranking import Ranking, rank
-from aqmlab.advice.survey import MEASURES, NEAR, Map, measured, shipped
+from aqmlab.advice.survey import MEASURES, NEIGHBOURS, Survey, load_survey, measure_values
 from aqmlab.cells.cell import cells_of
 from aqmlab.metrics.numbers import Number
 from aqmlab.metrics.parts import Parts
@@ -38,12 +38,12 @@ _CONFIRMATION_RUNS = 3
 """The number of the map's best candidates that are run on the link itself, besides the plain queue."""
 
 _REQUESTS = 500
-_A_USER_S = 0.16
-_LEAST_S, _MOST_S = 30.0, 300.0
+_REQUESTS_PER_USER_S = 0.16
+_MIN_S, _MAX_S = 30.0, 300.0
 """The bounds of a run's measurement window, which is otherwise long enough for about :data:`_REQUESTS` requests. A user
-makes :data:`_A_USER_S` requests a second on an idle link, by this engine. All are ours."""
+makes :data:`_REQUESTS_PER_USER_S` requests a second on an idle link, by this engine. All are ours."""
 
-NOT_TRIED = (
+UNTESTED = (
     "links of varying or bursty rate, such as wireless links",
     "senders other than CUBIC, such as BBR and those of L4S, and mixes of them",
     "calls and other UDP besides the web, the transfers and games",
@@ -65,49 +65,54 @@ class Advice:
     seeds: tuple[int, ...]
     results: tuple[Result, ...]
     """The run's results, by candidate and seed."""
-    made_by: Mapping[str, Any]
+    provenance: Mapping[str, Any]
     """The provenance of the map."""
 
     @cached_property
-    def advised(self) -> str:
+    def best_candidate(self) -> str:
         """The advised candidate: the map's first, unless another one is significantly better in the run on the link."""
         if not self.map:
             return self.run[0].candidate
-        rankings = {each.candidate: each for each in self.run}
-        first = next(each.candidate for each in self.map if each.candidate in rankings)
+        rankings = {ranking.candidate: ranking for ranking in self.run}
+        first = next(ranking.candidate for ranking in self.map if ranking.candidate in rankings)
         return first if rankings[first].is_indistinguishable else self.run[0].candidate
 
     @property
     def scheme(self) -> str:
         """The advised scheme, as typed after ``aqmlab compare``."""
-        return CANDIDATES[self.advised](self.link)
+        return CANDIDATES[self.best_candidate](self.link)
 
     @cached_property
     def commands(self) -> tc.Commands:
         """The advised scheme as commands of Linux's ``tc``."""
-        return tc.commands(next(each.cell for each in self.results if each.cell.label == self.scheme))
+        return tc.commands(next(result.cell for result in self.results if result.cell.label == self.scheme))
 
     @property
     def notes(self) -> list[str]:
         """Sentences about the limits of the advice."""
-        plain = next(each for each in self.run if each.candidate == PLAIN)
-        said = list(checks.failures(checks.check(self.results)))
+        plain = next(ranking for ranking in self.run if ranking.candidate == PLAIN)
+        sentences = list(checks.failures(checks.check(self.results)))
         if plain.is_indistinguishable:
-            said.append("On this link a plain queue is not distinguishable from the best: there is little to gain.")
+            sentences.append(
+                "On this link a plain queue is not distinguishable from the best: there is little to gain."
+            )
         if not self.map:
-            said.append(f"The map lacks {self.minimised.name}: all candidates were run on this link instead.")
-            return [*said, f"Not tried: {'; '.join(NOT_TRIED)}."]
-        there, here = (
-            next(each for each in of if each.candidate == self.advised).change for of in (self.map, self.run)
+            sentences.append(f"The map lacks {self.minimised.name}: all candidates were run on this link instead.")
+            return [*sentences, f"Not tried: {'; '.join(UNTESTED)}."]
+        map_change, run_change = (
+            next(ranking for ranking in group if ranking.candidate == self.best_candidate).change
+            for group in (self.map, self.run)
         )
-        if here.low > there.high or here.high < there.low:
-            said.append(
+        if run_change.low > map_change.high or run_change.high < map_change.low:
+            sentences.append(
                 "The run is far from the map, which has few links that are similar in what matters. The run counts."
             )
-        if self.made_by["results"] != results_number():
-            made = self.made_by["results"]
-            said.append(f"The map has the results number {made}, this engine {results_number()}: the run counts.")
-        return [*said, f"Not tried: {'; '.join(NOT_TRIED)}."]
+        if self.provenance["results"] != results_number():
+            map_results = self.provenance["results"]
+            sentences.append(
+                f"The map has the results number {map_results}, this engine {results_number()}: the run counts."
+            )
+        return [*sentences, f"Not tried: {'; '.join(UNTESTED)}."]
 
     def record(self) -> dict[str, Any]:
         """Return the advice as one object, for ``--json``."""
@@ -115,14 +120,14 @@ class Advice:
             "link": asdict(self.link),
             "minimised": self.minimised.name,
             "unit": self.minimised.unit,
-            "advised": self.advised,
+            "advised": self.best_candidate,
             "scheme": self.scheme,
-            "map": [each.record() | {"scheme": CANDIDATES[each.candidate](self.link)} for each in self.map],
-            "run": [each.record() | {"scheme": CANDIDATES[each.candidate](self.link)} for each in self.run],
+            "map": [ranking.record() | {"scheme": CANDIDATES[ranking.candidate](self.link)} for ranking in self.map],
+            "run": [ranking.record() | {"scheme": CANDIDATES[ranking.candidate](self.link)} for ranking in self.run],
             "seeds": list(self.seeds),
             "tc": {"lines": list(self.commands.lines), "notes": list(self.commands.notes)},
             "notes": self.notes,
-            "made_by": dict(self.made_by),
+            "made_by": dict(self.provenance),
         }
 
     def frame(self) -> pl.DataFrame:
@@ -138,17 +143,23 @@ class Advice:
         """
         measure = {"measure": self.minimised.name, "unit": self.minimised.unit}
         rows = [
-            {"where": where, "scheme": CANDIDATES[each.candidate](self.link), **measure, **each.flat()}
-            for where, ranked in (("link", self.run), ("map", self.map))
-            for each in ranked
+            {"where": where, "scheme": CANDIDATES[ranking.candidate](self.link), **measure, **ranking.flat()}
+            for where, group in (("link", self.run), ("map", self.map))
+            for ranking in group
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
-    def asked(self) -> str:
+    def summary_text(self) -> str:
         """The link and the advice in sentences."""
-        alike = [each.candidate for each in self.run if each.is_indistinguishable and each.candidate != self.advised]
-        others = f"; not distinguishable from it on this link: {', '.join(alike)}" if alike else ""
+        indistinguishable = [
+            ranking.candidate
+            for ranking in self.run
+            if ranking.is_indistinguishable and ranking.candidate != self.best_candidate
+        ]
+        others = (
+            f"; not distinguishable from it on this link: {', '.join(indistinguishable)}" if indistinguishable else ""
+        )
         return (
             f"{self.link}\n\nAdvised: {self.scheme}{others}\n"
             f"The advice minimises {self.minimised.name}; a column shows long transfers. Changes are from a plain"
@@ -156,15 +167,17 @@ class Advice:
         )
 
     @property
-    def sheets(self) -> list[Table]:
+    def tables(self) -> list[Table]:
         """The rankings on this link, and on similar links of the map."""
-        here = f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not distinguishable from the best"
-        there = f"On {NEAR} similar links of the map. * not distinguishable from the best"
-        shown = [(here, self.run), (there, self.map)]
-        return [table.ranking_table(title, self.link, self.minimised, ranked) for title, ranked in shown if ranked]
+        run_title = (
+            f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not distinguishable from the best"
+        )
+        map_title = f"On {NEIGHBOURS} similar links of the map. * not distinguishable from the best"
+        groups = [(run_title, self.run), (map_title, self.map)]
+        return [table.ranking_table(title, self.link, self.minimised, group) for title, group in groups if group]
 
     def __repr__(self) -> str:
-        return "\n".join((self.asked, *map(console.plain, self.sheets), str(self.commands), *self.notes))
+        return "\n".join((self.summary_text, *map(console.render_text, self.tables), str(self.commands), *self.notes))
 
 
 def advise(
@@ -213,8 +226,8 @@ def advise(
     chosen_seeds = tuple(check_seeds(seeds))
     if len(chosen_seeds) < 2:
         raise SpecError(f"seeds: must be two at least, for an interval, got {len(chosen_seeds)}")
-    known = shipped()
-    by_map = rankings(known, link, minimised.name) if minimised.name in MINIMISED else ()
+    survey = load_survey()
+    by_map = rankings(survey, link, minimised.name) if minimised.name in MINIMISED else ()
     names = _candidates(by_map, link)
     compared = compare(
         *names,
@@ -227,8 +240,8 @@ def advise(
     )
     rows = pl.DataFrame(
         [
-            {"link": each.cell.seed, "candidate": names[each.cell.label], **_measured(each.summary, minimised)}
-            for each in compared.results
+            {"link": result.cell.seed, "candidate": names[result.cell.label], **_measured(result.summary, minimised)}
+            for result in compared.results
         ],
         infer_schema_length=None,
     )
@@ -239,13 +252,13 @@ def advise(
         run=_ranked(rows, minimised.name),
         seeds=chosen_seeds,
         results=compared.results,
-        made_by=known.provenance,
+        provenance=survey.provenance,
     )
 
 
-def rankings(known: Map, link: AccessLink, minimise: str, near: int = NEAR) -> tuple[Ranking, ...]:
-    """Rank the candidates on the ``near`` links of a map that are most similar to a link."""
-    return _ranked(known.near(link, near), minimise)
+def rankings(survey: Survey, link: AccessLink, minimise: str, neighbours: int = NEIGHBOURS) -> tuple[Ranking, ...]:
+    """Rank the candidates on the ``neighbours`` links of a map that are most similar to a link."""
+    return _ranked(survey.nearest_links(link, neighbours), minimise)
 
 
 def _ranked(rows: pl.DataFrame, minimise: str) -> tuple[Ranking, ...]:
@@ -267,20 +280,20 @@ def _columns(rows: pl.DataFrame, measure: str) -> dict[str, Values]:
     return {name: wide[name].to_numpy().astype(np.float64) for name in wide.columns} if wide.height else {}
 
 
-def _candidates(by_map: Sequence[Ranking], link: AccessLink) -> dict[str, str]:
+def _candidates(map_rankings: Sequence[Ranking], link: AccessLink) -> dict[str, str]:
     """Return the plain queue and the map's best candidates by their schemes, without duplicate schemes.
 
     Without the map it returns all candidates.
     """
     names = {CANDIDATES[PLAIN](link): PLAIN}
-    for candidate in [each.candidate for each in by_map] or CANDIDATES:
+    for candidate in [ranking.candidate for ranking in map_rankings] or CANDIDATES:
         names.setdefault(CANDIDATES[candidate](link), candidate)
-    return dict(list(names.items())[: 1 + _CONFIRMATION_RUNS if by_map else None])
+    return dict(list(names.items())[: 1 + _CONFIRMATION_RUNS if map_rankings else None])
 
 
 def _minimized(name: str, link: AccessLink) -> Number:
     spec = link.experiment(**_window(link))
-    parts = Parts.of_cells(cells_of(spec, [1]))
+    parts = Parts.from_cells(cells_of(spec, [1]))
     number = parts.find(name, "minimise")
     if number.unit != _TIME_MEASURES:
         raise SpecError(f"minimise: must be a time, such as {', '.join(MINIMISED)}, got {name!r} in {number.unit}")
@@ -288,9 +301,9 @@ def _minimized(name: str, link: AccessLink) -> Number:
 
 
 def _measured(summary: Mapping[str, Any], number: Number) -> dict[str, float | None]:
-    return {**measured(summary), number.name: number.read(summary)}
+    return {**measure_values(summary), number.name: number.read(summary)}
 
 
 def _window(link: AccessLink) -> dict[str, float]:
-    duration_s = round(min(max(_REQUESTS / (_A_USER_S * link.users), _LEAST_S), _MOST_S))
+    duration_s = round(min(max(_REQUESTS / (_REQUESTS_PER_USER_S * link.users), _MIN_S), _MAX_S))
     return {"warmup_s": max(10, duration_s // 4), "duration_s": duration_s}

@@ -24,8 +24,8 @@ def _buffer(link: AccessLink) -> str:
 def _codel(name: str) -> Callable[[AccessLink], str]:
     # The target must suit the slower direction, where the longest packet takes longest.
     def scheme(link: AccessLink) -> str:
-        made = design.codel(bits_per_sec=1e6 * link.up_mbps, rtt_max_s=link.rtt_ms[1] / 1e3)
-        return made.scheme.replace("codel", name, 1)
+        result = design.codel(bits_per_sec=1e6 * link.up_mbps, rtt_max_s=link.rtt_ms[1] / 1e3)
+        return result.scheme.replace("codel", name, 1)
 
     return scheme
 
@@ -36,26 +36,26 @@ def _cake(link: AccessLink) -> str:
     return f"fq_cobalt:quantum={quantum:.0f} B,through_old=never"
 
 
-def _unconditionally(scheme: str) -> Callable[[AccessLink], str]:
+def _constant(scheme: str) -> Callable[[AccessLink], str]:
     return lambda link: scheme
 
 
 CANDIDATES: Mapping[str, Callable[[AccessLink], str]] = MappingProxyType(
     {
-        PLAIN: _unconditionally("droptail:limit=1000"),
+        PLAIN: _constant("droptail:limit=1000"),
         "droptail, one BDP": _buffer,
         # avpkt of 1000 bytes: tc-red(8).
-        "ared": _unconditionally("ared:mean_packet=1000 B"),
-        "codel": _unconditionally("codel"),
+        "ared": _constant("ared:mean_packet=1000 B"),
+        "codel": _constant("codel"),
         "codel, by rule": _codel("codel"),
         # The minimum buffer of CAKE, and the default of fq_cobalt.
-        "cobalt": _unconditionally("cobalt:limit=4194304 B"),
-        "pie": _unconditionally("pie"),
-        "pi2": _unconditionally("pi2"),
-        "dualpi2": _unconditionally("dualpi2"),
-        "fq_codel": _unconditionally("fq_codel"),
+        "cobalt": _constant("cobalt:limit=4194304 B"),
+        "pie": _constant("pie"),
+        "pi2": _constant("pi2"),
+        "dualpi2": _constant("dualpi2"),
+        "fq_codel": _constant("fq_codel"),
         "fq_codel, by rule": _codel("fq_codel"),
-        "fq_pie": _unconditionally("fq_pie"),
+        "fq_pie": _constant("fq_pie"),
         "fq_cobalt": _cake,
     }
 )

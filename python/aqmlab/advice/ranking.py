@@ -25,9 +25,9 @@ class Change:
     high: float
 
     @classmethod
-    def of(cls, difference: Difference) -> Change:
+    def from_difference(cls, difference: Difference) -> Change:
         """Return a difference of logarithms as a change."""
-        return cls(*(_percent(each) for each in (difference.mean, difference.low, difference.high)))
+        return cls(*(_percent(logarithm) for logarithm in (difference.mean, difference.low, difference.high)))
 
     def record(self) -> dict[str, float | None]:
         """Return the change as an object for ``--json``; an unknown bound is null."""
@@ -47,7 +47,7 @@ class Ranking:
     """The geometric mean of the minimised measure."""
     change: Change
     """The change of that mean from the plain queue."""
-    behind: Change | None
+    change_from_best: Change | None
     """The change from the best; ``None`` for the best itself."""
     bulk: Change | None
     """The change of the goodput of long transfers; ``None`` without any."""
@@ -55,15 +55,15 @@ class Ranking:
     @property
     def is_indistinguishable(self) -> bool:
         """True if it is the best or not distinguishable from it."""
-        return self.behind is None or self.behind.low <= 0
+        return self.change_from_best is None or self.change_from_best.low <= 0
 
     def flat(self) -> dict[str, Any]:
         """Return the numbers as a row of a table."""
-        changes = {"change": self.change, "behind": self.behind, "bulk": self.bulk}
+        changes = {"change": self.change, "behind": self.change_from_best, "bulk": self.bulk}
         numbers = {
-            f"{name}_percent{end}": None if change is None else change.record()[key]
+            f"{name}_percent{suffix}": None if change is None else change.record()[key]
             for name, change in changes.items()
-            for key, end in (("percent", ""), ("low", "_low"), ("high", "_high"))
+            for key, suffix in (("percent", ""), ("low", "_low"), ("high", "_high"))
         }
         return {"mean": self.mean, "alike": self.is_indistinguishable, **numbers}
 
@@ -73,7 +73,7 @@ class Ranking:
             "candidate": self.candidate,
             "mean": self.mean,
             "change_percent": self.change.record(),
-            "behind_percent": self.behind and self.behind.record(),
+            "behind_percent": self.change_from_best and self.change_from_best.record(),
             "alike": self.is_indistinguishable,
             "bulk_percent": self.bulk and self.bulk.record(),
         }
@@ -97,22 +97,24 @@ def rank(values: Mapping[str, Values], bulk: Mapping[str, Values], *, plain: str
     >>> [(each.candidate, round(each.change.percent)) for each in rank(values, {}, plain="droptail")]
     [('codel', -49), ('droptail', 0)]
     """
-    logs, bulk_logs = ({name: np.log(each) for name, each in of.items()} for of in (values, bulk))
-    behind = from_best(logs)
+    logs, bulk_logs = ({name: np.log(observed) for name, observed in measure.items()} for measure in (values, bulk))
+    differences = from_best(logs)
     comparisons = max(1, len(logs) - 1)
 
-    def from_plain(of: Mapping[str, Values], name: str) -> Change:
-        return Change.of(Difference.of(of[name], of[plain], comparisons=comparisons))
+    def from_plain(logs_by_name: Mapping[str, Values], name: str) -> Change:
+        return Change.from_difference(
+            Difference.between(logs_by_name[name], logs_by_name[plain], comparisons=comparisons)
+        )
 
     return [
         Ranking(
             candidate=name,
             mean=math.exp(float(logs[name].mean())),
             change=from_plain(logs, name),
-            behind=None if difference is None else Change.of(difference),
+            change_from_best=None if difference is None else Change.from_difference(difference),
             bulk=from_plain(bulk_logs, name) if bulk_logs else None,
         )
-        for name, difference in behind.items()
+        for name, difference in differences.items()
     ]
 
 

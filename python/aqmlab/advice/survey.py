@@ -42,7 +42,7 @@ and ``bulk``, the goodput of the long transfers in Mbit/s, null without any."""
 LOAD = "load, %"
 """The only dimension that may be below the map's range: the smallest load is already that of very few users."""
 
-NEAR = 16
+NEIGHBOURS = 16
 """The number of map links that count as near a link. Ours: from 2 to 32 it hardly changes the advice, see
 docs/guide/advice.md; on eight links, candidates whose means differ tenfold could not be distinguished."""
 
@@ -65,9 +65,9 @@ def coordinates(link: AccessLink) -> dict[str, float]:
     }
     for name, number in numbers.items():
         span = SPACE[name]
-        if span.share(number) is None:
-            known = f"{name} from {span.start:g} to {span.to:g}"
-            raise SpecError(f"link: the map covers {known}, got {number:g}")
+        if span.share_of(number) is None:
+            bounds = f"{name} from {span.start:g} to {span.to:g}"
+            raise SpecError(f"link: the map covers {bounds}, got {number:g}")
     return numbers
 
 
@@ -86,14 +86,14 @@ def link_at(point: Mapping[str, Any], *, ecn: bool) -> AccessLink:
     )
 
 
-def measured(summary: Mapping[str, Any]) -> dict[str, float | None]:
+def measure_values(summary: Mapping[str, Any]) -> dict[str, float | None]:
     """Return the map's measures of a run."""
     bulk = sum(source["goodput_mbps"] for source in summary["sources"]) if summary["sources"] else None
     return {**{name: NUMBERS[name].read(summary) for name in MEASURES if name != "bulk"}, "bulk": bulk}
 
 
 @dataclass(frozen=True)
-class Map:
+class Survey:
     """The survey: a row for each link, with and without ECN, and candidate."""
 
     rows: pl.DataFrame
@@ -106,7 +106,7 @@ class Map:
         """True if the engine has another results number."""
         return bool(self.provenance["results"] != results_number())
 
-    def near(self, link: AccessLink, number: int = NEAR) -> pl.DataFrame:
+    def nearest_links(self, link: AccessLink, number: int = NEIGHBOURS) -> pl.DataFrame:
         """Return the rows of the links nearest to one, ``link`` their number, the nearest first.
 
         Raises
@@ -114,24 +114,24 @@ class Map:
         SpecError
             When the link is outside of the map.
         """
-        here = _shares(coordinates(link))
-        alike = self.rows.filter(pl.col("ecn") == link.ecn)
-        links = alike.select(SPACE.keys()).unique(maintain_order=True)
-        there = np.array([_shares(row) for row in links.iter_rows(named=True)])
-        nearest = np.argsort(np.linalg.norm(there - here, axis=1), kind="stable")[:number]
-        chosen = links[nearest].with_row_index("link")
-        return chosen.join(alike, on=list(SPACE), how="left", maintain_order="left")
+        target = _shares(coordinates(link))
+        same_ecn = self.rows.filter(pl.col("ecn") == link.ecn)
+        links = same_ecn.select(SPACE.keys()).unique(maintain_order=True)
+        positions = np.array([_shares(row) for row in links.iter_rows(named=True)])
+        nearest = np.argsort(np.linalg.norm(positions - target, axis=1), kind="stable")[:number]
+        selected = links[nearest].with_row_index("link")
+        return selected.join(same_ecn, on=list(SPACE), how="left", maintain_order="left")
 
 
 @cache
-def shipped() -> Map:
+def load_survey() -> Survey:
     """Return the map of the package."""
     content = (resources.files(__package__) / FILE).read_bytes()
     table = pq.read_table(BytesIO(content))
     rows = pl.from_arrow(table)
     assert isinstance(rows, pl.DataFrame), "a table is a frame"
-    return Map(rows, json.loads(table.schema.metadata[PROVENANCE]))
+    return Survey(rows, json.loads(table.schema.metadata[PROVENANCE]))
 
 
 def _shares(numbers: Mapping[str, float]) -> NDArray[np.float64]:
-    return np.array([span.share(numbers[name]) for name, span in SPACE.items()], dtype=float)
+    return np.array([span.share_of(numbers[name]) for name, span in SPACE.items()], dtype=float)

@@ -23,10 +23,10 @@ Parameters = Mapping[str, Any]
 _DIRECTIONS = ("$WAN", "$LAN")
 """The interfaces of a router: it sends direction 0 to the provider, and direction 1 to the home."""
 
-_SEEN = 14
+_HEADER_BYTES = 14
 """The bytes of a frame's overhead that the shaper already counts: the Ethernet header."""
 
-_FRAME = 1514
+_FRAME_BYTES = 1514
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ def commands(cell: Cell) -> Commands:
     queues = (cell.resolved["queue"], cell.resolved.get("queue_back", cell.resolved["queue"]))
     (link,) = cell.links
     rates, overhead = (link.rate_bps, link.rate_back_bps), link.overhead_bytes
-    if cell.scheme not in _WRITTEN:
+    if cell.scheme not in _QDISCS:
         return Commands((), (_MISSING.get(cell.scheme, f"Linux has no {cell.scheme}."),))
-    write, used, note = _WRITTEN[cell.scheme]
+    write, used, note = _QDISCS[cell.scheme]
     lines: list[str] = []
     for device, queue, bits in zip(_DIRECTIONS, queues, rates, strict=True):
         text = write(queue[cell.scheme], bits)
@@ -61,30 +61,31 @@ def commands(cell: Cell) -> Commands:
             continue
         lines += [
             f"tc qdisc replace dev {device} root handle 1: htb default 1",
-            f"tc class add dev {device} parent 1: classid 1:1 htb rate {_rate(bits)} overhead {overhead - _SEEN}"
-            f" quantum {_FRAME}",
+            f"tc class add dev {device} parent 1: classid 1:1 htb rate {_rate(bits)}"
+            f" overhead {overhead - _HEADER_BYTES} quantum {_FRAME_BYTES}",
             f"tc qdisc add dev {device} parent 1:1 {text}",
         ]
     has_noecn = not text.startswith("cake")
-    left = [name for name in cell.parameters if name not in used and not (name == NOECN and has_noecn)]
+    ignored = [name for name in cell.parameters if name not in used and not (name == NOECN and has_noecn)]
     notes = [note] if note else []
-    if left:
-        notes.append(f"tc has no {', '.join(left)} of {cell.scheme}: Linux has its own.")
+    if ignored:
+        notes.append(f"tc has no {', '.join(ignored)} of {cell.scheme}: Linux has its own.")
     return Commands(tuple(lines), tuple(notes))
 
 
-def _droptail(its: Parameters, bits: int) -> str:
-    number, unit = its["limit"].split()
+def _droptail(values: Parameters, bits: int) -> str:
+    number, unit = values["limit"].split()
     return f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {number}"
 
 
-def _red(its: Parameters, bits: int) -> str:
-    packet = size_in_bytes(its["mean_packet"])
-    least, most = (round(its[name] * packet) for name in ("min_th", "max_th"))
-    hard = " harddrop" if its["ecn_policy"] == "drop_above_max" else ""
+def _red(values: Parameters, bits: int) -> str:
+    packet = size_in_bytes(values["mean_packet"])
+    minimum, maximum = (round(values[name] * packet) for name in ("min_th", "max_th"))
+    suffix = " harddrop" if values["ecn_policy"] == "drop_above_max" else ""
     return (
-        f"red limit {_packets(its) * _FRAME} min {least} max {most} avpkt {packet} burst"
-        f" {burst(its['w_q'], least / packet)} adaptive probability {its['max_p']:g} bandwidth {_rate(bits)} ecn{hard}"
+        f"red limit {_packets(values) * _FRAME_BYTES} min {minimum} max {maximum} avpkt {packet} burst"
+        f" {burst(values['w_q'], minimum / packet)} adaptive probability {values['max_p']:g}"
+        f" bandwidth {_rate(bits)} ecn{suffix}"
     )
 
 
@@ -113,48 +114,50 @@ def burst(weight: float, min_th: float) -> int:
     return max(low, math.ceil(min_th))
 
 
-def _codel(its: Parameters, bits: int) -> str:
-    return f"codel limit {_packets(its)} target {_time(its['target'])} interval {_time(its['interval'])} ecn"
+def _codel(values: Parameters, bits: int) -> str:
+    return f"codel limit {_packets(values)} target {_time(values['target'])} interval {_time(values['interval'])} ecn"
 
 
-def _fq_codel(its: Parameters, bits: int) -> str:
+def _fq_codel(values: Parameters, bits: int) -> str:
     return (
-        f"fq_codel limit {_packets(its)} flows {its['flows']} target {_time(its['target'])} interval"
-        f" {_time(its['interval'])} quantum {size_in_bytes(its['quantum'])} ecn drop_batch"
-        f" {its['drop_batch']}"
+        f"fq_codel limit {_packets(values)} flows {values['flows']} target {_time(values['target'])} interval"
+        f" {_time(values['interval'])} quantum {size_in_bytes(values['quantum'])} ecn drop_batch"
+        f" {values['drop_batch']}"
     )
 
 
-def _pie(its: Parameters, bits: int) -> str:
-    return f"pie limit {_packets(its)} {_of_pie(its)} ecn no_dq_rate_estimator"
+def _pie(values: Parameters, bits: int) -> str:
+    return f"pie limit {_packets(values)} {_pie_arguments(values)} ecn no_dq_rate_estimator"
 
 
-def _fq_pie(its: Parameters, bits: int) -> str:
+def _fq_pie(values: Parameters, bits: int) -> str:
     return (
-        f"fq_pie limit {_packets(its)} flows {its['flows']} {_of_pie(its)} quantum {size_in_bytes(its['quantum'])}"
-        f" ecn_prob {100 * its['mark_ecnth']:.0f} ecn no_dq_rate_estimator"
+        f"fq_pie limit {_packets(values)} flows {values['flows']} {_pie_arguments(values)}"
+        f" quantum {size_in_bytes(values['quantum'])} ecn_prob {100 * values['mark_ecnth']:.0f}"
+        " ecn no_dq_rate_estimator"
     )
 
 
-def _of_pie(its: Parameters) -> str:
+def _pie_arguments(values: Parameters) -> str:
     # Linux has PIE's gains in sixteenths of a hertz.
     return (
-        f"target {_time(its['qdelay_ref'])} tupdate {_time(its['t_update'])}"
-        f" alpha {16 * its['alpha']:.0f} beta {16 * its['beta']:.0f}"
+        f"target {_time(values['qdelay_ref'])} tupdate {_time(values['t_update'])}"
+        f" alpha {16 * values['alpha']:.0f} beta {16 * values['beta']:.0f}"
     )
 
 
-def _dualpi2(its: Parameters, bits: int) -> str:
+def _dualpi2(values: Parameters, bits: int) -> str:
     return (
-        f"dualpi2 limit {_packets(its)} coupling_factor {its['k']:.0f} step_thresh {_time(its['step'])} min_qlen_step"
-        f" {its['min_left']} drop_on_overload drop_dequeue classic_protection {its['classic_weight']:g} target"
-        f" {_time(its['target'])} tupdate {_time(its['t_update'])} alpha {its['alpha']:g} beta {its['beta']:g}"
+        f"dualpi2 limit {_packets(values)} coupling_factor {values['k']:.0f} step_thresh {_time(values['step'])}"
+        f" min_qlen_step {values['min_left']} drop_on_overload drop_dequeue"
+        f" classic_protection {values['classic_weight']:g} target {_time(values['target'])}"
+        f" tupdate {_time(values['t_update'])} alpha {values['alpha']:g} beta {values['beta']:g}"
     )
 
 
 def _cake(isolation: str) -> Callable[[Parameters, int], str]:
-    def write(its: Parameters, bits: int) -> str:
-        return f"cake besteffort {isolation} rtt {_time(its['interval'])} memlimit {size_in_bytes(its['limit'])}"
+    def write(values: Parameters, bits: int) -> str:
+        return f"cake besteffort {isolation} rtt {_time(values['interval'])} memlimit {size_in_bytes(values['limit'])}"
 
     return write
 
@@ -166,7 +169,7 @@ _COBALT = {"interval", "target", "quantum", "limit"}
 
 _NEAREST = "Linux has COBALT only in CAKE, whose limit counts the kernel's memory of packets."
 
-_WRITTEN: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] = MappingProxyType(
+_QDISCS: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] = MappingProxyType(
     {
         "droptail": (_droptail, {"limit"}, ""),
         "ared": (
@@ -192,8 +195,8 @@ _WRITTEN: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] =
 _MISSING = {"pi2": "Linux has no PI2 of its own; from 6.17 on the Classic queue of its dualpi2 is one."}
 
 
-def _packets(its: Parameters) -> int:
-    return int(its["limit"].split()[0])
+def _packets(values: Parameters) -> int:
+    return int(values["limit"].split()[0])
 
 
 def _time(text: str) -> str:

@@ -15,13 +15,13 @@ USERS_PER_SIDE = (3500, 7000, 10500, 14000, 17500)
 """The default numbers of users: 7,000 to 35,000 in all, as in Le et al. (2003, figure 3)."""
 
 
-MOST_UTILISED = 0.9
+MAX_UTILISATION = 0.9
 """The largest utilisation of a calibration run: a busier network may limit the users."""
 
 
-def numbers_of_users(most_users: int) -> tuple[int, ...]:
-    """Return five numbers of users on each side, spread like the paper's, up to ``most_users``."""
-    return tuple(max(1, round(most_users * users / USERS_PER_SIDE[-1])) for users in USERS_PER_SIDE)
+def user_counts(max_users: int) -> tuple[int, ...]:
+    """Return five numbers of users on each side, spread like the paper's, up to ``max_users``."""
+    return tuple(max(1, round(max_users * users / USERS_PER_SIDE[-1])) for users in USERS_PER_SIDE)
 
 
 def calibration_cells(
@@ -54,18 +54,18 @@ def fit_calibration(experiment: Experiment, results: Sequence[Result]) -> Calibr
         When the runs were too short to complete requests, or so busy that the network may have limited the users.
     """
     for result in results:
-        utilisation = _loaded(result, experiment.users.sides)["utilisation"]
-        if utilisation > MOST_UTILISED:
+        utilisation = _loaded_direction(result, experiment.users.sides)["utilisation"]
+        if utilisation > MAX_UTILISATION:
             raise SpecError(
                 f"users: {result.cell.users_per_side:,} on each side used {100 * utilisation:.3g} % of the link: to be"
-                f" measured they must use at most {100 * MOST_UTILISED:g} %"
+                f" measured they must use at most {100 * MAX_UTILISATION:g} %"
             )
     workload, rtt = experiment.users.names
     users, sides = tuple(result.cell.users_per_side for result in results), experiment.users.sides
-    throughput = tuple(_loaded(result, sides)["throughput_mbps"] for result in results)
+    throughput = tuple(_loaded_direction(result, sides)["throughput_mbps"] for result in results)
     if not any(throughput):
-        measured = experiment.protocol.duration
-        raise SpecError(f"protocol.duration: must be long enough for users to be answered, got {measured}")
+        duration = experiment.protocol.duration
+        raise SpecError(f"protocol.duration: must be long enough for users to be answered, got {duration}")
     slope, r_squared = fit(users, throughput)
     return Calibration(
         workload=workload,
@@ -79,7 +79,7 @@ def fit_calibration(experiment: Experiment, results: Sequence[Result]) -> Calibr
     )
 
 
-def _loaded(result: Result, sides: int) -> Mapping[str, Any]:
+def _loaded_direction(result: Result, sides: int) -> Mapping[str, Any]:
     """Return the measures of both directions; for users on side 0 alone, of the direction of their data."""
     summary: Mapping[str, Any] = result.summary
     return summary if sides == 2 else summary["directions"][1]

@@ -40,35 +40,35 @@ def one_line(error: ValidationError) -> str:
     """Return the first error as one line: the key, the accepted values and the value given."""
     first = error.errors(include_url=False)[0]
     path = ".".join(str(step) for step in first["loc"] if step != "[key]")
-    what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
     if first["type"] in _EXPECTED:
         return f"{path}: {_EXPECTED[first['type']]}"
-    return f"{path}: {what}, got {first['input']!r}" if path else what
+    return f"{path}: {message}, got {first['input']!r}" if path else message
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _number(value: object) -> object:
+def _checked_number(value: object) -> object:
     if not _is_number(value):
         raise ValueError("must be a number")
     return value
 
 
-def _value(value: object) -> object:
+def _checked_value(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(key): _value(each) for key, each in value.items()}
+        return {str(key): _checked_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_value(each) for each in value]
+        return [_checked_value(item) for item in value]
     if not (isinstance(value, (bool, str)) or _is_number(value)):
         raise ValueError("must be a number, a text, true or false, or a list or table of these")
     return value
 
 
-_Number = Annotated[float, PlainValidator(_number)]
+_Number = Annotated[float, PlainValidator(_checked_number)]
 
-Value = Annotated[Any, PlainValidator(_value)]
+Value = Annotated[Any, PlainValidator(_checked_value)]
 """A value at a path of a spec: a number, a text, true or false, or a list or table of these."""
 
 
@@ -92,14 +92,14 @@ class Span(Strict):
     """The unit of the numbers, such as ``ms``."""
 
     @model_validator(mode="after")
-    def _is_one(self) -> Self:
+    def _check_bounds(self) -> Self:
         if self.start >= self.to:
             raise ValueError(f"from must be less than to, got {self.start:g} and {self.to:g}")
         if self.scale == "log" and self.start <= 0:
             raise ValueError(f"a logarithmic scale begins above 0, got from = {self.start:g}")
         return self
 
-    def number(self, share: float) -> float:
+    def number_at(self, share: float) -> float:
         """Return the number at a share of the range, from 0 to 1."""
         if self.scale == "log":
             number = self.start * math.exp(share * math.log(self.to / self.start))
@@ -108,15 +108,15 @@ class Span(Strict):
         number = min(max(number, self.start), self.to)
         return round(number) if self.whole else float(f"{number:.6g}")
 
-    def at(self, share: float) -> Value:
+    def value_at(self, share: float) -> Value:
         """Return the number at a share of the range with its unit."""
-        number = self.number(share)
+        number = self.number_at(share)
         return number if self.unit is None else f"{number:g} {self.unit}"
 
     def __str__(self) -> str:
-        return f"{self.at(0)} to {self.at(1)}"
+        return f"{self.value_at(0)} to {self.value_at(1)}"
 
-    def share(self, number: float) -> float | None:
+    def share_of(self, number: float) -> float | None:
         """Return the share of the range at which a number is; ``None`` if it is outside."""
         if not self.start <= number <= self.to:
             return None
@@ -133,23 +133,23 @@ class Range(Span):
 
     def values(self) -> list[Value]:
         """Return the values without duplicates, which rounding may cause."""
-        return list(dict.fromkeys(self.at(n / (self.steps - 1)) for n in range(self.steps)))
+        return list(dict.fromkeys(self.value_at(n / (self.steps - 1)) for n in range(self.steps)))
 
 
-_LONGEST_NAME = 100
+_MAX_NAME = 100
 """The largest number of characters of the name of a value."""
 
 
-def _axis(given: Any) -> Any:
+def _parse_axis(given: Any) -> Any:
     if isinstance(given, Mapping) and given and not given.keys() & _RANGE_KEYS:
-        return _named(given)
+        return _parse_named(given)
     if isinstance(given, Mapping):
         try:
             return Range(**given)
         except ValidationError as error:
             raise ValueError(one_line(error)) from None
     if isinstance(given, (list, tuple)) and given:
-        return [_value(each) for each in given]
+        return [_checked_value(item) for item in given]
     if isinstance(given, Range):
         return given
     raise ValueError("must be a list of values, a table of names and values, or a table of from, to and steps")
@@ -158,17 +158,15 @@ def _axis(given: Any) -> Any:
 _RANGE_KEYS = {field.alias or name for name, field in Range.model_fields.items()}
 
 
-def _named(given: Mapping[Any, Any]) -> dict[str, Any]:
+def _parse_named(given: Mapping[Any, Any]) -> dict[str, Any]:
     for name in given:
-        if not (
-            isinstance(name, str) and name.strip() == name and name.isprintable() and 0 < len(name) <= _LONGEST_NAME
-        ):
-            must = f"a name must be a text in one line of 1 to {_LONGEST_NAME} characters without spaces around it"
-            raise ValueError(f"{must}, got {name!r}")
-    return {name: _value(each) for name, each in given.items()}
+        if not (isinstance(name, str) and name.strip() == name and name.isprintable() and 0 < len(name) <= _MAX_NAME):
+            rule = f"a name must be a text in one line of 1 to {_MAX_NAME} characters without spaces around it"
+            raise ValueError(f"{rule}, got {name!r}")
+    return {name: _checked_value(value) for name, value in given.items()}
 
 
-Axis = Annotated[list[Any] | dict[str, Any] | Range, PlainValidator(_axis)]
+Axis = Annotated[list[Any] | dict[str, Any] | Range, PlainValidator(_parse_axis)]
 """The values at one path: a list, values by name, or a range."""
 
 
@@ -192,11 +190,11 @@ class Samples(Strict):
     def values(self) -> list[dict[str, Value]]:
         """Return the value at each path, for each point."""
         return [
-            {path: span.at(share) for (path, span), share in zip(self.over.items(), point, strict=True)}
-            for point in self._unit_cube().tolist()
+            {path: span.value_at(share) for (path, span), share in zip(self.over.items(), point, strict=True)}
+            for point in self._unit_points().tolist()
         ]
 
-    def _unit_cube(self) -> NDArray[np.float64]:
+    def _unit_points(self) -> NDArray[np.float64]:
         from scipy.stats import qmc
 
         dimensions, rng = len(self.over), np.random.default_rng(self.seed)

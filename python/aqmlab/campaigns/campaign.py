@@ -19,9 +19,9 @@ from aqmlab.campaigns.axes import Value, as_text
 from aqmlab.campaigns.failures import Failure, Failures
 from aqmlab.campaigns.grid import Grid, Point
 from aqmlab.campaigns.shards import Shard
-from aqmlab.cells.calibration_model import Calibrations, known
+from aqmlab.cells.calibration_model import Calibrations, load_calibrations
 from aqmlab.cells.cell import Cell, cells_of, work
-from aqmlab.metrics.numbers import NUMBERS, OF_LINK, Number
+from aqmlab.metrics.numbers import LINK_NUMBERS, NUMBERS, Number
 from aqmlab.metrics.parts import Parts
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.notes import notes
@@ -41,7 +41,7 @@ _WITHOUT_CELLS = {"seed": pl.Int64, "cell": pl.String, "state": pl.String}
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedCell:
     """A cell of a campaign, with its point in the grid."""
 
     point: Point
@@ -52,7 +52,7 @@ class Planned:
 class Campaign:
     """The cells of a grid or of a shard of it."""
 
-    planned: tuple[Planned, ...]
+    planned: tuple[PlannedCell, ...]
     out: Location
     numbers: tuple[Number, ...]
     """The numbers whose means are shown."""
@@ -60,15 +60,15 @@ class Campaign:
     @cached_property
     def failures(self) -> list[Failure]:
         """The failed cells with their errors, without those that have completed since."""
-        kept = Failures(self.out).known()
-        failed = [each.cell for each in self.planned if each.cell.key in kept]
-        done = Store(self.out).found(failed)
-        return [kept[key] for key in dict.fromkeys(cell.key for cell in failed) if key not in done]
+        failures_by_key = Failures(self.out).load()
+        failed = [planned.cell for planned in self.planned if planned.cell.key in failures_by_key]
+        stored = Store(self.out).find(failed)
+        return [failures_by_key[key] for key in dict.fromkeys(cell.key for cell in failed) if key not in stored]
 
     @cached_property
     def axes(self) -> list[str]:
         """The names of the axes: ``scheme`` and the paths."""
-        return list(dict.fromkeys(path for each in self.planned for path in each.point))
+        return list(dict.fromkeys(path for planned in self.planned for path in planned.point))
 
     @cached_property
     def cells(self) -> pl.DataFrame:
@@ -81,21 +81,25 @@ class Campaign:
         """
         failed = {failure.cell for failure in self.failures}
         measured = self._with_numbers(Store(self.out).cells().drop("seed"))
-        done = set(measured["cell"])
+        stored = set(measured["cell"])
         rows = [
             {
-                **_as_text({path: each.point.get(path) for path in self.axes}, self._mixed),
-                "seed": each.cell.seed,
-                "cell": each.cell.key,
-                "state": "done" if each.cell.key in done else "failed" if each.cell.key in failed else "missing",
+                **_as_text({path: planned.point.get(path) for path in self.axes}, self._mixed),
+                "seed": planned.cell.seed,
+                "cell": planned.cell.key,
+                "state": "done"
+                if planned.cell.key in stored
+                else "failed"
+                if planned.cell.key in failed
+                else "missing",
             }
-            for each in self.planned
+            for planned in self.planned
         ]
         # If there are more shards than cells, some shards have none.
-        planned = pl.DataFrame(rows, schema=None if rows else _WITHOUT_CELLS, infer_schema_length=None)
+        plan = pl.DataFrame(rows, schema=None if rows else _WITHOUT_CELLS, infer_schema_length=None)
         # The axis has the scheme as typed in the grid.
-        cells = planned.join(measured.drop(*(set(self.axes) & set(measured.columns))), on="cell", how="left")
-        return consistency.closed_loop_failures([(each.point, each.cell) for each in self.planned], cells)
+        cells = plan.join(measured.drop(*(set(self.axes) & set(measured.columns))), on="cell", how="left")
+        return consistency.closed_loop_failures([(planned.point, planned.cell) for planned in self.planned], cells)
 
     @property
     def notes(self) -> list[str]:
@@ -105,11 +109,11 @@ class Campaign:
     @cached_property
     def _by_point(self) -> list[Result]:
         """The results of completed cells, each labelled with its point."""
-        found = Store(self.out).found([each.cell for each in self.planned])
+        results = Store(self.out).find([planned.cell for planned in self.planned])
         return [
-            replace(result, cell=replace(each.cell, label=table.said(each.point) or each.cell.label))
-            for each in self.planned
-            if (result := found.get(each.cell.key)) is not None
+            replace(result, cell=replace(planned.cell, label=table.point_text(planned.point) or planned.cell.label))
+            for planned in self.planned
+            if (result := results.get(planned.cell.key)) is not None
         ]
 
     @cached_property
@@ -121,11 +125,11 @@ class Campaign:
         """
         names = [number.name for number in self.numbers]
         rows = []
-        for key, some in self.cells.group_by(self.axes or ["label"], maintain_order=True):
-            done = some.filter(pl.col("state") == "done")
-            row: dict[str, Any] = dict(zip(self.axes or ["label"], key, strict=True)) | {"seeds": done.height}
+        for key, rows_of_point in self.cells.group_by(self.axes or ["label"], maintain_order=True):
+            stored = rows_of_point.filter(pl.col("state") == "done")
+            row: dict[str, Any] = dict(zip(self.axes or ["label"], key, strict=True)) | {"seeds": stored.height}
             for name in names:
-                values = done[name].drop_nulls().cast(pl.Float64).to_numpy()
+                values = stored[name].drop_nulls().cast(pl.Float64).to_numpy()
                 mean, low, _ = mean_interval(values)
                 row[name] = mean if len(values) else None
                 row[f"{name}_half"] = mean - low if len(values) > 1 else None
@@ -146,15 +150,15 @@ class Campaign:
     def _mixed(self) -> frozenset[str]:
         """The axes with values of several types, or with lists or tables, which become text in a table."""
         kinds: dict[str, set[type]] = {}
-        for each in self.planned:
-            for path, value in each.point.items():
+        for planned in self.planned:
+            for path, value in planned.point.items():
                 kinds.setdefault(path, set()).add(type(value))
         return frozenset(
-            path for path, of in kinds.items() if (len(of) > 1 and of != {int, float}) or of & {list, dict}
+            path for path, types in kinds.items() if (len(types) > 1 and types != {int, float}) or types & {list, dict}
         )
 
     def __repr__(self) -> str:
-        return "\n".join([console.plain(table.means_table(self.means, self.axes, self.numbers)), *self.notes])
+        return "\n".join([console.render_text(table.means_table(self.means, self.axes, self.numbers)), *self.notes])
 
 
 def _as_text(values: Mapping[str, Value | None], mixed: frozenset[str]) -> dict[str, Value | None]:
@@ -213,17 +217,19 @@ def sweep(
     >>> grid = Grid(schemes=["droptail", "pi"], axes={"users.load": [80, 90, 98]})
     >>> sweep(grid, seeds=[1]).means  # doctest: +SKIP
     """
-    whole = grid if isinstance(grid, Grid) else Grid.from_toml(grid)
+    full_grid = grid if isinstance(grid, Grid) else Grid.from_toml(grid)
     check_workers(workers)
     check_executor(executor)
-    how = Execution(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
-    planned = plan(whole, seeds, known(check_out(out)), shard=None if shard is None else Shard.parse(shard))
-    campaign = Campaign(planned, location(out), chosen(measures, planned))
-    run(campaign, how, progress=is_wanted(progress))
+    execution = Execution(workers=workers, executor=executor, limit_s=limit_s, retry=retry)
+    planned = plan(
+        full_grid, seeds, load_calibrations(check_out(out)), shard=None if shard is None else Shard.parse(shard)
+    )
+    campaign = Campaign(planned, location(out), select_numbers(measures, planned))
+    run(campaign, execution, progress=is_wanted(progress))
     return campaign
 
 
-def chosen(measures: Sequence[str], planned: Sequence[Planned]) -> tuple[Number, ...]:
+def select_numbers(measures: Sequence[str], planned: Sequence[PlannedCell]) -> tuple[Number, ...]:
     """Return the numbers of these names; by default the brief ones, for each direction unless both are equal.
 
     Raises
@@ -231,32 +237,32 @@ def chosen(measures: Sequence[str], planned: Sequence[Planned]) -> tuple[Number,
     SpecError
         When there is no such number; the message lists the numbers.
     """
-    cells = [each.cell for each in planned]
-    parts = Parts.of_cells(cells)
+    cells = [planned_cell.cell for planned_cell in planned]
+    parts = Parts.from_cells(cells)
     return tuple(parts.find(name, "measures") for name in dict.fromkeys(measures or _brief(cells, parts)))
 
 
 def _brief(cells: Sequence[Cell], parts: Parts) -> list[str]:
     """Return the names of the brief numbers that these cells can have."""
     can_mark = any(cell.signal not in ("none", "drop") for cell in cells)
-    brief = [number.name for number in NUMBERS.values() if number.is_brief and (can_mark or number.name != "marks")]
+    names = [number.name for number in NUMBERS.values() if number.is_brief and (can_mark or number.name != "marks")]
     if all(_is_symmetric(cell.resolved) for cell in cells):
-        return brief
-    of_link = [f"{name} {direction}" for name in brief if name in OF_LINK for direction in parts.directions]
-    of_users = [name for name in brief if name not in OF_LINK]
+        return names
+    of_link = [f"{name} {direction}" for name in names if name in LINK_NUMBERS for direction in parts.directions]
+    of_users = [name for name in names if name not in LINK_NUMBERS]
     return [*of_link, *of_users] if any(cell.users_per_side for cell in cells) else of_link
 
 
 def _is_symmetric(resolved: Mapping[str, Any]) -> bool:
     """Return true if a spec is the same in both directions, so that a mean over them is meaningful."""
     links = [resolved["link"], *resolved.get("chain", ())]
-    one_way = any("rate_back" in link or "queue_back" in link for link in links) or "queue_back" in resolved
-    return not (one_way or resolved.get("sources") or resolved["users"].get("sides", 2) == 1)
+    is_one_way = any("rate_back" in link or "queue_back" in link for link in links) or "queue_back" in resolved
+    return not (is_one_way or resolved.get("sources") or resolved["users"].get("sides", 2) == 1)
 
 
 def plan(
-    whole: Grid, seeds: Iterable[int], calibrations: Calibrations, *, shard: Shard | None = None
-) -> tuple[Planned, ...]:
+    full_grid: Grid, seeds: Iterable[int], calibrations: Calibrations, *, shard: Shard | None = None
+) -> tuple[PlannedCell, ...]:
     """Return the cells of a grid, or of one of its shards, and check them before anything runs.
 
     Raises
@@ -264,24 +270,24 @@ def plan(
     SpecError
         When a point is impossible, and the grid does not skip such points.
     """
-    planned = tuple(_planned(whole, check_seeds(seeds), calibrations))
+    planned = tuple(_planned(full_grid, check_seeds(seeds), calibrations))
     if not planned:
         raise SpecError("skip_impossible: all points are impossible")
     if shard is None:
         return planned
-    mine = {cell.key for cell in shard.choose([each.cell for each in planned])}
-    return tuple(each for each in planned if each.cell.key in mine)
+    keys = {cell.key for cell in shard.select([planned_cell.cell for planned_cell in planned])}
+    return tuple(planned_cell for planned_cell in planned if planned_cell.cell.key in keys)
 
 
-def _planned(whole: Grid, seeds: Sequence[int], calibrations: Calibrations) -> Iterator[Planned]:
-    experiment, points = whole.experiment(), whole.points()
-    if whole.baseline:
-        alone = {json.dumps(rest): rest for rest in map(grid.without_queue, points)}
-        points = [*({grid.SCHEME: BASELINE, **rest} for rest in alone.values()), *points]
+def _planned(full_grid: Grid, seeds: Sequence[int], calibrations: Calibrations) -> Iterator[PlannedCell]:
+    experiment, points = full_grid.experiment(), full_grid.points()
+    if full_grid.baseline:
+        others = {json.dumps(rest): rest for rest in map(grid.without_queue, points)}
+        points = [*({grid.SCHEME: BASELINE, **rest} for rest in others.values()), *points]
     for point in points:
-        is_baseline = whole.baseline and point.get(grid.SCHEME) == BASELINE
+        is_baseline = full_grid.baseline and point.get(grid.SCHEME) == BASELINE
         try:
-            case = grid.case_at(whole, experiment, grid.without_queue(point) if is_baseline else point)
+            case = grid.case_at(full_grid, experiment, grid.without_queue(point) if is_baseline else point)
             try:
                 cells = cells_of(
                     case.experiment,
@@ -289,18 +295,18 @@ def _planned(whole: Grid, seeds: Sequence[int], calibrations: Calibrations) -> I
                     calibrations,
                     label=BASELINE if is_baseline else case.label,
                     uncongested=is_baseline,
-                    compared_in=case.compared_in,
+                    comparison_experiment=case.comparison_experiment,
                     variant=case.variant,
                 )
             except SpecError as error:
                 raise SpecError(f"{grid.point_label(point)}: {error}") from None
         except SpecError as error:
-            if not whole.skip_impossible:
+            if not full_grid.skip_impossible:
                 raise
             logger.warning("left out: %s", error)
             continue
         for cell in cells:
-            yield Planned(point, cell)
+            yield PlannedCell(point, cell)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,45 +323,45 @@ class Execution:
             raise SpecError(f"limit: must be above 0 s, got {self.limit_s:g}")
 
 
-def run(campaign: Campaign, how: Execution, *, progress: bool) -> None:
+def run(campaign: Campaign, execution: Execution, *, progress: bool) -> None:
     """Run the missing cells of a campaign, with or without progress."""
     # Refuse a directory with other files before anything runs.
     marker.claim(campaign.out)
     store, failures = Store(campaign.out), Failures(campaign.out)
-    distinct = list({each.cell.key: each.cell for each in campaign.planned}.values())
-    kept, known = store.found(distinct, missing_are_run=True), failures.known()
-    if how.retry:
+    distinct = list({planned.cell.key: planned.cell for planned in campaign.planned}.values())
+    stored, known_failures = store.find(distinct, will_run_missing=True), failures.load()
+    if execution.retry:
         for cell in distinct:
-            if cell.key in known:
-                failures.forget(cell)
-        known = {}
+            if cell.key in known_failures:
+                failures.remove(cell)
+        known_failures = {}
     # The longest cells first, so that all workers finish at nearly the same time.
     missing = sorted(
-        (cell for cell in distinct if cell.key not in kept and cell.key not in known), key=work, reverse=True
+        (cell for cell in distinct if cell.key not in stored and cell.key not in known_failures), key=work, reverse=True
     )
     with (
-        executors.chosen(
-            how.executor,
+        executors.choose_executor(
+            execution.executor,
             disciplines=(name for cell in missing for name in cell.disciplines),
             out=campaign.out,
-            workers=how.workers,
+            workers=execution.workers,
         ) as executor,
-        SweepProgress(distinct, kept) if progress else nullcontext() as shown,
+        SweepProgress(distinct, stored) if progress else nullcontext() as progress_bar,
     ):
-        watch: Watch = shown or (lambda cell, now, end: None)
+        watch: Watch = progress_bar or (lambda cell, now, end: None)
 
-        def failed(cell: Cell, error: BaseException) -> None:
-            failure = Failure.of(cell, error)
-            failures.keep(failure)
-            if shown is not None:
-                shown.failed(cell, failure.error)
+        def on_failure(cell: Cell, error: BaseException) -> None:
+            failure = Failure.from_error(cell, error)
+            failures.add(failure)
+            if progress_bar is not None:
+                progress_bar.failed(cell, failure.error)
 
         executors.run_cells_with(
             missing,
             store,
             executor=executor,
-            workers=how.workers,
-            failed=failed,
+            workers=execution.workers,
+            on_failure=on_failure,
             watch=watch,
-            limit_s=how.limit_s,
+            limit_s=execution.limit_s,
         )

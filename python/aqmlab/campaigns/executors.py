@@ -18,10 +18,10 @@ from aqmlab.campaigns.failures import Failure, RemoteError
 from aqmlab.cells.cell import Cell
 from aqmlab.disciplines.custom import registry
 from aqmlab.running.machine.cpus import available_cpus
-from aqmlab.running.sweep import FATAL, Failed, Watch, run_missing
+from aqmlab.running.sweep import FATAL_ERRORS, FailureCallback, Watch, run_missing
 from aqmlab.storage.errors import StoreError
 from aqmlab.storage.location import Location
-from aqmlab.storage.memoize import once
+from aqmlab.storage.memoize import memoize
 from aqmlab.store.store import Store
 
 
@@ -31,7 +31,7 @@ def run_cells_with(
     *,
     executor: Executor | None,
     workers: int | None,
-    failed: Failed,
+    on_failure: FailureCallback,
     watch: Watch = lambda cell, now, end: None,
     limit_s: float | None = None,
 ) -> None:
@@ -43,25 +43,31 @@ def run_cells_with(
         As :func:`run_with_executor`.
     """
     if executor is None:
-        run_missing(cells, store, workers=workers, watch=watch, failed=failed, limit_s=limit_s)
+        run_missing(cells, store, workers=workers, watch=watch, on_failure=on_failure, limit_s=limit_s)
     else:
-        run_with_executor(executor, cells, store.out, watch=watch, failed=failed, limit_s=limit_s)
+        run_with_executor(executor, cells, store.out, watch=watch, on_failure=on_failure, limit_s=limit_s)
 
 
 @contextmanager
-def chosen(
+def choose_executor(
     executor: Executor | None, *, disciplines: Iterable[str], out: Location, workers: int | None
 ) -> Iterator[Executor | None]:
     """Return the given executor; without one, processes if there are custom laws, otherwise ``None`` for threads."""
     if executor is None and _wants_processes(set(disciplines)) and not _is_of_one_process(out):
-        with _processes(workers) as own:
-            yield own
+        with _processes(workers) as pool:
+            yield pool
     else:
         yield executor
 
 
 def run_with_executor(
-    executor: Executor, cells: Sequence[Cell], out: Location, *, watch: Watch, failed: Failed, limit_s: float | None
+    executor: Executor,
+    cells: Sequence[Cell],
+    out: Location,
+    *,
+    watch: Watch,
+    on_failure: FailureCallback,
+    limit_s: float | None,
 ) -> None:
     """Run cells by an executor.
 
@@ -74,14 +80,14 @@ def run_with_executor(
         counts as failed.
     """
     # A worker may have another current directory.
-    where = out.resolve() if isinstance(out, Path) else out
-    futures = {executor.submit(run_local, cell, where, limit_s): cell for cell in cells}
+    location = out.resolve() if isinstance(out, Path) else out
+    futures = {executor.submit(run_local, cell, location, limit_s): cell for cell in cells}
     try:
         for future in as_completed(futures):
             error = future.exception()
             if isinstance(error, BrokenExecutor):
                 raise StoreError(f"a worker was lost ({error}): run the command again to resume")
-            if isinstance(error, FATAL):
+            if isinstance(error, FATAL_ERRORS):
                 raise error
             if error is None and (failure := future.result()) is not None:
                 error = RemoteError(failure.error)
@@ -89,7 +95,7 @@ def run_with_executor(
             if error is None:
                 watch(cell, cell.end_s, cell.end_s)
             else:
-                failed(cell, error)
+                on_failure(cell, error)
     finally:
         for future in futures:
             future.cancel()
@@ -99,14 +105,14 @@ def run_local(cell: Cell, out: Location, limit_s: float | None) -> Failure | Non
     """Run a cell in this process, and return its failure, if any."""
     failures: list[Failure] = []
 
-    def failed(cell: Cell, error: BaseException) -> None:
-        failures.append(Failure.of(cell, error))
+    def on_failure(cell: Cell, error: BaseException) -> None:
+        failures.append(Failure.from_error(cell, error))
 
-    run_missing([cell], _store(out), workers=1, failed=failed, limit_s=limit_s)
+    run_missing([cell], _store(out), workers=1, on_failure=on_failure, limit_s=limit_s)
     return failures[0] if failures else None
 
 
-@once
+@memoize
 def _store(out: str) -> Store:
     """Open a results directory once in each process, because opening lists all cells."""
     return Store(out)
@@ -126,14 +132,14 @@ def _is_of_one_process(out: Location) -> bool:
 @contextmanager
 def _processes(workers: int | None) -> Iterator[Executor]:
     """Return an executor of processes, which are terminated if the block ends with an error."""
-    context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
+    context, earlier = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers or available_cpus(), mp_context=context, initializer=_ignore_sigint)
     with _safe_path(), pool:
         try:
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in set(multiprocessing.active_children()) - others:
+            for process in set(multiprocessing.active_children()) - earlier:
                 process.terminate()
             raise
 
@@ -141,15 +147,15 @@ def _processes(workers: int | None) -> Iterator[Executor]:
 @contextmanager
 def _safe_path() -> Iterator[None]:
     """Start processes without the current directory on their path, where a file ``signal.py`` would be imported."""
-    before = os.environ.get("PYTHONSAFEPATH")
+    previous = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
         yield
     finally:
-        if before is None:
+        if previous is None:
             del os.environ["PYTHONSAFEPATH"]
         else:
-            os.environ["PYTHONSAFEPATH"] = before
+            os.environ["PYTHONSAFEPATH"] = previous
 
 
 def _ignore_sigint() -> None:

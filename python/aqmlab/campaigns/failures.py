@@ -39,7 +39,7 @@ class Failure:
     """The time of the failure in ISO 8601."""
 
     @classmethod
-    def of(cls, cell: Cell, error: BaseException) -> Failure:
+    def from_error(cls, cell: Cell, error: BaseException) -> Failure:
         """Return the failure of a cell at the present time."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(cell=cell.key, label=cell.label, seed=cell.seed, error=one_line(error), at=now)
@@ -63,7 +63,7 @@ class Failures:
     def __init__(self, out: Location) -> None:
         self._out = out
 
-    def known(self) -> dict[str, Failure]:
+    def load(self) -> dict[str, Failure]:
         """Return the recorded failures by the keys of their cells; damaged files are ignored.
 
         Raises
@@ -71,21 +71,21 @@ class Failures:
         StoreError
             When the failures cannot be read.
         """
-        found = {}
+        failures = {}
         for name in names(self._out, _FAILED):
             with suppress(ValueError, TypeError, RecursionError, Damaged):
                 content = read_bytes(self._out, f"{_FAILED}/{name}")
                 failure = Failure(**json.loads(content or b""))
-                found[failure.cell] = failure
-        return found
+                failures[failure.cell] = failure
+        return failures
 
-    def keep(self, failure: Failure) -> None:
+    def add(self, failure: Failure) -> None:
         """Record a failure atomically."""
         marker.claim(self._out)
         content = json.dumps(asdict(failure), indent=2) + "\n"
         write_bytes(self._out, f"{_FAILED}/{failure.cell}.json", content.encode())
 
-    def forget(self, cell: Cell) -> None:
+    def remove(self, cell: Cell) -> None:
         """Remove the failure of a cell."""
         file = self._out / _FAILED / f"{cell.key}.json"
         with writing(file):

@@ -20,7 +20,7 @@ from aqmlab.spec import bounded_input, schemes, testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.overrides import Step, UnknownPath, assignment, steps
 from aqmlab.spec.variants import parsing
-from aqmlab.spec.variants.variant import JOINED, Variant
+from aqmlab.spec.variants.variant import VARIANT_SEPARATOR, Variant
 
 SCHEME = "scheme"
 """The name of the axis of schemes."""
@@ -29,7 +29,7 @@ Point = Mapping[str, Value]
 """A value for each axis that applies to its scheme; named values by their names."""
 
 
-def _path(given: object) -> object:
+def _checked_path(given: object) -> object:
     if not (isinstance(given, str) and (given in Experiment.model_fields or re.fullmatch(_DOTTED, given))):
         raise ValueError("must be a path of a spec, such as users.load")
     return given
@@ -37,12 +37,12 @@ def _path(given: object) -> object:
 
 _DOTTED = r"[^\s=.]+(\.[^\s=]+)+"
 
-_Path = Annotated[str, PlainValidator(_path)]
+_Path = Annotated[str, PlainValidator(_checked_path)]
 
-_MOST_POINTS = 1_000_000
+_MAX_POINTS = 1_000_000
 
 
-def _spec(given: object) -> object:
+def _checked_spec(given: object) -> object:
     if isinstance(given, (Experiment, Path)) or given is None:
         return given
     if not isinstance(given, str):
@@ -67,7 +67,7 @@ class Grid(Strict):
     6
     """
 
-    spec: Annotated[Path | Experiment | None, PlainValidator(_spec)] = None
+    spec: Annotated[Path | Experiment | None, PlainValidator(_checked_spec)] = None
     """The experiment, or its file, relative to the grid's file. The default is the experiment of the papers."""
     changes: list[str] = Field([], alias="set")
     """The changes of all points, as on the command line: ``protocol.duration=60 s``."""
@@ -93,13 +93,13 @@ class Grid(Strict):
             super().__init__(**given)
         except ValidationError as error:
             raise SpecError(one_line(error)) from None
-        known = {SCHEME, *self.paths()}
+        axis_names = {SCHEME, *self.paths()}
         for excluded in self.exclude:
-            for path in excluded.keys() - known:
-                raise SpecError(f"exclude: no axis is called {path}; there are {', '.join(sorted(known))}")
-        twice = [path for path, times in _counted(self.paths()).items() if times > 1]
-        if twice:
-            raise SpecError(f"axes: each path may be varied once, got {twice[0]} twice")
+            for path in excluded.keys() - axis_names:
+                raise SpecError(f"exclude: no axis is called {path}; there are {', '.join(sorted(axis_names))}")
+        repeated = [path for path, count in _counts(self.paths()).items() if count > 1]
+        if repeated:
+            raise SpecError(f"axes: each path may be varied once, got {repeated[0]} twice")
 
     @classmethod
     def from_toml(cls, path: Path | str) -> Self:
@@ -125,9 +125,9 @@ class Grid(Strict):
 
     @field_validator("zipped")
     @classmethod
-    def _of_equal_length(cls, zipped: list[dict[str, Axis]]) -> list[dict[str, Axis]]:
-        for together in zipped:
-            lengths = {path: len(values(axis)) for path, axis in together.items()}
+    def _check_lengths(cls, zipped: list[dict[str, Axis]]) -> list[dict[str, Axis]]:
+        for group in zipped:
+            lengths = {path: len(values(axis)) for path, axis in group.items()}
             if len(set(lengths.values())) > 1:
                 texts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
                 raise ValueError(f"zipped axes must have the same length; {texts}")
@@ -146,9 +146,9 @@ class Grid(Strict):
                 experiment = Experiment.from_toml(self.spec, changes=self.changes)
             else:
                 base = self.spec or Experiment(testbed=testbeds.PAPERS)
-                experiment = base.changed(self.changes, directory=self._directory)
+                experiment = base.with_changes(self.changes, directory=self._directory)
         except UnknownPath as error:
-            raise SpecError(f"set: {error.what}") from None
+            raise SpecError(f"set: {error.message}") from None
         parsing.check(experiment)
         return experiment
 
@@ -160,7 +160,7 @@ class Grid(Strict):
         SpecError
             When a scheme is invalid, there are too many points, or none.
         """
-        points = {json.dumps(point): point for point in self._all(self.experiment())}
+        points = {json.dumps(point): point for point in self._all_points(self.experiment())}
         if not points:
             raise SpecError("exclude: excludes all points")
         return list(points.values())
@@ -168,12 +168,12 @@ class Grid(Strict):
     def paths(self) -> Iterator[str]:
         """Yield the paths of all axes."""
         yield from self.axes
-        for together in self.zipped:
-            yield from together
+        for group in self.zipped:
+            yield from group
         if self.samples is not None:
             yield from self.samples.over
 
-    def changed(self, experiment: Experiment, point: Point) -> Experiment:
+    def with_changes(self, experiment: Experiment, point: Point) -> Experiment:
         """Return an experiment with the values of a point, without its scheme.
 
         Raises
@@ -181,17 +181,17 @@ class Grid(Strict):
         SpecError
             When the experiment is impossible, naming the point.
         """
-        changes = [assignment(path, self._value(path, shown)) for path, shown in point.items() if path != SCHEME]
+        changes = [assignment(path, self._value(path, value)) for path, value in point.items() if path != SCHEME]
         try:
-            return experiment.changed(changes, directory=self._directory)
+            return experiment.with_changes(changes, directory=self._directory)
         except SpecError as error:
-            what = error.what if isinstance(error, UnknownPath) else error
-            raise SpecError(f"{point_label(point)}: {what}") from None
+            message = error.message if isinstance(error, UnknownPath) else error
+            raise SpecError(f"{point_label(point)}: {message}") from None
 
-    def _value(self, path: str, shown: Value) -> Value:
+    def _value(self, path: str, value: Value) -> Value:
         """Return the value at a path: that of a name, or the shown value itself."""
         axis = next((axes[path] for axes in (self.axes, *self.zipped) if path in axes), None)
-        return axis[str(shown)] if isinstance(axis, dict) else shown
+        return axis[str(value)] if isinstance(axis, dict) else value
 
     @property
     def combinations(self) -> int:
@@ -199,14 +199,14 @@ class Grid(Strict):
         lengths = [
             len(self.schemes or "1"),
             *(len(values(axis)) for axis in self.axes.values()),
-            *(len(values(next(iter(together.values())))) for together in self.zipped if together),
+            *(len(values(next(iter(group.values())))) for group in self.zipped if group),
             1 if self.samples is None else self.samples.points,
         ]
         return math.prod(lengths)
 
-    def _all(self, experiment: Experiment) -> Iterator[dict[str, Value]]:
-        if (number := self.combinations) > _MOST_POINTS:
-            raise SpecError(f"axes: must have at most {_MOST_POINTS:,} points together, got {number:,}")
+    def _all_points(self, experiment: Experiment) -> Iterator[dict[str, Value]]:
+        if (number := self.combinations) > _MAX_POINTS:
+            raise SpecError(f"axes: must have at most {_MAX_POINTS:,} points together, got {number:,}")
         texts = self.schemes or list(experiment.variants)
         variants: Sequence[Variant | None] = [parsing.parse(text, experiment) for text in texts] or [None]
         check_each_once("schemes", (variant.label for variant in variants if variant))
@@ -215,9 +215,9 @@ class Grid(Strict):
         parts: list[Sequence[Mapping[str, Value]]] = [
             *([{path: value} for value in values(axis)] for path, axis in self.axes.items()),
             *(
-                [dict(zip(each, row, strict=True)) for row in zip(*map(values, each.values()), strict=True)]
-                for each in self.zipped
-                if each
+                [dict(zip(group, row, strict=True)) for row in zip(*map(values, group.values()), strict=True)]
+                for group in self.zipped
+                if group
             ),
         ]
         if self.samples is not None:
@@ -244,11 +244,11 @@ class Grid(Strict):
                 raise SpecError(f"axes: no scheme has {path}; the schemes are {', '.join(dict.fromkeys(names))}")
 
 
-def _counted(names: Iterator[str]) -> dict[str, int]:
-    counted: dict[str, int] = {}
+def _counts(names: Iterator[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
     for name in names:
-        counted[name] = counted.get(name, 0) + 1
-    return counted
+        counts[name] = counts.get(name, 0) + 1
+    return counts
 
 
 def _discipline(variant: Variant, experiment: Experiment) -> str:
@@ -263,8 +263,8 @@ def _overlap(one: Sequence[Step], other: Sequence[Step]) -> bool:
 
 def _without_others(discipline: str, point: Mapping[str, Value]) -> dict[str, Value]:
     """Return the values of a point without the parameters of other disciplines."""
-    own = f"queue.{discipline}."
-    return {path: value for path, value in point.items() if not path.startswith("queue.") or path.startswith(own)}
+    prefix = f"queue.{discipline}."
+    return {path: value for path, value in point.items() if not path.startswith("queue.") or path.startswith(prefix)}
 
 
 def without_queue(point: Point) -> dict[str, Value]:
@@ -283,13 +283,13 @@ class Case:
     experiment: Experiment
     label: str
     """The scheme as it would be typed, or the name of a variant."""
-    compared_in: Experiment | None = None
+    comparison_experiment: Experiment | None = None
     """The experiment without the changes of a variant; ``None`` if there are none."""
     variant: str | None = None
     """The changes of a variant, as typed."""
 
 
-def case_at(whole: Grid, experiment: Experiment, point: Point) -> Case:
+def case_at(grid: Grid, experiment: Experiment, point: Point) -> Case:
     """Return the experiment at a point of a grid.
 
     Raises
@@ -298,18 +298,20 @@ def case_at(whole: Grid, experiment: Experiment, point: Point) -> Case:
         When the experiment is impossible, naming the point.
     """
     if SCHEME not in point:
-        chosen = whole.changed(experiment, point)
-        return Case(chosen, schemes.label_of(chosen))
+        changed = grid.with_changes(experiment, point)
+        return Case(changed, schemes.label_of(changed))
     variant = parsing.parse(str(point[SCHEME]), experiment)
     try:
-        base, compared_in = variant.applied_to(experiment), variant.compared_in(experiment)
+        base, comparison_experiment = variant.apply_to(experiment), variant.comparison_experiment(experiment)
     except SpecError as error:
         raise SpecError(f"{point_label(point)}: {error}") from None
-    chosen = whole.changed(base, point)
-    label = variant.label_in(chosen) if chosen.queue == base.queue else variant.label_with(chosen)
+    changed = grid.with_changes(base, point)
+    label = variant.label_in(changed) if changed.queue == base.queue else variant.label_with(changed)
     if not variant.changes:
-        return Case(chosen, label)
-    return Case(chosen, label, whole.changed(compared_in, point), JOINED.join(variant.changes))
+        return Case(changed, label)
+    return Case(
+        changed, label, grid.with_changes(comparison_experiment, point), VARIANT_SEPARATOR.join(variant.changes)
+    )
 
 
 def point_label(point: Point) -> str:

@@ -20,7 +20,7 @@ class Shard(NamedTuple):
 
     number: int
     """The number of the part, from 1."""
-    of: int
+    shards: int
 
     @classmethod
     def parse(cls, text: str) -> Shard:
@@ -31,22 +31,22 @@ class Shard(NamedTuple):
         SpecError
             When the text has another form.
         """
-        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip(), re.ASCII)
-        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip(), re.ASCII)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise SpecError(f"--shard: must be I/N, the I-th of N parts, such as 3/16, got {text!r}")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
-    def choose(self, cells: Sequence[Cell]) -> list[Cell]:
+    def select(self, cells: Sequence[Cell]) -> list[Cell]:
         """Return the cells of this part: the longest cells first, each is assigned to the part with the least work."""
         distinct = {cell.key: cell for cell in cells}
-        parts = [(0.0, part) for part in range(self.of)]
-        mine = []
+        parts = [(0.0, part) for part in range(self.shards)]
+        selected = []
         for cell in sorted(distinct.values(), key=lambda cell: (-work(cell), cell.key)):
-            least, part = heapq.heappop(parts)
-            heapq.heappush(parts, (least + work(cell), part))
+            total, part = heapq.heappop(parts)
+            heapq.heappush(parts, (total + work(cell), part))
             if part == self.number - 1:
-                mine.append(cell)
-        return mine
+                selected.append(cell)
+        return selected
 
 
 def sbatch(command: Sequence[str], shards: int) -> str:

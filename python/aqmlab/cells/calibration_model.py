@@ -87,7 +87,7 @@ def report(calibration: Calibration) -> dict[str, object]:
     return {**calibration.model_dump(), "users": users, "published": published, "difference_percent": difference}
 
 
-def known(out: Location | str | None = None) -> Calibrations:
+def load_calibrations(out: Location | str | None = None) -> Calibrations:
     """Return the calibrations by the users that they describe; those of a results directory override the package's.
 
     Raises
@@ -95,15 +95,15 @@ def known(out: Location | str | None = None) -> Calibrations:
     SpecError
         When the results directory's calibration file cannot be read.
     """
-    found = _parse((resources.files(__package__) / _FILE).read_bytes())
-    return found if out is None else found | _stored(location(out))
+    packaged = _parse((resources.files(__package__) / _FILE).read_bytes())
+    return packaged if out is None else packaged | _read_stored(location(out))
 
 
 def store(calibration: Calibration, out: Location) -> Location:
     """Store a calibration for later runs with the same results directory; the file is replaced atomically."""
-    kept = _stored(out)
-    kept[calibration.key] = calibration
-    content = _ENTRIES.dump_json([kept[key] for key in sorted(kept)], indent=2) + b"\n"
+    calibrations = _read_stored(out)
+    calibrations[calibration.key] = calibration
+    content = _ENTRIES.dump_json([calibrations[key] for key in sorted(calibrations)], indent=2) + b"\n"
     marker.claim(out)
     write_bytes(out, _FILE, content)
     return out / _FILE
@@ -113,7 +113,7 @@ _FILE = "calibration.json"
 _ENTRIES = TypeAdapter(list[Calibration])
 
 
-def _stored(out: Location) -> dict[tuple[str, str, int], Calibration]:
+def _read_stored(out: Location) -> dict[tuple[str, str, int], Calibration]:
     """Return the calibrations of a results directory."""
     try:
         content = read_bytes(out, _FILE)
@@ -122,10 +122,10 @@ def _stored(out: Location) -> dict[tuple[str, str, int], Calibration]:
         raise SpecError(str(error)) from None
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        what = " ".join(f"{where}: {first['msg']}".removeprefix(": ").split())
+        path = ".".join(map(str, first["loc"]))
+        message = " ".join(f"{path}: {first['msg']}".removeprefix(": ").split())
     raise SpecError(
-        f"{out / _FILE}: must be what aqmlab calibrate wrote; mend it, or remove it and calibrate again ({what})"
+        f"{out / _FILE}: must be what aqmlab calibrate wrote; mend it, or remove it and calibrate again ({message})"
     )
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.cells import columns
-from aqmlab.cells.calibration_model import Calibrations, known
+from aqmlab.cells.calibration_model import Calibrations, load_calibrations
 from aqmlab.spec import directions, presets, schemes, testbeds
 from aqmlab.spec import users as user_tables
 from aqmlab.spec.experiment import Experiment, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
-from aqmlab.ui.counts import counted
+from aqmlab.ui.counts import pluralize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +69,11 @@ class Cell:
         resolved: dict[str, Any] = json.loads(self.spec.json)
         return resolved
 
-    def varied(self, what: str, **tables: Any) -> Cell:
-        """Return this cell with other tables in its spec; ``what`` is added to its label."""
+    def with_changes(self, description: str, **tables: Any) -> Cell:
+        """Return this cell with other tables in its spec; ``description`` is added to its label."""
         return replace(
             self,
-            label=f"{self.label}, {what}",
+            label=f"{self.label}, {description}",
             spec=Resolved(json.dumps({**self.resolved, **tables})),
             experiment=columns.digest(self.experiment + json.dumps(tables, sort_keys=True)),
         )
@@ -103,28 +103,28 @@ class Cell:
     def scheme(self) -> str:
         """The name of the discipline. Two directions are written ``fq_codel / droptail``, links ``pi | codel``."""
         links = [
-            schemes.BETWEEN_DIRECTIONS.join(dict.fromkeys(name for queue in both for name in queue))
-            for both in self.queues
+            schemes.DIRECTION_SEPARATOR.join(dict.fromkeys(name for queue in pair for name in queue))
+            for pair in self.queues
         ]
-        return schemes.BETWEEN_LINKS.join(links) if len(set(links)) > 1 else links[0]
+        return schemes.LINK_SEPARATOR.join(links) if len(set(links)) > 1 else links[0]
 
     @property
     def disciplines(self) -> set[str]:
         """The names of all disciplines."""
-        return {name for both in self.queues for queue in both for name in queue}
+        return {name for pair in self.queues for queue in pair for name in queue}
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The discipline's resolved parameters; if queues differ, the queue of each direction by its name."""
-        queues = [queue for both in self.queues for queue in both]
+        queues = [queue for pair in self.queues for queue in pair]
         if all(queue == queues[0] for queue in queues):
             (parameters,) = queues[0].values()
             return dict(parameters)
         in_chain = len(self.queues) > 1
         return {
             directions.place(link, name, in_chain=in_chain): queue
-            for link, both in enumerate(self.queues, start=1)
-            for name, queue in zip(self.direction_names, both, strict=True)
+            for link, pair in enumerate(self.queues, start=1)
+            for name, queue in zip(self.direction_names, pair, strict=True)
         }
 
     @property
@@ -181,8 +181,8 @@ class Cell:
             return "no web users"
         load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
         is_on_both = self.resolved["users"].get("sides", 2) == 2
-        where = "on each side" if is_on_both else f"at {directions.side(0, self.resolved.get('sides'))}"
-        return f"{load}{counted(self.users_per_side, 'user')} {where}, {self.rtt} RTT"
+        place = "on each side" if is_on_both else f"at {directions.side(0, self.resolved.get('sides'))}"
+        return f"{load}{pluralize(self.users_per_side, 'user')} {place}, {self.rtt} RTT"
 
     def __str__(self) -> str:
         users = f" at {self.describe_users()}" if self.users_per_side else ""
@@ -190,7 +190,7 @@ class Cell:
         return f"{self.label}{users}, seed {self.seed}{live}"
 
 
-_MODERN_TCP_COST, _IN_PYTHON = 2.2, 10.0
+_MODERN_TCP_COST, _PYTHON_LAW_COST = 2.2, 10.0
 """The cost of a packet, relative to hosts of 2001 and a built-in law, with Linux hosts and under a law in Python.
 
 The measurements are in docs/performance.md and docs/guide/custom-law.md.
@@ -207,16 +207,16 @@ def work(cell: Cell) -> float:
     float
         The work in bits that links send in one direction from hosts of 2001.
     """
-    asked_bps = math.inf if cell.resolved.get("sources") else cell.users_per_side * _bits_per_sec_of_a_user()
-    bits = cell.end_s * sum(min(link.rate_bps, asked_bps) for link in cell.links)
-    of_today = _MODERN_TCP_COST if cell.resolved["tcp"]["profile"] == "linux-6" else 1.0
-    return bits * of_today * (_IN_PYTHON if ":" in cell.scheme else 1.0)
+    offered_bps = math.inf if cell.resolved.get("sources") else cell.users_per_side * _user_bits_per_sec()
+    bits = cell.end_s * sum(min(link.rate_bps, offered_bps) for link in cell.links)
+    tcp_cost = _MODERN_TCP_COST if cell.resolved["tcp"]["profile"] == "linux-6" else 1.0
+    return bits * tcp_cost * (_PYTHON_LAW_COST if ":" in cell.scheme else 1.0)
 
 
 @cache
-def _bits_per_sec_of_a_user() -> float:
+def _user_bits_per_sec() -> float:
     """Return the throughput of one user on each side without congestion, by the package's calibration."""
-    return 1e6 * known()[(*Users().names, 2)].mbps_per_user
+    return 1e6 * load_calibrations()[(*Users().names, 2)].mbps_per_user
 
 
 def cells_of(
@@ -227,7 +227,7 @@ def cells_of(
     label: str | None = None,
     uncongested: bool = False,
     idle: bool = False,
-    compared_in: Experiment | None = None,
+    comparison_experiment: Experiment | None = None,
     variant: str | None = None,
 ) -> list[Cell]:
     """Return an experiment's cells, one for each seed.
@@ -246,7 +246,7 @@ def cells_of(
         Put the users on the uncongested network.
     idle
         Allow an experiment with neither users nor sources, because something else loads the link.
-    compared_in
+    comparison_experiment
         The experiment of a comparison that has variants. Its digest is that of the cells; by default their own.
     variant
         The changes that make a variant, as typed.
@@ -259,7 +259,9 @@ def cells_of(
         When a custom law cannot be imported.
     """
     populated, load = _with_users(experiment, calibrations)
-    of_experiment = digest_of(populated if compared_in is None else _with_users(compared_in, calibrations)[0])
+    digest = digest_of(
+        populated if comparison_experiment is None else _with_users(comparison_experiment, calibrations)[0]
+    )
     if uncongested:
         populated = presets.uncongested(populated)
     spec = Resolved(populated.with_defaults().to_json())
@@ -277,7 +279,7 @@ def cells_of(
             users_per_side=per_side,
             spec=spec,
             seed=seed,
-            experiment=of_experiment,
+            experiment=digest,
             variant=variant,
             testbed=experiment.testbed,
         )
@@ -285,7 +287,7 @@ def cells_of(
     ]
 
 
-_SCHEME = {"queue": QueueSpec.model_validate({"droptail": {}}), "queue_back": None}
+_NEUTRAL_SCHEME = {"queue": QueueSpec.model_validate({"droptail": {}}), "queue_back": None}
 """The scheme that replaces any other in the digest of an experiment."""
 
 
@@ -294,12 +296,15 @@ def digest_of(populated: Experiment) -> str:
 
     The names of sides are left out, because they do not affect results.
     """
-    resolved = json.loads(Resolved(populated.model_copy(update=_SCHEME).to_json()).json)
+    resolved = json.loads(Resolved(populated.model_copy(update=_NEUTRAL_SCHEME).to_json()).json)
     resolved.pop("sides", None)
     # Remove ECN only after the engine has read the spec: it refuses some congestion controls without ECN.
-    tcp, written = resolved["tcp"], (populated.tcp.model_extra or {}).get("mix", ())
-    of_scheme = [tcp, *(its for its, given in zip(tcp.get("mix", ()), written, strict=True) if "ecn" not in given)]
-    for stack in of_scheme:
+    tcp, given_mix = resolved["tcp"], (populated.tcp.model_extra or {}).get("mix", ())
+    stacks = [
+        tcp,
+        *(stack for stack, given_stack in zip(tcp.get("mix", ()), given_mix, strict=True) if "ecn" not in given_stack),
+    ]
+    for stack in stacks:
         stack["ecn"] = False
     return columns.digest(json.dumps(resolved))
 
@@ -312,7 +317,7 @@ def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Exp
     users = experiment.users
     if users.load is None and users.per_side is None:
         if users.model_fields_set:
-            _check_all_else(experiment)
+            _check_rest(experiment)
             raise SpecError(f"users: must have load or per_side, or the spec {_TESTBED_USERS}, got neither")
         return with_users(experiment, 0), None
     if experiment.chain:
@@ -332,31 +337,33 @@ def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Exp
         return experiment, calibration.load_percent(users.per_side, rate_bps(experiment.link.rate))
     assert users.load is not None, "without a number there is a load"
     if calibration is None:
-        _check_all_else(experiment)
+        _check_rest(experiment)
         raise SpecError(_not_calibrated(users))
     rate = rate_bps(experiment.link.rate)
     per_side = calibration.users(users.load, rate)
     if per_side == 0:
-        _check_all_else(experiment)
-        one = calibration.load_percent(1, rate)
+        _check_rest(experiment)
+        percent = calibration.load_percent(1, rate)
         raise SpecError(
-            f"users.load: makes no user: one on each side is {one:.3g} % of {experiment.link.rate}, got {users.load:g}"
+            f"users.load: makes no user: one on each side is {percent:.3g} % of {experiment.link.rate},"
+            f" got {users.load:g}"
         )
     return with_users(experiment, per_side), users.load
 
 
-def _check_all_else(experiment: Experiment) -> None:
+def _check_rest(experiment: Experiment) -> None:
     """Let the engine report other mistakes first: one of them may cause the mistake in the load."""
     Resolved(with_users(experiment, 1).to_json())
 
 
 def _not_calibrated(users: Users) -> str:
-    workload, rtt = (each if isinstance(each, str) else "FILE" for each in (users.workload, users.rtt))
-    where = ", where FILE holds the table," if "FILE" in (workload, rtt) else ""
-    of, sides = (" and users on one side", " --sides 1") if users.sides == 1 else ("", "")
+    workload, rtt = (table if isinstance(table, str) else "FILE" for table in (users.workload, users.rtt))
+    note = ", where FILE holds the table," if "FILE" in (workload, rtt) else ""
+    on_one_side, sides = (" and users on one side", " --sides 1") if users.sides == 1 else ("", "")
     return (
-        f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times{of} has no calibration: run"
-        f" aqmlab calibrate --workload {workload} --rtt {rtt}{sides}{where} or give users.per_side, got {users.load:g}"
+        f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times{on_one_side} has no"
+        f" calibration: run aqmlab calibrate --workload {workload} --rtt {rtt}{sides}{note} or give users.per_side,"
+        f" got {users.load:g}"
     )
 
 

@@ -79,9 +79,9 @@ SCHEMA = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
 """The Arrow schema of the columns."""
 
 _DIGITS = 8
-_MOST_NAMED = 6
+_MAX_NAMES = 6
 """The largest number of sources or links that are listed; of the others only the number is shown."""
-_LONGEST_LIST, _LONGEST_TEXT = 64, 500
+_MAX_LIST, _MAX_TEXT = 64, 500
 """The column ``spec`` has the digest of a longer list or text."""
 
 
@@ -110,11 +110,11 @@ def spec_columns(resolved: Mapping[str, Any], links: Sequence[Link]) -> dict[str
         "rate_back_mbps": min(link.rate_back_bps for link in links) / 1e6,
         "delay_ms": round(1e3 * sum(link.delay_s for link in links), 6),
         "device_fifo_packets": fifos.pop() if len(fifos) == 1 else None,
-        "chain": _listed(map(_link, resolved["chain"]), " > ") if resolved.get("chain") else None,
+        "chain": _join(map(_link, resolved["chain"]), " > ") if resolved.get("chain") else None,
         "tcp": _mixed(tcp, lambda stack: stack["profile"]),
         "congestion": _mixed(tcp, lambda stack: stack["congestion"]),
         "ecn": _mixed(tcp, _ecn),
-        "traffic": _listed(map(_source, resolved["sources"]), ", ") if resolved.get("sources") else None,
+        "traffic": _join(map(_source, resolved["sources"]), ", ") if resolved.get("sources") else None,
     }
 
 
@@ -124,36 +124,36 @@ def abridged(resolved: Mapping[str, Any]) -> dict[str, Any]:
     Shipped tables are replaced by their names, long lists and texts by their digests. The names of sides are left out,
     because they do not affect results.
     """
-    of_users = dict(resolved["users"])
+    user_tables = dict(resolved["users"])
     for field in users.FIELDS:
-        if isinstance(of_users[field], Mapping):
-            name = users.name_of(field, of_users[field])
-            of_users[field] = name if name in users.shipped(field) else of_users[field]
-    short: dict[str, Any] = _short({**resolved, "users": of_users})
-    short.pop("sides", None)
-    return short
+        if isinstance(user_tables[field], Mapping):
+            name = users.name_of(field, user_tables[field])
+            user_tables[field] = name if name in users.packaged_tables(field) else user_tables[field]
+    abridged: dict[str, Any] = _short({**resolved, "users": user_tables})
+    abridged.pop("sides", None)
+    return abridged
 
 
 def _short(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _short(each) for key, each in value.items()}
-    if isinstance(value, list) and len(value) <= _LONGEST_LIST:
-        return [_short(each) for each in value]
-    if isinstance(value, list) or (isinstance(value, str) and len(value) > _LONGEST_TEXT):
-        what = "values" if isinstance(value, list) else "characters"
-        return f"{len(value)} {what}, sha256 {digest(json.dumps(value))}"
+        return {key: _short(item) for key, item in value.items()}
+    if isinstance(value, list) and len(value) <= _MAX_LIST:
+        return [_short(item) for item in value]
+    if isinstance(value, list) or (isinstance(value, str) and len(value) > _MAX_TEXT):
+        unit = "values" if isinstance(value, list) else "characters"
+        return f"{len(value)} {unit}, sha256 {digest(json.dumps(value))}"
     return value
 
 
-def _mixed(tcp: Mapping[str, Any], of: Callable[[Mapping[str, Any]], str]) -> str:
+def _mixed(tcp: Mapping[str, Any], describe: Callable[[Mapping[str, Any]], str]) -> str:
     """Return the hosts' value, followed by each other value of a mix with its share."""
-    usual = of(tcp)
-    parts = [usual]
+    main = describe(tcp)
+    parts = [main]
     for stack in tcp.get("mix", ()):
-        if (other := of(stack)) != usual:
+        if (text := describe(stack)) != main:
             hosts = "".join(f" of {key} {stack[key]}" for key in ("source", "side", "role") if key in stack)
-            parts.append(f"{100 * stack['share']:g} %{hosts} {other}")
-    return _listed(parts, ", ")
+            parts.append(f"{100 * stack['share']:g} %{hosts} {text}")
+    return _join(parts, ", ")
 
 
 def _ecn(stack: Mapping[str, Any]) -> str:
@@ -162,18 +162,18 @@ def _ecn(stack: Mapping[str, Any]) -> str:
 
 
 def _link(link: Mapping[str, Any]) -> str:
-    back = f"/{link['rate_back']}" if "rate_back" in link else ""
-    return f"{link['rate']}{back} {link['delay']}"
+    reverse = f"/{link['rate_back']}" if "rate_back" in link else ""
+    return f"{link['rate']}{reverse} {link['delay']}"
 
 
 def _source(source: Mapping[str, Any]) -> str:
     ((kind, parameters),) = source.items()
     name = parameters.get("name", kind)
-    words = (parameters.get("flows"), kind, None if name == kind else name, parameters.get("rate"))
-    return " ".join(str(word) for word in words if word is not None)
+    parts = (parameters.get("flows"), kind, None if name == kind else name, parameters.get("rate"))
+    return " ".join(str(part) for part in parts if part is not None)
 
 
-def _listed(parts: Iterable[str], between: str) -> str:
-    every = list(parts)
-    more = [] if len(every) <= _MOST_NAMED else [f"{len(every) - _MOST_NAMED} more"]
-    return between.join([*every[:_MOST_NAMED], *more])
+def _join(parts: Iterable[str], separator: str) -> str:
+    texts = list(parts)
+    rest = [] if len(texts) <= _MAX_NAMES else [f"{len(texts) - _MAX_NAMES} more"]
+    return separator.join([*texts[:_MAX_NAMES], *rest])

@@ -11,7 +11,7 @@ from aqmlab.cells import columns
 from aqmlab.cells.cell import Cell
 from aqmlab.spec import users
 
-_MOST_SAID = 3
+_MAX_LISTED = 3
 """The largest number of differences that are listed; of the others only the number is shown."""
 
 _ABSENT = "not set"
@@ -26,31 +26,31 @@ def differences(specs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
         Resolved specs as tables, or abridged ones.
     """
     flat = [dict(paths(_with_names(spec))) for spec in specs]
-    every = dict.fromkeys(path for each in flat for path in each)
-    valued = {path: [each.get(path) for each in flat] for path in every}
-    return {path: values for path, values in valued.items() if any(value != values[0] for value in values)}
+    all_paths = dict.fromkeys(path for values in flat for path in values)
+    values_by_path = {path: [values.get(path) for values in flat] for path in all_paths}
+    return {path: values for path, values in values_by_path.items() if any(value != values[0] for value in values)}
 
 
 def paths(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield each path of a spec with its value: a number, a text, a boolean, or a list of these."""
     if isinstance(value, Mapping) and value:
-        for key, each in value.items():
-            yield from paths(each, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
-        for number, each in enumerate(value):
-            yield from paths(each, f"{path}[{number}]")
+        for key, item in value.items():
+            yield from paths(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        for number, item in enumerate(value):
+            yield from paths(item, f"{path}[{number}]")
     else:
         yield path, value
 
 
-def differences_text(different: Mapping[str, Sequence[Any]]) -> str:
+def differences_text(differences: Mapping[str, Sequence[Any]]) -> str:
     """Write differences as text, such as ``link.rate: 20 Mbit/s and 10 Mbit/s``."""
     parts = []
-    for path, values in list(different.items())[:_MOST_SAID]:
+    for path, values in list(differences.items())[:_MAX_LISTED]:
         texts = list(dict.fromkeys(value_text(value) for value in values))
         parts.append(f"{path}: {', '.join(texts[:-1])} and {texts[-1]}")
-    more = len(different) - _MOST_SAID
-    return "; ".join([*parts, *([f"and {more} more"] if more > 0 else [])])
+    rest = len(differences) - _MAX_LISTED
+    return "; ".join([*parts, *([f"and {rest} more"] if rest > 0 else [])])
 
 
 def check_one_spec(cells: Iterable[Cell]) -> None:
@@ -61,10 +61,10 @@ def check_one_spec(cells: Iterable[Cell]) -> None:
     SpecError
         When cells differ in more than their seeds, naming the difference.
     """
-    every = list(cells)
-    for cell in every[1:]:
-        if _parts(cell) != _parts(every[0]):
-            raise SpecError(_refusal("seeds of one spec can be combined", every[0], cell))
+    all_cells = list(cells)
+    for cell in all_cells[1:]:
+        if _identity(cell) != _identity(all_cells[0]):
+            raise SpecError(_refusal("seeds of one spec can be combined", all_cells[0], cell))
 
 
 def check_one_experiment(cells: Iterable[Cell]) -> None:
@@ -81,16 +81,16 @@ def check_one_experiment(cells: Iterable[Cell]) -> None:
     by_label: dict[str, list[Cell]] = {}
     for cell in cells:
         by_label.setdefault(cell.label, []).append(cell)
-    for same in by_label.values():
-        check_one_spec(same)
-    firsts = [same[0] for same in by_label.values()]
-    free = [cell for cell in firsts if cell.signal == "none"]
-    others = [cell for cell in firsts if cell.signal != "none"]
+    for same_label in by_label.values():
+        check_one_spec(same_label)
+    first_cells = [same_label[0] for same_label in by_label.values()]
+    uncongested = [cell for cell in first_cells if cell.signal == "none"]
+    others = [cell for cell in first_cells if cell.signal != "none"]
     for cell in others[1:]:
         if cell.experiment != others[0].experiment and not _differ_in_scheme(cell, others[0]):
             raise SpecError(_refusal("cells of one experiment can be compared", others[0], cell))
-    for cell in free if others else ():
-        if not any(cell.experiment == each.experiment or _differ_in_links(cell, each) for each in others):
+    for cell in uncongested if others else ():
+        if not any(cell.experiment == other.experiment or _differ_in_links(cell, other) for other in others):
             raise SpecError(_refusal("cells of one experiment can be compared", others[0], cell, links=False))
 
 
@@ -108,12 +108,12 @@ def without_scheme(spec: Mapping[str, Any], *, links: bool = True) -> str:
 
 
 def _without_scheme(spec: Mapping[str, Any], *, links: bool) -> dict[str, Any]:
-    left_out = {"queue", "queue_back", "sides", *(() if links else ("link", "chain"))}
-    kept = {name: value for name, value in spec.items() if name not in left_out}
+    excluded = {"queue", "queue_back", "sides", *(() if links else ("link", "chain"))}
+    rest = {name: value for name, value in spec.items() if name not in excluded}
     tcp = dict(spec["tcp"])
-    tcp["mix"] = [{name: value for name, value in each.items() if name != "ecn"} for each in tcp.get("mix", ())]
+    tcp["mix"] = [{name: value for name, value in stack.items() if name != "ecn"} for stack in tcp.get("mix", ())]
     tcp.pop("ecn", None)
-    return {**kept, "tcp": tcp}
+    return {**rest, "tcp": tcp}
 
 
 def _differ_in_scheme(one: Cell, other: Cell) -> bool:
@@ -125,26 +125,26 @@ def _differ_in_links(one: Cell, other: Cell) -> bool:
     return without_scheme(one.resolved, links=False) == without_scheme(other.resolved, links=False)
 
 
-def _parts(cell: Cell) -> tuple[str, str | None, Any]:
+def _identity(cell: Cell) -> tuple[str, str | None, Any]:
     return cell.spec.json, cell.kernel, cell.programs
 
 
-def _refusal(what: str, one: Cell, other: Cell, *, links: bool = True) -> str:
+def _refusal(rule: str, one: Cell, other: Cell, *, links: bool = True) -> str:
     specs = [_without_scheme(cell.resolved, links=links) for cell in (one, other)]
-    different = differences(specs) or differences([one.resolved, other.resolved])
-    beside = {"kernel": (one.kernel, other.kernel), "command": (one.programs, other.programs)}
-    different |= {name: list(pair) for name, pair in beside.items() if pair[0] != pair[1]}
-    which = f"cells of {one.label}" if one.label == other.label else f"those of {one.label} and {other.label}"
-    return f"results: only {what}; {which} differ in {differences_text(different)}"
+    differing = differences(specs) or differences([one.resolved, other.resolved])
+    run_facts = {"kernel": (one.kernel, other.kernel), "command": (one.programs, other.programs)}
+    differing |= {name: list(pair) for name, pair in run_facts.items() if pair[0] != pair[1]}
+    cells_text = f"cells of {one.label}" if one.label == other.label else f"those of {one.label} and {other.label}"
+    return f"results: only {rule}; {cells_text} differ in {differences_text(differing)}"
 
 
 def _with_names(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Replace the tables of users by their shorter names."""
-    of_users = dict(spec["users"])
+    user_tables = dict(spec["users"])
     for field in users.FIELDS:
-        if isinstance(of_users[field], Mapping):
-            of_users[field] = users.name_of(field, of_users[field])
-    return {**columns.abridged(spec), "users": of_users}
+        if isinstance(user_tables[field], Mapping):
+            user_tables[field] = users.name_of(field, user_tables[field])
+    return {**columns.abridged(spec), "users": user_tables}
 
 
 def value_text(value: Any) -> str:

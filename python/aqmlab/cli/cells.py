@@ -29,9 +29,9 @@ def run_cells(
     from aqmlab.store.store import Store
 
     store = Store(out)
-    pcaps, kept = pcaps or {}, store.found(cells, missing_are_run=True)
-    with interruptible(cells, out), SweepProgress(cells, kept, captured=pcaps) as watch:
-        return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
+    pcaps, stored = pcaps or {}, store.find(cells, will_run_missing=True)
+    with interruptible(cells, out), SweepProgress(cells, stored, captured=pcaps) as watch:
+        return sweep(cells, store, workers=workers, stored=stored, watch=watch, pcaps=pcaps)
 
 
 @contextmanager
@@ -50,9 +50,9 @@ def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
     except KeyboardInterrupt as interrupt:
         for call in getattr(interrupt, "__notes__", ()):
             messages.logger.error(call)
-        kept, distinct = len(Store(out).found(cells)), len({cell.key for cell in cells})
-        what = f"interrupted; {kept} of {distinct} cells are in the store; run the command again to resume"
-        raise Interrupted(what) from None
+        stored_count, distinct = len(Store(out).find(cells)), len({cell.key for cell in cells})
+        message = f"interrupted; {stored_count} of {distinct} cells are in the store; run the command again to resume"
+        raise Interrupted(message) from None
 
 
 def stored_cells(out: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -60,5 +60,5 @@ def stored_cells(out: str, columns: Sequence[str] | None = None) -> pl.DataFrame
     from aqmlab.store.store import Store
 
     store = Store(out)
-    store.check_is_one("DIR")
+    store.check_is_store("DIR")
     return store.cells(columns)

@@ -37,10 +37,10 @@ def main() -> NoReturn:
     """
     # SIGTERM acts like an interrupt, so that incomplete cells leave nothing behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with streams.use_ascii_fallback(), messages.level_of():
-        code, what = _outcome()
-        if what:
-            messages.logger.error(what)
+    with streams.use_ascii_fallback(), messages.logging_to_stderr():
+        code, message = _outcome()
+        if message:
+            messages.logger.error(message)
     sys.exit(code)
 
 
@@ -81,14 +81,14 @@ def _outcome() -> tuple[int, str]:
     return code, "interrupted" if code == _INTERRUPTED else ""
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"aqmlab {engine_version()}, results {results_number()}")
         raise typer.Exit
 
 
 @app.callback()
-def laboratory(
+def aqmlab(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,

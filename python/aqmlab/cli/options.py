@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aqmlab._core import SpecError, seconds
-from aqmlab.cli.output import one_line_refusals
+from aqmlab.cli.output import one_line_errors
 from aqmlab.spec import schema, testbeds
 
 if TYPE_CHECKING:
@@ -130,15 +130,15 @@ def read_seeds(text: str) -> range:
 
 def pcap_of(file: Path | None, from_: str | None, for_: str | None, packets: int | None) -> Pcap | None:
     """Return the packet capture of the options, if any."""
-    given = {"--pcap-from": from_, "--pcap-for": for_, "--pcap-packets": packets}
+    values = {"--pcap-from": from_, "--pcap-for": for_, "--pcap-packets": packets}
     if file is None:
-        for option, value in given.items():
+        for option, value in values.items():
             if value is not None:
                 raise SpecError(f"{option}: needs --pcap, which is not given, got {value}")
         return None
     from aqmlab.running.pcap import Pcap
 
-    with one_line_refusals():
+    with one_line_errors():
         from_s = None if from_ is None else read(from_, "--pcap-from")
         for_s = None if for_ is None else read(for_, "--pcap-for")
     return Pcap(file=file, **without_none(from_s=from_s, for_s=for_s, packets=packets))
@@ -149,17 +149,19 @@ def without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def spec_and_schemes(given: list[str]) -> tuple[str | None, list[str]]:
+def spec_and_schemes(arguments: list[str]) -> tuple[str | None, list[str]]:
     """Return the file of the experiment, if one is named, and the schemes."""
-    specs = [text for text in given if text.endswith(".toml") and (not re.search("[:+]", text) or Path(text).is_file())]
+    specs = [
+        text for text in arguments if text.endswith(".toml") and (not re.search("[:+]", text) or Path(text).is_file())
+    ]
     if len(specs) > 1:
         raise SpecError(f"SPEC.toml: write at most one, got {', '.join(specs)}")
-    return (specs[0] if specs else None), [text for text in given if text not in specs]
+    return (specs[0] if specs else None), [text for text in arguments if text not in specs]
 
 
-def spec_and_scheme(given: list[str]) -> tuple[str | None, str]:
+def spec_and_scheme(arguments: list[str]) -> tuple[str | None, str]:
     """Return the file of the experiment, if one is named, and the only scheme."""
-    spec, schemes = spec_and_schemes(given)
+    spec, schemes = spec_and_schemes(arguments)
     if len(schemes) != 1:
         raise SpecError(f"SCHEME: write one, such as pi:ecn=true, got {' '.join(schemes) or 'none'}")
     return spec, schemes[0]
@@ -171,5 +173,5 @@ def experiment_of(spec: str | None, changes: list[str] | None, load: float | Non
 
     if load is not None and not load > 0:
         raise SpecError(f"--load: must be above 0, got {load:g}")
-    named = [] if load is None else [f"users.load={load:g}"]
-    return Experiment.from_toml(spec, changes=[*named, *(changes or ())])
+    load_change = [] if load is None else [f"users.load={load:g}"]
+    return Experiment.from_toml(spec, changes=[*load_change, *(changes or ())])

@@ -13,7 +13,7 @@ from aqmlab.ui import messages
 
 
 @contextmanager
-def one_line_refusals() -> Iterator[None]:
+def one_line_errors() -> Iterator[None]:
     """Turn a user's mistake into an error of one line."""
     try:
         yield
@@ -44,7 +44,7 @@ def check_figure(figure: Path | None) -> None:
     if figure is not None:
         from aqmlab.ui import canvas
 
-        with one_line_refusals():
+        with one_line_errors():
             canvas.check_writable(figure)
 
 
@@ -59,7 +59,7 @@ def report_testbed(name: str | None) -> None:
     if name is not None:
         from aqmlab.spec import testbeds
 
-        print(f"Testbed {testbeds.named(name)}")
+        print(f"Testbed {testbeds.find(name)}")
 
 
 def print_json(value: object) -> None:

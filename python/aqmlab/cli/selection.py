@@ -29,7 +29,7 @@ Where = Annotated[
 _CONDITION = re.compile(r"\s*(?P<name>[\w.\[\]-]+)\s*(?P<relation><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*", re.DOTALL)
 
 
-def where(cells: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
+def filter_cells(cells: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
     """Return the cells that meet all conditions.
 
     Raises
@@ -50,10 +50,10 @@ def columns(cells: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     SpecError
         When no cell has a column or path.
     """
-    return cells.select(column_names(cells, name, "--columns").alias(name) for name in dict.fromkeys(names))
+    return cells.select(column_expression(cells, name, "--columns").alias(name) for name in dict.fromkeys(names))
 
 
-def column_names(cells: pl.DataFrame, name: str, option: str) -> pl.Expr:
+def column_expression(cells: pl.DataFrame, name: str, option: str) -> pl.Expr:
     """Return the column of a name: one of the cells', or a path of the spec, as text."""
     import polars as pl
 
@@ -62,8 +62,8 @@ def column_names(cells: pl.DataFrame, name: str, option: str) -> pl.Expr:
     if name in cells.columns:
         return pl.col(name)
     if "." not in name:
-        listed = ", ".join(cells.columns)
-        raise SpecError(f"{option}: no column {name!r}{nearest(name, cells.columns)}; columns are {listed}")
+        names = ", ".join(cells.columns)
+        raise SpecError(f"{option}: no column {name!r}{nearest(name, cells.columns)}; columns are {names}")
     path = pl.col("spec").str.json_path_match(f"$.{name}")
     if not cells.is_empty() and cells.select(path.is_null().all()).item():
         raise SpecError(f"{option}: the spec of no cell has {name}")
@@ -76,7 +76,7 @@ def results(text: str, out: str) -> list[Result]:
     Parameters
     ----------
     text
-        A results directory, a cell's directory, a prefix of a key, or a condition as for :func:`where`.
+        A results directory, a cell's directory, a prefix of a key, or a condition as for :func:`filter_cells`.
     out
         The results directory of prefixes and conditions.
 
@@ -97,16 +97,16 @@ def results(text: str, out: str) -> list[Result]:
         out, key = str(directory.parent.parent), directory.name
         cells = stored_cells(out, ["cell"])
     elif _CONDITION.fullmatch(text):
-        cells = where(stored_cells(out), [text])
+        cells = filter_cells(stored_cells(out), [text])
     else:
         key, cells = text, stored_cells(out, ["cell"])
-    keys = [str(each) for each in cells["cell"] if each.startswith(key)]
+    keys = [str(cell) for cell in cells["cell"] if cell.startswith(key)]
     if key and len(keys) > 1:
         raise SpecError(f"CELL: {key} is the prefix of {len(keys)} cells of {out}; write more of the key")
     if not keys:
         raise SpecError(f"CELL: {out} has no cell {text}; aqmlab ls lists cells")
     store = Store(out)
-    return [result for key in keys if (result := store.kept(key)) is not None]
+    return [result for key in keys if (result := store.get_by_key(key)) is not None]
 
 
 def _satisfies(cells: pl.DataFrame, text: str) -> pl.Expr:
@@ -116,32 +116,32 @@ def _satisfies(cells: pl.DataFrame, text: str) -> pl.Expr:
     if condition is None:
         raise SpecError(f"--where: write NAME=VALUE, or with !=, <, <=, > or >=, got {text!r}")
     name, relation, value = condition.group("name", "relation", "value")
-    column = column_names(cells, name, "--where")
+    column = column_expression(cells, name, "--where")
     dtype = cells.select(column).to_series().dtype
-    wanted: float | str | bool = value
+    operand: float | str | bool = value
     if dtype.is_numeric():
         try:
-            wanted = float(value)
+            operand = float(value)
         except ValueError:
             raise SpecError(f"--where: {name} must be compared with a number, got {value!r}") from None
     elif dtype == pl.Boolean:
         if value not in ("true", "false"):
             raise SpecError(f"--where: {name} must be compared with true or false, got {value!r}")
-        wanted = value == "true"
+        operand = value == "true"
     elif dtype != pl.String and cells.height:
         raise SpecError(f"--where: {name} is neither text nor a number")
-    if relation not in ("=", "!=") and not isinstance(wanted, float):
+    if relation not in ("=", "!=") and not isinstance(operand, float):
         raise SpecError(f"--where: {name} is no number: compare it with = or !=")
     match relation:
         case "=":
-            return column.eq_missing(wanted)
+            return column.eq_missing(operand)
         case "!=":
-            return column.ne_missing(wanted)
+            return column.ne_missing(operand)
         case "<":
-            return column < wanted
+            return column < operand
         case "<=":
-            return column <= wanted
+            return column <= operand
         case ">":
-            return column > wanted
+            return column > operand
         case _:
-            return column >= wanted
+            return column >= operand

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aqmlab._core import SpecError
-from aqmlab.cli.output import one_line_refusals, report_written
+from aqmlab.cli.output import one_line_errors, report_written
 from aqmlab.ui import output_files
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def write_table(rows: pl.DataFrame, file: Path | None) -> None:
     """Write a table in the format of the file's suffix; without a file do nothing."""
     if file is None:
         return
-    with one_line_refusals(), output_files.opened(file) as out:
+    with one_line_errors(), output_files.opened(file) as out:
         if file.suffix == ".parquet":
             rows.write_parquet(out)
         else:
@@ -72,13 +72,21 @@ def _markdown(rows: pl.DataFrame) -> str:
 
 def _latex(rows: pl.DataFrame) -> str:
     """Return a tabular in the style of the package booktabs."""
-    form = "".join("r" if kind.is_numeric() else "l" for kind in rows.dtypes)
-    head, *body = (" & ".join(map(_escaped, line)) + r" \\" for line in [rows.columns, *_texts(rows)])
-    lines = [f"\\begin{{tabular}}{{{form}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+    alignment = "".join("r" if kind.is_numeric() else "l" for kind in rows.dtypes)
+    head, *body = (" & ".join(map(_escape, line)) + r" \\" for line in [rows.columns, *_texts(rows)])
+    lines = [
+        f"\\begin{{tabular}}{{{alignment}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(_TEX.get(character, character) for character in text)
 
 
@@ -102,6 +110,6 @@ def _without_nested(rows: pl.DataFrame) -> pl.DataFrame:
 
     nested = [name for name, kind in rows.schema.items() if kind.is_nested()]
     return rows.with_columns(
-        pl.Series(name, [None if each is None else json.dumps(each) for each in rows[name].to_list()], pl.String)
+        pl.Series(name, [None if item is None else json.dumps(item) for item in rows[name].to_list()], pl.String)
         for name in nested
     )

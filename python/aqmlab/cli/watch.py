@@ -29,7 +29,7 @@ def run_watched(
     from aqmlab.console.job_requests import JobRequest
     from aqmlab.console.server import watch
 
-    words = sys.argv[1:]
-    words.remove("--watch")
+    argv = sys.argv[1:]
+    argv.remove("--watch")
     keys = tuple(cell.key for cell in cells)
-    raise typer.Exit(watch(JobRequest(title=title, words=words, cells=keys, grid=grid, seeds=seeds), out))
+    raise typer.Exit(watch(JobRequest(title=title, argv=argv, cells=keys, grid=grid, seeds=seeds), out))

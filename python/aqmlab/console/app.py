@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
 from aqmlab.console import form_fields, form_lists, job_requests, queries, third_party, toml_input
-from aqmlab.console.auth import Guard, Refused, form
+from aqmlab.console.auth import Guard, Rejected, form
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
 from aqmlab.disciplines.catalogue import disciplines
@@ -35,11 +35,11 @@ from aqmlab.store.table import text_of
 from aqmlab.ui import canvas
 from aqmlab.ui.messages import logger
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 """The largest number of cells on the first page."""
 
 
-START: Mapping[str, Mapping[str, str]] = {
+INITIAL_VALUES: Mapping[str, Mapping[str, str]] = {
     "sweep": {
         "axes[0].path": "users.load",
         "axes[0].values": "80, 98",
@@ -49,16 +49,16 @@ START: Mapping[str, Mapping[str, str]] = {
 }
 """The initial rows of forms."""
 
-_NOTHING_GIVEN: Mapping[str, Any] = {"given": {}, "filled": (), "wrong": "", "why": "", "begins_at": ""}
+_EMPTY_FORM: Mapping[str, Any] = {"form_values": {}, "filled": (), "invalid_field": "", "message": "", "focus": ""}
 """The values for a new part of a form."""
 
 
 class Console:
     """The pages about one store."""
 
-    def __init__(self, out: Path, host: str, watched: job_requests.JobRequest | None = None) -> None:
+    def __init__(self, out: Path, host: str, watched_request: job_requests.JobRequest | None = None) -> None:
         self._out = out
-        self._watched = watched
+        self._watched_request = watched_request
         self._jobs = Jobs()
         self._reports = Reports()
         self._pages = Environment(
@@ -77,68 +77,68 @@ class Console:
                 Route("/rows", self._rows),
                 Route("/runs", self._start, methods=["POST"]),
                 Route("/runs/{number:int}", self._run),
-                Route("/runs/{number:int}/news", self._news),
+                Route("/runs/{number:int}/events", self._events),
                 Route("/runs/{number:int}/progress", self._progress),
                 Route("/runs/{number:int}/stop", self._stop, methods=["POST"]),
                 Mount("/static", StaticFiles(packages=[("aqmlab.console", "static")])),
             ],
             exception_handlers={
-                Refused: self._refuse,
-                SpecError: self._refuse,
-                StoreError: self._refuse,
-                HTTPException: self._refuse,
+                Rejected: self._reject,
+                SpecError: self._reject,
+                StoreError: self._reject,
+                HTTPException: self._reject,
             },
             lifespan=self._lifespan,
         )
         self._pages.globals["integrity"] = third_party.integrity
         self._pages.globals["palette"] = canvas.PALETTE
         self.guard = Guard(app, host=host)
-        self.watched: Job | None = None
+        self.watched_job: Job | None = None
         """The job for which the console was opened."""
-        self._waiting: asyncio.Task[None] | None = None
+        self._watcher: asyncio.Task[None] | None = None
         """The task that writes a message in the terminal when this job has ended."""
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        if self._watched is not None:
-            self.watched = await self._jobs.start(self._watched, in_terminal=True)
-            self._waiting = asyncio.create_task(self._say_ended(self.watched))
+        if self._watched_request is not None:
+            self.watched_job = await self._jobs.start(self._watched_request, in_terminal=True)
+            self._watcher = asyncio.create_task(self._log_end(self.watched_job))
         yield
 
     async def close(self) -> None:
         """Stop all jobs, so that pending requests can be answered."""
-        if self._waiting is not None:
-            self._waiting.cancel()
+        if self._watcher is not None:
+            self._watcher.cancel()
         self._reports.end()
         await self._jobs.end()
 
-    async def _say_ended(self, job: Job) -> None:
-        await job.ended()
+    async def _log_end(self, job: Job) -> None:
+        await job.wait()
         logger.info("the page stays until Ctrl-C")
 
     async def _cells(self, request: Request) -> Response:
-        words = request.query_params.get("words", "")
-        listed = await run_in_threadpool(queries.cells, self._store, words, MOST_ROWS)
-        return self._page("cells", **vars(listed), words=words, most=queries.MOST_COMPARED, text_of=text_of)
+        query = request.query_params.get("words", "")
+        cell_list = await run_in_threadpool(queries.cells, self._store, query, MAX_ROWS)
+        return self._page("cells", **vars(cell_list), query=query, max_compared=queries.MAX_COMPARED, text_of=text_of)
 
     async def _compare(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
-        compared, left_out = await run_in_threadpool(queries.comparison, self._store, keys)
-        schemes = await run_in_threadpool(lambda: compared.schemes)
+        comparison, invalid_notes = await run_in_threadpool(queries.comparison, self._store, keys)
+        schemes = await run_in_threadpool(lambda: comparison.schemes)
         return self._page(
             "compare",
             parts=table.parts(schemes),
-            captions=[*left_out, *table.captions(schemes, compared.notes)],
+            captions=[*invalid_notes, *table.captions(schemes, comparison.notes)],
             query=urlencode([("cell", key) for key in keys]),
-            cells=[(each.place.name, str(each.cell)) for each in compared.results],
+            cells=[(result.location.name, str(result.cell)) for result in comparison.results],
         )
 
     async def _figure(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
-        compared, _ = await run_in_threadpool(queries.comparison, self._store, keys)
+        comparison, _ = await run_in_threadpool(queries.comparison, self._store, keys)
         narrow = "narrow" in request.query_params
-        drawn = await run_in_threadpool(queries.figure, compared, request.path_params["kind"], narrow=narrow)
-        return Response(drawn, media_type="image/svg+xml")
+        svg = await run_in_threadpool(queries.figure, comparison, request.path_params["kind"], narrow=narrow)
+        return Response(svg, media_type="image/svg+xml")
 
     async def _cell(self, request: Request) -> Response:
         key = request.path_params["key"]
@@ -152,13 +152,13 @@ class Console:
             notes=notes([result]),
             spec=json.dumps(result.cell.resolved, indent=2),
             metadata=json.dumps(result.metadata, indent=2),
-            directory=str(result.place),
+            directory=str(result.location),
         )
 
     async def _report(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")
-        found = await run_in_threadpool(queries.results, self._store, keys)
-        page = await self._reports.make(self._out, [result.place.name for result in found], request)
+        results = await run_in_threadpool(queries.results, self._store, keys)
+        page = await self._reports.make(self._out, [result.location.name for result in results], request)
         # A download: the content security policy of these pages would block its scripts.
         return Response(
             page, media_type="text/html", headers={"Content-Disposition": 'attachment; filename="report.html"'}
@@ -168,94 +168,98 @@ class Console:
         kind = request.query_params.get("kind", "comparison")
         if job_requests.by_name(kind) is job_requests.live:
             await run_in_threadpool(job_requests.check_live)
-        return self._form(kind, START.get(kind, {}), "")
+        return self._form(kind, INITIAL_VALUES.get(kind, {}), "")
 
     async def _start(self, request: Request) -> Response:
-        given = form_lists.numbered(await form(request, self.guard.csrf))
-        kind = given.get("kind", "comparison")
-        ask = job_requests.by_name(kind)
+        values = form_lists.renumber(await form(request, self.guard.csrf))
+        kind = values.get("kind", "comparison")
+        make_request = job_requests.by_name(kind)
         try:
-            job = await self._jobs.start(await run_in_threadpool(ask, given, self._out))
-        except Refused as refused:
-            page = self._form(kind, given, str(refused))
-            page.status_code = refused.status
+            job = await self._jobs.start(await run_in_threadpool(make_request, values, self._out))
+        except Rejected as rejection:
+            page = self._form(kind, values, str(rejection))
+            page.status_code = rejection.status
             return page
         return RedirectResponse(f"/runs/{job.number}", 303)
 
-    def _form(self, kind: str, given: Mapping[str, str], why: str) -> HTMLResponse:
+    def _form(self, kind: str, values: Mapping[str, str], message: str) -> HTMLResponse:
         """Return a form; an error is shown at its field or line, otherwise at the top."""
-        there = form_lists.rows(given)
-        in_rows = [name for row in chain.from_iterable(there.values()) for name in (row.name, *row.paths)]
-        wrong = _nearest(why.partition(":")[0], (*job_requests.NAMES[kind], *form_fields.paths(), *in_rows))
-        if wrong in form_fields.paths() and not given.get(wrong):
-            wrong = ""
+        rows = form_lists.rows(values)
+        row_fields = [name for row in chain.from_iterable(rows.values()) for name in (row.name, *row.paths)]
+        invalid_field = _nearest_field(
+            message.partition(":")[0], (*job_requests.NAMES[kind], *form_fields.paths(), *row_fields)
+        )
+        if invalid_field in form_fields.paths() and not values.get(invalid_field):
+            invalid_field = ""
         for name in ("spec", "grid"):
-            if not wrong and (line := toml_input.line(given.get(name, ""), why.partition(":")[0])):
-                wrong, why = name, f"line {line}: {why}"
+            if not invalid_field and (line := toml_input.line(values.get(name, ""), message.partition(":")[0])):
+                invalid_field, message = name, f"line {line}: {message}"
         return self._page(
             f"new_{kind}",
             kind=kind,
-            given=given,
-            filled=[field for field, value in given.items() if value],
-            why=why,
-            wrong=wrong,
-            begins_at=wrong,
+            form_values=values,
+            filled=[field for field, value in values.items() if value],
+            message=message,
+            invalid_field=invalid_field,
+            focus=invalid_field,
             disciplines=disciplines(),
             groups=form_fields.groups(),
             keys=form_fields.paths(),
             lists=form_fields.lists(),
             axes=form_fields.AXES,
-            rows=there,
+            rows=rows,
         )
 
     async def _parameters(self, request: Request) -> Response:
-        return self._page("parameters", parameters=form_fields.parameters(_discipline(request)), **_NOTHING_GIVEN)
+        return self._page("parameters", parameters=form_fields.parameters(_discipline(request)), **_EMPTY_FORM)
 
     async def _rows(self, request: Request) -> Response:
         """Return a further row of a list, and the button for the next one."""
-        asked_for = request.query_params
-        path, number = asked_for.get("list", ""), asked_for.get("number", "")
+        query = request.query_params
+        path, number = query.get("list", ""), query.get("number", "")
         if not (number.isascii() and number.isdecimal() and len(number) < 5):
-            raise Refused(400, "number: a whole number")
-        row = form_lists.row(path, int(number), asked_for.get("row", ""))
-        new = {**_NOTHING_GIVEN, "begins_at": row.paths[0]}
-        return self._page("rows", row=row, list=form_fields.lists()[path], number=int(number) + 1, **new)
+            raise Rejected(400, "number: a whole number")
+        row = form_lists.row(path, int(number), query.get("row", ""))
+        empty_form = {**_EMPTY_FORM, "focus": row.paths[0]}
+        return self._page("rows", row=row, list=form_fields.lists()[path], number=int(number) + 1, **empty_form)
 
     async def _schemes(self, request: Request) -> Response:
         """Return the schemes of a form with the scheme whose parameters are filled in."""
-        given = request.query_params
+        values = request.query_params
         names = (field.path for field in form_fields.parameters(_discipline(request)))
-        filled = ",".join(
-            f"{name.partition('.')[2]}={value}" for name in names if (value := "".join(given.get(name, "").split()))
+        parameters = ",".join(
+            f"{name.partition('.')[2]}={value}" for name in names if (value := "".join(values.get(name, "").split()))
         )
-        scheme = ":".join(filter(None, [given["discipline"], filled]))
-        schemes = "\n".join([*job_requests.lines_of(given.get("schemes", "")), scheme])
-        return self._page("schemes", **{**_NOTHING_GIVEN, "given": {"schemes": schemes}})
+        scheme = ":".join(filter(None, [values["discipline"], parameters]))
+        schemes = "\n".join([*job_requests.lines_of(values.get("schemes", "")), scheme])
+        return self._page("schemes", **{**_EMPTY_FORM, "form_values": {"schemes": schemes}})
 
     async def _run(self, request: Request) -> Response:
         job = self._jobs.get(request.path_params["number"])
-        left = queries.JobOutput()
+        output = queries.JobOutput()
         if job.exit_code is not None:
-            left = await run_in_threadpool(queries.job_output, self._store, job.asked, job.cells)
-        side_by_side = urlencode([("cell", key) for key in left.cells[: queries.MOST_COMPARED]])
-        return self._page("run", job=job, left=left, side_by_side=side_by_side, most=queries.MOST_COMPARED)
+            output = await run_in_threadpool(queries.job_output, self._store, job.request, job.cells)
+        query = urlencode([("cell", key) for key in output.cells[: queries.MAX_COMPARED]])
+        return self._page("run", job=job, output=output, query=query, max_compared=queries.MAX_COMPARED)
 
     async def _progress(self, request: Request) -> Response:
         """Return the progress of a job's cells; the fragment polls for its next update."""
         job = self._jobs.get(request.path_params["number"])
-        is_over = job.exit_code is not None
-        done = await run_in_threadpool(self._store.count, job.cells)
-        page = self._page("progress", job=job, done=done, under_way=[] if is_over else _under_way(job))
-        if is_over:
+        has_ended = job.exit_code is not None
+        stored_count = await run_in_threadpool(self._store.count, job.cells)
+        page = self._page(
+            "progress", job=job, stored_count=stored_count, running_cells=[] if has_ended else _running_cells(job)
+        )
+        if has_ended:
             page.headers["HX-Trigger"] = "ended"
         return page
 
-    async def _news(self, request: Request) -> Response:
+    async def _events(self, request: Request) -> Response:
         job = self._jobs.get(request.path_params["number"])
 
         async def events() -> AsyncIterator[str]:
-            async for kind, what in job.news():
-                yield f"event: {kind}\ndata: {json.dumps(what)}\n\n"
+            async for kind, data in job.events():
+                yield f"event: {kind}\ndata: {json.dumps(data)}\n\n"
             yield f"event: end\ndata: {json.dumps(job.exit_code)}\n\n"
 
         return StreamingResponse(events(), media_type="text/event-stream")
@@ -266,10 +270,10 @@ class Console:
         job.stop()
         return RedirectResponse(f"/runs/{job.number}", 303)
 
-    async def _refuse(self, _: Request, error: Exception) -> Response:
-        page = self._page("refused", why=error.detail if isinstance(error, HTTPException) else str(error))
+    async def _reject(self, _: Request, error: Exception) -> Response:
+        page = self._page("rejected", message=error.detail if isinstance(error, HTTPException) else str(error))
         page.status_code = 400
-        if isinstance(error, Refused):
+        if isinstance(error, Rejected):
             page.status_code = error.status
         elif isinstance(error, HTTPException):
             page.status_code = error.status_code
@@ -281,17 +285,19 @@ class Console:
 
     def _page(self, template: str, /, **values: object) -> HTMLResponse:
         page = self._pages.get_template(f"{template}.html")
-        return HTMLResponse(page.render(**values, store=str(self._out), csrf=self.guard.csrf, runs=self._jobs.all()))
+        return HTMLResponse(
+            page.render(**values, store=str(self._out), csrf=self.guard.csrf, runs=self._jobs.list_all())
+        )
 
 
 def _discipline(request: Request) -> str:
     name = request.query_params.get("discipline", "")
     if name not in disciplines():
-        raise Refused(404, "there is no such discipline")
+        raise Rejected(404, "there is no such discipline")
     return name
 
 
-def _nearest(path: str, names: Collection[str]) -> str:
+def _nearest_field(path: str, names: Collection[str]) -> str:
     """Return the name that a path of a spec begins with; an empty text if there is none."""
     while path not in names:
         path, *rest = re.split(r"(?=[.\[][^.\[]*$)", path)
@@ -300,5 +306,5 @@ def _nearest(path: str, names: Collection[str]) -> str:
     return path
 
 
-def _under_way(job: Job) -> list[Mapping[str, object]]:
-    return [reading for reading in job.newest.values() if reading["now_s"] < reading["end_s"]]
+def _running_cells(job: Job) -> list[Mapping[str, object]]:
+    return [reading for reading in job.latest_readings.values() if reading["now_s"] < reading["end_s"]]

@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """The largest size of a form."""
-_MOST_FIELDS = 5_000
+_MAX_FIELDS = 5_000
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -32,11 +32,11 @@ _HEADERS = {
 }
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """A refused request, with an HTTP status and a message of one line."""
 
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status
 
 
@@ -66,30 +66,30 @@ class Guard:
         if scope["type"] != "http":
             raise RuntimeError(f"the console supports only HTTP, not {scope['type']}")
 
-        has_begun = False
+        has_started = False
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal has_begun
+            nonlocal has_started
             if message["type"] == "http.response.start":
-                has_begun = True
+                has_started = True
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        answer = self._answer(Request(scope)) or self._app
+        response = self._reject_or_enter(Request(scope)) or self._app
         try:
-            await answer(scope, receive, send_with_headers)
+            await response(scope, receive, send_with_headers)
         except asyncio.CancelledError:
             # The console is ending: without an answer there would be a traceback in its terminal.
-            if has_begun:
+            if has_started:
                 raise
             await PlainTextResponse("the console has ended", 503)(scope, receive, send_with_headers)
 
-    def _answer(self, request: Request) -> Response | None:
+    def _reject_or_enter(self, request: Request) -> Response | None:
         """Return the answer to a refused or a first request; ``None`` for an accepted one."""
         headers = request.headers
         if headers.get("host") != self._host:
             return PlainTextResponse("not this host", 421)
-        if not self._is_ours(headers, changes=request.method not in ("GET", "HEAD")):
+        if not self._is_same_origin(headers, changes=request.method not in ("GET", "HEAD")):
             return PlainTextResponse("from another page", 403)
         if request.url.path == "/enter":
             return self._enter(request.query_params.get("token", ""))
@@ -97,7 +97,7 @@ class Guard:
             return PlainTextResponse("open the address that aqmlab console printed; it is good for one browser", 403)
         return None
 
-    def _is_ours(self, headers: Headers, *, changes: bool) -> bool:
+    def _is_same_origin(self, headers: Headers, *, changes: bool) -> bool:
         """Return true if a request is from our pages, or typed; browsers mark all requests that may change data."""
         site = headers.get("sec-fetch-site")
         if site is not None and site not in ("same-origin", "none"):
@@ -109,9 +109,9 @@ class Guard:
         if self._token is None or not secrets.compare_digest(token.encode(), self._token.encode()):
             return PlainTextResponse("this address has been used; start aqmlab console again", 403)
         self._token = None
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(self._cookie, self._session, httponly=True, samesite="strict")
-        return answer
+        response = RedirectResponse("/", 303)
+        response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict")
+        return response
 
 
 async def form(request: Request, csrf: str) -> dict[str, str]:
@@ -119,19 +119,19 @@ async def form(request: Request, csrf: str) -> dict[str, str]:
 
     Raises
     ------
-    Refused
+    Rejected
         When it is too long, not a form, or lacks the session's CSRF token.
     """
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MOST_BYTES:
-            raise Refused(413, f"a form has at most {MOST_BYTES:,} bytes")
+        if len(body) > MAX_BYTES:
+            raise Rejected(413, f"a form has at most {MAX_BYTES:,} bytes")
     try:
-        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
-        raise Refused(400, "this is no form") from None
-    given = {name: values[-1] for name, values in fields.items()}
-    if not secrets.compare_digest(given.pop("csrf", "").encode(), csrf.encode()):
-        raise Refused(403, "the page is of another session: load it again")
-    return given
+        raise Rejected(400, "this is no form") from None
+    values = {name: values[-1] for name, values in fields.items()}
+    if not secrets.compare_digest(values.pop("csrf", "").encode(), csrf.encode()):
+        raise Rejected(403, "the page is of another session: load it again")
+    return values

@@ -38,7 +38,7 @@ class Field:
     path: str
     """The path in a spec, such as ``users.load``."""
     label: str
-    about: str
+    hint: str
     """The meaning, unit and range."""
     default: str = ""
     choices: tuple[str, ...] = ()
@@ -50,27 +50,27 @@ class Field:
 
 
 @dataclass(frozen=True)
-class List:
+class FieldList:
     """A list of tables in a spec."""
 
     path: str
     title: str
-    about: str
+    hint: str
     kinds: Mapping[str, str]
     """The kinds of rows with their descriptions; one without a name if there is only one kind."""
 
 
-AXES = List("axes", "Axes", "The axes of the grid; all combinations of their values are run.", {"": "Axis"})
+AXES = FieldList("axes", "Axes", "The axes of the grid; all combinations of their values are run.", {"": "Axis"})
 """The axes of a grid."""
 
 
 @cache
 def groups() -> Mapping[str, tuple[Field, ...]]:
     """Return the fields of a spec by the titles of their groups."""
-    whole = Experiment.model_json_schema()
-    tables = {name: _part(whole, whole["properties"][name]) for name in GROUPS}
-    found = {title: tuple(_fields(whole, f"{name}.", tables[name])) for name, title in GROUPS.items()}
-    return {"Testbed": (_testbed(whole),), **found}
+    spec_schema = Experiment.model_json_schema()
+    tables = {name: _part(spec_schema, spec_schema["properties"][name]) for name in GROUPS}
+    fields_by_group = {title: tuple(_fields(spec_schema, f"{name}.", tables[name])) for name, title in GROUPS.items()}
+    return {"Testbed": (_testbed(spec_schema),), **fields_by_group}
 
 
 @cache
@@ -80,73 +80,73 @@ def paths() -> Mapping[str, Field]:
 
 
 @cache
-def lists() -> Mapping[str, List]:
+def lists() -> Mapping[str, FieldList]:
     """Return the lists by their paths, with the axes. Sources that are read from files have no rows."""
-    whole = Experiment.model_json_schema()
-    found = {AXES.path: AXES}
+    spec_schema = Experiment.model_json_schema()
+    lists_by_path = {AXES.path: AXES}
     for path, title in LISTS.items():
-        key = _key(whole, path)
-        forms = _part(whole, key["items"]).get("oneOf", ())
+        key = _key(spec_schema, path)
+        forms = _part(spec_schema, key["items"]).get("oneOf", ())
         kinds = {kind: form["description"] for form in forms for kind in form["properties"] if kind not in FILES}
-        found[path] = List(path, title, key["description"], kinds or {"": title})
-    return found
+        lists_by_path[path] = FieldList(path, title, key["description"], kinds or {"": title})
+    return lists_by_path
 
 
 @cache
 def row(path: str, number: int, kind: str) -> tuple[Field, ...]:
     """Return the fields of a table in a list, or of an axis."""
     if path == AXES.path:
-        about = "Values separated by commas, or a range in TOML, such as {from = 5, to = 80, steps = 3}."
+        hint = "Values separated by commas, or a range in TOML, such as {from = 5, to = 80, steps = 3}."
         return (
             Field(f"axes[{number}].path", "path", "A path of the spec, such as users.load."),
-            Field(f"axes[{number}].values", "values", about, is_toml=True),
+            Field(f"axes[{number}].values", "values", hint, is_toml=True),
         )
-    whole = Experiment.model_json_schema()
-    table = _part(whole, _key(whole, path)["items"])
+    spec_schema = Experiment.model_json_schema()
+    table = _part(spec_schema, _key(spec_schema, path)["items"])
     if not kind:
-        return tuple(_fields(whole, f"{path}[{number}].", table))
+        return tuple(_fields(spec_schema, f"{path}[{number}].", table))
     (form,) = (form["properties"][kind] for form in table["oneOf"] if kind in form["properties"])
-    return tuple(_fields(whole, f"{path}[{number}].{kind}.", _part(whole, form)))
+    return tuple(_fields(spec_schema, f"{path}[{number}].{kind}.", _part(spec_schema, form)))
 
 
 @cache
 def parameters(discipline: str) -> tuple[Field, ...]:
     """Return a field with the path ``parameter.NAME`` for each parameter of a discipline."""
-    whole = schema.has()
-    return tuple(_fields(whole, "parameter.", whole["$defs"]["Queue"]["properties"][discipline]))
+    spec_schema = schema.root()
+    return tuple(_fields(spec_schema, "parameter.", spec_schema["$defs"]["Queue"]["properties"][discipline]))
 
 
-TODAY = "none"
+NO_TESTBED = "none"
 """The choice of no testbed: omitted values have the ordinary defaults."""
 
 
-def _testbed(whole: Schema) -> Field:
+def _testbed(spec_schema: Schema) -> Field:
     """Return the field of the testbed. Without a spec the default is a testbed, not none."""
-    (field,) = _fields(whole, "", {"properties": {"testbed": whole["properties"]["testbed"]}})
+    (field,) = _fields(spec_schema, "", {"properties": {"testbed": spec_schema["properties"]["testbed"]}})
     default = f"the spec's, without a spec {testbeds.PAPERS}"
-    return replace(field, default=default, choices=(*field.choices, TODAY))
+    return replace(field, default=default, choices=(*field.choices, NO_TESTBED))
 
 
-def _key(whole: Schema, path: str) -> Schema:
-    at = whole
+def _key(spec_schema: Schema, path: str) -> Schema:
+    node = spec_schema
     for name in path.split("."):
-        at = _part(whole, at)["properties"][name]
-    return at
+        node = _part(spec_schema, node)["properties"][name]
+    return node
 
 
-def _part(whole: Schema, key: Schema) -> Schema:
+def _part(spec_schema: Schema, key: Schema) -> Schema:
     """Return the schema of a key's value, with references resolved."""
     if "$ref" in key:
-        return _part(whole, whole["$defs"][schema.name_of(key)])
+        return _part(spec_schema, spec_schema["$defs"][schema.name_of(key)])
     forms = [form for form in key.get("anyOf", ()) if form != {"type": "null"}]
-    return _part(whole, forms[0]) if len(forms) == 1 else key
+    return _part(spec_schema, forms[0]) if len(forms) == 1 else key
 
 
-def _fields(whole: Schema, above: str, table: Schema, within: str = "") -> Iterator[Field]:
+def _fields(spec_schema: Schema, path_prefix: str, table: Schema, label_prefix: str = "") -> Iterator[Field]:
     for name, key in table["properties"].items():
-        path, label, part = above + name, within + name, _part(whole, key)
-        choices, kinds = tuple(_choices(whole, key)), _kinds(key)
-        about = " ".join([key["description"], *_bounds(key)])
+        path, label, part = path_prefix + name, label_prefix + name, _part(spec_schema, key)
+        choices, kinds = tuple(_choices(spec_schema, key)), _kinds(key)
+        hint = " ".join([key["description"], *_bounds(key)])
         default = key.get("default", "")
         if path in LISTS:
             continue
@@ -154,18 +154,18 @@ def _fields(whole: Schema, above: str, table: Schema, within: str = "") -> Itera
             yield Field(
                 path,
                 label,
-                about,
+                hint,
                 default=str(default).lower() if isinstance(default, bool) else str(default),
                 choices=choices,
                 mode="numeric" if kinds == {"integer"} else "decimal" if kinds == {"number"} else "text",
             )
         elif "properties" in part and not _is_choice(part):
-            yield from _fields(whole, f"{path}.", part, f"{label}.")
+            yield from _fields(spec_schema, f"{path}.", part, f"{label}.")
         else:
             forms = [form for form in part.get("oneOf", ()) if "properties" in form]
             others = ", ".join(name for form in forms[1:] for name in form["properties"])
-            said = f"{about} In TOML, such as {_example(whole, key)}" + (f"; or {others}." if others else ".")
-            yield Field(path, label, said, is_toml=True)
+            hint = f"{hint} In TOML, such as {_example(spec_schema, key)}" + (f"; or {others}." if others else ".")
+            yield Field(path, label, hint, is_toml=True)
 
 
 def _is_choice(table: Schema) -> bool:
@@ -173,17 +173,17 @@ def _is_choice(table: Schema) -> bool:
     return table.get("maxProperties") == 1
 
 
-def _example(whole: Schema, key: Schema) -> str:
+def _example(spec_schema: Schema, key: Schema) -> str:
     """Return the shortest example of a value as TOML."""
-    part = _part(whole, key)
+    part = _part(spec_schema, key)
     if "oneOf" in part:
         part = part["oneOf"][0]
     if "properties" in part:
         names = list(part["properties"])[:1] if _is_choice(part) else part.get("required", [])
-        inside = ", ".join(f"{name} = {_example(whole, part['properties'][name])}" for name in names)
-        return f"{{{inside}}}"
+        content = ", ".join(f"{name} = {_example(spec_schema, part['properties'][name])}" for name in names)
+        return f"{{{content}}}"
     if part.get("type") == "array":
-        return f"[{', '.join([_example(whole, part['items'])] * part.get('minItems', 2))}]"
+        return f"[{', '.join([_example(spec_schema, part['items'])] * part.get('minItems', 2))}]"
     return f'"1 {part["units"][0]}"' if "units" in part else "1"
 
 
@@ -192,27 +192,27 @@ def _kinds(key: Schema) -> set[str]:
     return ({kinds} if isinstance(kinds, str) else set(kinds)) - {"null"}
 
 
-def _choices(whole: Schema, key: Schema) -> Iterator[str]:
-    part = _part(whole, key)
+def _choices(spec_schema: Schema, key: Schema) -> Iterator[str]:
+    part = _part(spec_schema, key)
     if part.get("type") == "boolean":
         yield from ("true", "false")
     yield from part.get("enum", ())
     for form in (*part.get("anyOf", ()), *part.get("oneOf", ())):
-        yield from [form["const"]] if "const" in form else _choices(whole, form)
+        yield from [form["const"]] if "const" in form else _choices(spec_schema, form)
 
 
 def _bounds(key: Schema) -> Iterator[str]:
     """Yield the unit and the bounds of a value in parentheses."""
-    said: Mapping[str, Any] = {
+    limits: Mapping[str, Any] = {
         "from": key.get("minimum"),
         "above": key.get("exclusiveMinimum"),
         "up to": key.get("maximum"),
         "below": key.get("exclusiveMaximum"),
     }
-    bounds = " ".join(f"{word} {_number(bound)}" for word, bound in said.items() if bound is not None)
+    bounds = " ".join(f"{relation} {_number(bound)}" for relation, bound in limits.items() if bound is not None)
     unit = key.get("unit") or key.get("quantity") or ""
-    if told := ", ".join(filter(None, ["" if unit in ("1", "name", "true or false") else unit, bounds])):
-        yield f"({told})"
+    if text := ", ".join(filter(None, ["" if unit in ("1", "name", "true or false") else unit, bounds])):
+        yield f"({text})"
 
 
 def _number(bound: float | str) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 from aqmlab._core import SpecError
 from aqmlab.campaigns.grid import Grid
 from aqmlab.console import form_fields
-from aqmlab.console.auth import Refused
+from aqmlab.console.auth import Rejected
 from aqmlab.spec import bounded_input
 
-MOST_ROWS = 50
+MAX_ROWS = 50
 """The largest number of rows of a list."""
 
 _NAME = re.compile(rf"({'|'.join(map(re.escape, form_fields.lists()))})\[(\d{{1,4}})\]\.(.+)")
@@ -39,114 +39,116 @@ def row(path: str, number: int, kind: str) -> FormRow:
 
     Raises
     ------
-    Refused
+    Rejected
         When there is no such list or kind, or the list is full.
     """
-    known = form_fields.lists().get(path)
-    if known is None or kind not in known.kinds:
-        raise Refused(404, "there is no such list")
-    if number >= MOST_ROWS:
-        raise Refused(400, f"{path}: at most {MOST_ROWS} are added here")
+    field_list = form_fields.lists().get(path)
+    if field_list is None or kind not in field_list.kinds:
+        raise Rejected(404, "there is no such list")
+    if number >= MAX_ROWS:
+        raise Rejected(400, f"{path}: at most {MAX_ROWS} are added here")
     name = f"{path}[{number}].{kind}".removesuffix(".")
-    return FormRow(name, f"{number + 1}. {known.kinds[kind]}", form_fields.row(path, number, kind))
+    return FormRow(name, f"{number + 1}. {field_list.kinds[kind]}", form_fields.row(path, number, kind))
 
 
-def numbered(given: Mapping[str, str]) -> dict[str, str]:
+def renumber(form_values: Mapping[str, str]) -> dict[str, str]:
     """Return a form with the rows of each list renumbered from 0, without gaps from removed rows."""
     numbers: dict[str, dict[str, int]] = {}
-    named = {}
-    for name, value in given.items():
-        if found := _NAME.fullmatch(name):
-            path, number, rest = found.groups()
-            of_list = numbers.setdefault(path, {})
-            name = f"{path}[{of_list.setdefault(number, len(of_list))}].{rest}"
-        named[name] = value
-    return named
+    values = {}
+    for name, value in form_values.items():
+        if match := _NAME.fullmatch(name):
+            path, number, rest = match.groups()
+            new_numbers = numbers.setdefault(path, {})
+            name = f"{path}[{new_numbers.setdefault(number, len(new_numbers))}].{rest}"
+        values[name] = value
+    return values
 
 
-def rows(given: Mapping[str, str]) -> Mapping[str, list[FormRow]]:
+def rows(form_values: Mapping[str, str]) -> Mapping[str, list[FormRow]]:
     """Return the rows of each list in a numbered form.
 
     Raises
     ------
-    Refused
+    Rejected
         When there is no such row.
     """
-    found: dict[str, list[FormRow]] = {path: [] for path in form_fields.lists()}
-    for name in given:
+    rows_by_path: dict[str, list[FormRow]] = {path: [] for path in form_fields.lists()}
+    for name in form_values:
         if match := _NAME.fullmatch(name):
             path, number, rest = match.groups()
-            if int(number) == len(found[path]):
-                is_indistinguishable = "" in form_fields.lists()[path].kinds
-                found[path].append(row(path, int(number), "" if is_indistinguishable else rest.partition(".")[0]))
-    return found
+            if int(number) == len(rows_by_path[path]):
+                has_one_kind = "" in form_fields.lists()[path].kinds
+                rows_by_path[path].append(row(path, int(number), "" if has_one_kind else rest.partition(".")[0]))
+    return rows_by_path
 
 
-def changes(given: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def changes(form_values: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield the changes of the spec in a numbered form: paths with values.
 
     Raises
     ------
-    Refused
+    Rejected
         When a field in TOML cannot be parsed; the message names the field.
     """
     for field in form_fields.paths().values():
-        text = given.get(field.path, "").strip()
-        if text and (field.path, text) != ("testbed", form_fields.TODAY):
+        text = form_values.get(field.path, "").strip()
+        if text and (field.path, text) != ("testbed", form_fields.NO_TESTBED):
             yield field.path, _value(field, text)
-    for path, there in rows(given).items():
-        if there and path in form_fields.LISTS:
-            yield path, [_table(path, number, each, given) for number, each in enumerate(there)]
+    for path, form_rows in rows(form_values).items():
+        if form_rows and path in form_fields.LISTS:
+            yield path, [_table(path, number, form_row, form_values) for number, form_row in enumerate(form_rows)]
 
 
-def axes(given: Mapping[str, str]) -> dict[str, Any]:
+def axes(form_values: Mapping[str, str]) -> dict[str, Any]:
     """Return the axes of a grid in a numbered form.
 
     Raises
     ------
-    Refused
+    Rejected
         When an axis is invalid; the message names its row.
     """
-    found: dict[str, Any] = {}
-    for each in rows(given)[form_fields.AXES.path]:
-        path, values = (given.get(field.path, "").strip() for field in each.fields)
-        if path in found:
-            raise Refused(400, f"{each.name}: {path} is varied above")
-        _, tried = each.fields
+    axes_by_path: dict[str, Any] = {}
+    for form_row in rows(form_values)[form_fields.AXES.path]:
+        path, values = (form_values.get(field.path, "").strip() for field in form_row.fields)
+        if path in axes_by_path:
+            raise Rejected(400, f"{form_row.name}: {path} is varied above")
+        _, values_field = form_row.fields
         is_toml = values.startswith(("[", "{"))
-        found[path] = _value(tried, values) if is_toml else [_read(part.strip()) for part in values.split(",") if part]
+        axes_by_path[path] = (
+            _value(values_field, values) if is_toml else [_read(part.strip()) for part in values.split(",") if part]
+        )
         try:
-            Grid(axes={path: found[path]})
+            Grid(axes={path: axes_by_path[path]})
         except SpecError as error:
-            raise Refused(400, f"{each.name}: {error}") from None
-    return found
+            raise Rejected(400, f"{form_row.name}: {error}") from None
+    return axes_by_path
 
 
-def _table(path: str, number: int, row: FormRow, given: Mapping[str, str]) -> dict[str, Any]:
-    above = f"{path}[{number}]"
+def _table(path: str, number: int, row: FormRow, form_values: Mapping[str, str]) -> dict[str, Any]:
+    prefix = f"{path}[{number}]"
     table: dict[str, Any] = {}
-    at = table
-    for name in filter(None, row.name.removeprefix(above).split(".")):
-        at = at.setdefault(name, {})
+    node = table
+    for name in filter(None, row.name.removeprefix(prefix).split(".")):
+        node = node.setdefault(name, {})
     for field in row.fields:
-        if text := given.get(field.path, "").strip():
-            *within, key = field.path.removeprefix(f"{row.name}.").split(".")
-            inside = at
-            for name in within:
-                inside = inside.setdefault(name, {})
-            inside[key] = _value(field, text)
+        if text := form_values.get(field.path, "").strip():
+            *names, key = field.path.removeprefix(f"{row.name}.").split(".")
+            parent = node
+            for name in names:
+                parent = parent.setdefault(name, {})
+            parent[key] = _value(field, text)
     return table
 
 
 def _value(field: form_fields.Field, text: str) -> Any:
     if field.is_toml:
         try:
-            read = bounded_input.toml(f"value = {text}")
-        except bounded_input.Unreadable as error:
-            raise Refused(400, f"{field.path}: not TOML: {error}, got {text!r}") from None
-        if read.keys() != {"value"}:
-            raise Refused(400, f"{field.path}: write one value, got {text!r}")
-        return read["value"]
+            parsed = bounded_input.toml(f"value = {text}")
+        except bounded_input.ParseError as error:
+            raise Rejected(400, f"{field.path}: not TOML: {error}, got {text!r}") from None
+        if parsed.keys() != {"value"}:
+            raise Rejected(400, f"{field.path}: write one value, got {text!r}")
+        return parsed["value"]
     return _read(text)
 
 

@@ -20,7 +20,7 @@ from aqmlab.campaigns.grid import Grid
 from aqmlab.cells import calibration_model
 from aqmlab.cells.cell import cells_of
 from aqmlab.console import form_fields, form_lists, toml_input
-from aqmlab.console.auth import Refused
+from aqmlab.console.auth import Rejected
 from aqmlab.live.doctor import examine
 from aqmlab.live.errors import LiveError
 from aqmlab.results.cells import comparison_cells
@@ -29,11 +29,11 @@ from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.overrides import apply
 from aqmlab.spec.variants import parsing
-from aqmlab.ui.counts import counted
+from aqmlab.ui.counts import pluralize
 
-MOST_SCHEMES = 20
-MOST_SEEDS = 100
-MOST_CELLS = 2_000
+MAX_SCHEMES = 20
+MAX_SEEDS = 100
+MAX_CELLS = 2_000
 """The largest number of cells of a sweep."""
 
 NAMES = {
@@ -49,7 +49,7 @@ class JobRequest:
     """A command to run, and its expected output."""
 
     title: str
-    words: list[str]
+    argv: list[str]
     """The arguments of the command line."""
     cells: tuple[str, ...] = ()
     """The keys of the cells that it will store."""
@@ -58,88 +58,88 @@ class JobRequest:
     seeds: range = range(0)
 
 
-def comparison(given: Mapping[str, str], store: Path) -> JobRequest:
+def comparison(form_values: Mapping[str, str], store: Path) -> JobRequest:
     """Return the request for ``aqmlab compare``.
 
     Raises
     ------
-    Refused
+    Rejected
         When a field is invalid; the message names the field.
     """
-    texts = lines_of(given.get("schemes", ""))
-    if not 1 <= len(texts) <= MOST_SCHEMES:
-        raise Refused(400, f"schemes: from 1 to {MOST_SCHEMES}, one a line, such as codel or pi:q_ref=24,ecn=true")
-    seeds = _seeds(given)
-    file, changed = _spec(given, store), _changes(given)
+    texts = lines_of(form_values.get("schemes", ""))
+    if not 1 <= len(texts) <= MAX_SCHEMES:
+        raise Rejected(400, f"schemes: from 1 to {MAX_SCHEMES}, one a line, such as codel or pi:q_ref=24,ecn=true")
+    seeds = _seeds(form_values)
+    file, spec_changes = _spec(form_values, store), _changes(form_values)
     try:
-        experiment = Experiment.from_toml(file, changes=changed)
+        experiment = Experiment.from_toml(file, changes=spec_changes)
         _check_schemes(texts, experiment=experiment)
-        cells = comparison_cells(texts, experiment, check_seeds(seeds), calibration_model.known(store))
+        cells = comparison_cells(texts, experiment, check_seeds(seeds), calibration_model.load_calibrations(store))
     except SpecError as error:
-        raise Refused(400, str(error)) from None
-    words = ["compare", *([str(file)] if file else []), *texts, *_set(changed), "--seeds", _range(seeds)]
+        raise Rejected(400, str(error)) from None
+    argv = ["compare", *([str(file)] if file else []), *texts, *_set(spec_changes), "--seeds", _range(seeds)]
     return JobRequest(
         title=", ".join(texts),
-        words=[*words, "--out", str(store), "--no-figures", "--verbose"],
+        argv=[*argv, "--out", str(store), "--no-figures", "--verbose"],
         cells=tuple(cell.key for cell in cells),
     )
 
 
-def sweep(given: Mapping[str, str], store: Path) -> JobRequest:
+def sweep(form_values: Mapping[str, str], store: Path) -> JobRequest:
     """Return the request for ``aqmlab sweep``; errors are those of :func:`comparison`."""
-    text, seeds, limit = given.get("grid", ""), _seeds(given), _limit(given)
+    text, seeds, limit = form_values.get("grid", ""), _seeds(form_values), _limit(form_values)
     tables = toml_input.tables("grid", text)
     if "spec" in tables:
-        raise Refused(400, "spec: files are for the command line; write changes of the experiment under set")
-    texts = lines_of(given.get("schemes", ""))
-    for key, value in (("schemes", texts), ("axes", form_lists.axes(given))):
+        raise Rejected(400, "spec: files are for the command line; write changes of the experiment under set")
+    texts = lines_of(form_values.get("schemes", ""))
+    for key, value in (("schemes", texts), ("axes", form_lists.axes(form_values))):
         if value and key in tables:
-            raise Refused(400, f"grid: {key} are given in the form too; write them in one place")
+            raise Rejected(400, f"grid: {key} are given in the form too; write them in one place")
         if value:
             tables[key] = value
     if not tables:
-        raise Refused(400, "grid: must be given, or schemes or an axis")
-    if given.get("testbed") == form_fields.TODAY:
-        tables["spec"] = str(_spec({**given, "spec": ""}, store))
-    if changed := _changes(given):
+        raise Rejected(400, "grid: must be given, or schemes or an axis")
+    if form_values.get("testbed") == form_fields.NO_TESTBED:
+        tables["spec"] = str(_spec({**form_values, "spec": ""}, store))
+    if spec_changes := _changes(form_values):
         if not isinstance(tables.get("set", []), list):
-            raise Refused(400, "set: must be a list, such as ['users.load=90']")
-        tables["set"] = [*tables.get("set", []), *changed]
+            raise Rejected(400, "set: must be a list, such as ['users.load=90']")
+        tables["set"] = [*tables.get("set", []), *spec_changes]
     if tables != toml_input.tables("grid", text):
         text = tomli_w.dumps(tables)
     try:
         grid = Grid(**tables)
         _check_schemes(grid.schemes or (), experiment=grid.experiment())
-        if (number := grid.combinations * len(seeds)) > MOST_CELLS:
-            raise Refused(400, f"grid: must have at most {MOST_CELLS:,} cells, got {number:,}")
-        planned = plan(grid, seeds, calibration_model.known(store))
+        if (number := grid.combinations * len(seeds)) > MAX_CELLS:
+            raise Rejected(400, f"grid: must have at most {MAX_CELLS:,} cells, got {number:,}")
+        planned_cells = plan(grid, seeds, calibration_model.load_calibrations(store))
     except SpecError as error:
-        raise Refused(400, str(error)) from None
+        raise Rejected(400, str(error)) from None
     file = toml_input.store_text(text, store, "grid")
-    words = ["sweep", str(file), "--seeds", _range(seeds), *limit]
+    argv = ["sweep", str(file), "--seeds", _range(seeds), *limit]
     return JobRequest(
-        title=f"sweep of {counted(len(planned), 'cell')}",
-        words=[*words, "--out", str(store), "--verbose"],
-        cells=tuple(each.cell.key for each in planned),
+        title=f"sweep of {pluralize(len(planned_cells), 'cell')}",
+        argv=[*argv, "--out", str(store), "--verbose"],
+        cells=tuple(planned_cell.cell.key for planned_cell in planned_cells),
         grid=file,
         seeds=seeds,
     )
 
 
-def live(given: Mapping[str, str], store: Path) -> JobRequest:
+def live(form_values: Mapping[str, str], store: Path) -> JobRequest:
     """Return the request for ``aqmlab live``; errors are those of :func:`comparison`."""
     check_live()
-    seed = _seed(given)
-    file = _spec(given, store) or toml_input.store_text(f'testbed = "{testbeds.PAPERS}"\n', store, "spec")
+    seed = _seed(form_values)
+    file = _spec(form_values, store) or toml_input.store_text(f'testbed = "{testbeds.PAPERS}"\n', store, "spec")
     try:
-        changed = [*_scheme(given, Experiment.from_toml(file)), *_changes(given)]
-        experiment = Experiment.from_toml(file, changes=changed)
-        (cell,) = cells_of(experiment, [seed], calibration_model.known(store))
+        spec_changes = [*_scheme(form_values, Experiment.from_toml(file)), *_changes(form_values)]
+        experiment = Experiment.from_toml(file, changes=spec_changes)
+        (cell,) = cells_of(experiment, [seed], calibration_model.load_calibrations(store))
     except SpecError as error:
-        raise Refused(400, str(error)) from None
+        raise Rejected(400, str(error)) from None
     return JobRequest(
         title=f"live: {cell}",
-        words=["live", str(file), *_set(changed), "--seed", str(seed), "--out", str(store), "--verbose"],
+        argv=["live", str(file), *_set(spec_changes), "--seed", str(seed), "--out", str(store), "--verbose"],
         cells=(replace(cell, kernel=platform.release()).key,),
     )
 
@@ -148,7 +148,7 @@ def by_name(kind: str) -> Callable[[Mapping[str, str], Path], JobRequest]:
     """Return the function that reads the form of this kind."""
     kinds = {"comparison": comparison, "sweep": sweep, "live": live}
     if kind not in kinds:
-        raise Refused(404, "there is no such form")
+        raise Rejected(404, "there is no such form")
     return kinds[kind]
 
 
@@ -157,10 +157,10 @@ def check_live() -> None:
     try:
         report = examine()
     except LiveError as error:
-        raise Refused(409, str(error)) from None
+        raise Rejected(409, str(error)) from None
     if not report.can_run:
-        lacks = "; ".join(f"{check.what}: {check.found}" for check in report.checks if not check.ok)
-        raise Refused(409, f"this machine does not support live runs: {lacks}; aqmlab doctor says how to fix it")
+        missing = "; ".join(f"{check.what}: {check.found}" for check in report.checks if not check.ok)
+        raise Rejected(409, f"this machine does not support live runs: {missing}; aqmlab doctor says how to fix it")
 
 
 def lines_of(text: str) -> list[str]:
@@ -169,17 +169,17 @@ def lines_of(text: str) -> list[str]:
     return [scheme for line in lines for scheme in ([line] if " + " in line else line.split())]
 
 
-def _seeds(given: Mapping[str, str]) -> range:
+def _seeds(form_values: Mapping[str, str]) -> range:
     try:
-        return read_seeds(given.get("seeds", "").strip() or "1", "seeds", MOST_SEEDS)
+        return read_seeds(form_values.get("seeds", "").strip() or "1", "seeds", MAX_SEEDS)
     except SpecError as error:
-        raise Refused(400, str(error)) from None
+        raise Rejected(400, str(error)) from None
 
 
-def _seed(given: Mapping[str, str]) -> int:
-    text = given.get("seed", "").strip() or "1"
+def _seed(form_values: Mapping[str, str]) -> int:
+    text = form_values.get("seed", "").strip() or "1"
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise Refused(400, f"seed: a number of at most nine digits, got {text!r}")
+        raise Rejected(400, f"seed: a number of at most nine digits, got {text!r}")
     return int(text)
 
 
@@ -187,46 +187,46 @@ def _range(seeds: range) -> str:
     return f"{seeds[0]}-{seeds[-1]}"
 
 
-def _limit(given: Mapping[str, str]) -> list[str]:
-    text = given.get("limit", "").strip()
+def _limit(form_values: Mapping[str, str]) -> list[str]:
+    text = form_values.get("limit", "").strip()
     if not text:
         return []
     try:
         seconds(text)
     except ValueError as error:
-        raise Refused(400, f"limit: {error}") from None
+        raise Rejected(400, f"limit: {error}") from None
     return [f"--limit={text}"]
 
 
-def _scheme(given: Mapping[str, str], experiment: Experiment) -> list[str]:
-    text = given.get("scheme", "").strip()
+def _scheme(form_values: Mapping[str, str], experiment: Experiment) -> list[str]:
+    text = form_values.get("scheme", "").strip()
     if not text:
         return []
     _check_schemes([text], "scheme", experiment=experiment)
     variant = parsing.parse(text, experiment)
-    changed: dict[str, Any] = {}
+    scheme_changes: dict[str, Any] = {}
     if variant.scheme is not None:
-        changed["queue"] = variant.scheme.queue.model_dump()
+        scheme_changes["queue"] = variant.scheme.queue.model_dump()
         if variant.scheme.ecn is not None:
-            changed["tcp.ecn"] = variant.scheme.ecn
-    return [*(f"{path}={_inline(value)}" for path, value in changed.items()), *variant.changes]
+            scheme_changes["tcp.ecn"] = variant.scheme.ecn
+    return [*(f"{path}={_inline(value)}" for path, value in scheme_changes.items()), *variant.changes]
 
 
-def _changes(given: Mapping[str, str]) -> list[str]:
-    changed = []
-    for path, value in form_lists.changes(given):
-        changed.append(f"{path}={_inline(value)}")
-    return changed
+def _changes(form_values: Mapping[str, str]) -> list[str]:
+    assignments = []
+    for path, value in form_lists.changes(form_values):
+        assignments.append(f"{path}={_inline(value)}")
+    return assignments
 
 
-def _set(changed: Iterable[str]) -> list[str]:
-    return [word for change in changed for word in ("--set", change)]
+def _set(spec_changes: Iterable[str]) -> list[str]:
+    return [word for change in spec_changes for word in ("--set", change)]
 
 
 def _inline(value: Any) -> str:
     """Return a value as TOML in one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_inline(key)} = {_inline(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_inline(key)} = {_inline(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, bool):
@@ -235,27 +235,27 @@ def _inline(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
-def _spec(given: Mapping[str, str], store: Path) -> Path | None:
+def _spec(form_values: Mapping[str, str], store: Path) -> Path | None:
     """Store the spec of a form, or one made of its fields for no testbed; return ``None`` for the papers' testbed."""
-    text = given.get("spec", "")
-    is_of_today = given.get("testbed") == form_fields.TODAY
+    text = form_values.get("spec", "")
+    without_testbed = form_values.get("testbed") == form_fields.NO_TESTBED
     if not text.strip():
-        return toml_input.store_text(_spec_from_fields(given), store, "spec") if is_of_today else None
-    if "testbed" in toml_input.tables("spec", text) and is_of_today:
-        raise Refused(400, "testbed: the spec names one: remove it there, got none")
+        return toml_input.store_text(_spec_from_fields(form_values), store, "spec") if without_testbed else None
+    if "testbed" in toml_input.tables("spec", text) and without_testbed:
+        raise Rejected(400, "testbed: the spec names one: remove it there, got none")
     return toml_input.store_text(text, store, "spec")
 
 
-def _spec_from_fields(given: Mapping[str, str]) -> str:
+def _spec_from_fields(form_values: Mapping[str, str]) -> str:
     """Return a spec made of the fields of a form."""
     tables: dict[str, Any] = {}
     try:
-        for change in _changes(given):
+        for change in _changes(form_values):
             apply(tables, change)
     except SpecError as error:
-        raise Refused(400, str(error)) from None
+        raise Rejected(400, str(error)) from None
     if not tables:
-        raise Refused(400, "testbed: without one, give a load, users or sources")
+        raise Rejected(400, "testbed: without one, give a load, users or sources")
     return tomli_w.dumps(tables)
 
 
@@ -265,9 +265,9 @@ def _check_schemes(texts: Iterable[str], field: str = "schemes", *, experiment: 
     try:
         check_each_once(field, texts)
     except SpecError as error:
-        raise Refused(400, str(error)) from None
+        raise Rejected(400, str(error)) from None
     for text in texts:
         try:
             parsing.parse(text, experiment)
         except SpecError as error:
-            raise Refused(400, f"{field}: {error}") from None
+            raise Rejected(400, f"{field}: {error}") from None

@@ -15,14 +15,14 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from aqmlab.console.auth import Refused
+from aqmlab.console.auth import Rejected
 from aqmlab.console.job_requests import JobRequest
 from aqmlab.running import monitoring
 
-_MOST_EVENTS = 10_000
+_MAX_EVENTS = 10_000
 """The largest number of recorded events of a job; the newest are kept."""
-_MOST_JOBS = 50
-_LONGEST_LINE = 1_000_000
+_MAX_JOBS = 50
+_MAX_LINE_BYTES = 1_000_000
 _PATIENCE_S = 10.0
 _POLL_S = 2.0
 """The time between two interrupts, and the time for a process to react to an interrupt from its terminal."""
@@ -31,29 +31,29 @@ Event = tuple[str, Any]
 """An event: its kind, ``line`` or ``reading``, and its content."""
 
 
-async def command(words: Sequence[str], **files: Any) -> Process:
+async def command(argv: Sequence[str], **files: Any) -> Process:
     """Start ``aqmlab`` with these arguments and open files."""
     # Without -P the current directory would be first on the path, and a file aqmlab.py or polars.py there be imported.
     program = (sys.executable, "-P", "-m", "aqmlab")
     return await asyncio.create_subprocess_exec(
-        *program, *words, limit=_LONGEST_LINE, **{"stdin": DEVNULL, "stdout": PIPE, **files}
+        *program, *argv, limit=_MAX_LINE_BYTES, **{"stdin": DEVNULL, "stdout": PIPE, **files}
     )
 
 
 class Job:
     """A command that has been started."""
 
-    def __init__(self, number: int, asked: JobRequest, process: Process, readings: asyncio.StreamReader) -> None:
+    def __init__(self, number: int, request: JobRequest, process: Process, readings: asyncio.StreamReader) -> None:
         self.number = number
-        self.asked = asked
-        self.newest: dict[str, Mapping[str, Any]] = {}
+        self.request = request
+        self.latest_readings: dict[str, Mapping[str, Any]] = {}
         """The newest reading of each started cell, by key."""
         self.exit_code: int | None = None
         """The exit code in a shell's form: 130 after an interrupt. ``None`` while the job runs."""
-        self._events: deque[Event] = deque(maxlen=_MOST_EVENTS)
+        self._events: deque[Event] = deque(maxlen=_MAX_EVENTS)
         self._number_of_events = 0
         self._process = process
-        self._news = asyncio.Condition()
+        self._event_added = asyncio.Condition()
         self._reader = asyncio.create_task(self._read(readings))
         self._stopper: asyncio.Task[None] | None = None
 
@@ -63,7 +63,7 @@ class Job:
         return self._process.stdout is None
 
     @property
-    def ending(self) -> str:
+    def status(self) -> str:
         """The result in words; an empty text while the job runs."""
         if self.exit_code is None:
             return ""
@@ -74,7 +74,7 @@ class Job:
     @property
     def cells(self) -> list[str]:
         """The keys of the requested cells, and of further cells that it has started."""
-        return list(dict.fromkeys([*self.asked.cells, *self.newest]))
+        return list(dict.fromkeys([*self.request.cells, *self.latest_readings]))
 
     def stop(self) -> None:
         """Interrupt the job; completed cells stay in the store."""
@@ -94,25 +94,25 @@ class Job:
         await asyncio.wait([self._reader], timeout=_POLL_S)
         self.stop()
         try:
-            await asyncio.wait_for(self.ended(), _PATIENCE_S)
+            await asyncio.wait_for(self.wait(), _PATIENCE_S)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._reader
 
-    async def ended(self) -> None:
+    async def wait(self) -> None:
         """Wait until the job has ended."""
         await asyncio.shield(self._reader)
 
-    async def news(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncIterator[Event]:
         """Yield all events, from the first recorded one to the last, as they occur."""
-        heard = 0
+        seen = 0
         while True:
-            async with self._news:
-                await self._news.wait_for(partial(self._has_more_than, heard))
-                gone = self._number_of_events - len(self._events)
-                new = list(islice(self._events, max(heard - gone, 0), None))
-                heard = self._number_of_events
+            async with self._event_added:
+                await self._event_added.wait_for(partial(self._has_more_than, seen))
+                discarded = self._number_of_events - len(self._events)
+                new = list(islice(self._events, max(seen - discarded, 0), None))
+                seen = self._number_of_events
             if not new:
                 return
             for event in new:
@@ -122,27 +122,27 @@ class Job:
         return self._number_of_events > events or self.exit_code is not None
 
     async def _read(self, readings: asyncio.StreamReader) -> None:
-        streams = [self._keep(readings, "reading", json.loads)]
+        streams = [self._record_events(readings, "reading", json.loads)]
         if self._process.stdout is not None:
             streams.append(
-                self._keep(self._process.stdout, "line", lambda line: line.decode(errors="replace").rstrip())
+                self._record_events(self._process.stdout, "line", lambda line: line.decode(errors="replace").rstrip())
             )
         await asyncio.gather(*streams)
         code = await self._process.wait()
-        async with self._news:
+        async with self._event_added:
             # An interrupt during Python's shutdown ends the process by the signal.
             self.exit_code = code if code >= 0 else 128 - code
-            self._news.notify_all()
+            self._event_added.notify_all()
 
-    async def _keep(self, stream: asyncio.StreamReader, kind: str, read: Callable[[bytes], Any]) -> None:
+    async def _record_events(self, stream: asyncio.StreamReader, kind: str, read: Callable[[bytes], Any]) -> None:
         async for text in stream:
-            what = read(text)
-            async with self._news:
+            data = read(text)
+            async with self._event_added:
                 if kind == "reading":
-                    self.newest[what["cell"]] = what
-                self._events.append((kind, what))
+                    self.latest_readings[data["cell"]] = data
+                self._events.append((kind, data))
                 self._number_of_events += 1
-                self._news.notify_all()
+                self._event_added.notify_all()
 
 
 class Jobs:
@@ -152,7 +152,7 @@ class Jobs:
         self._jobs: dict[int, Job] = {}
         self._number = 0
 
-    def all(self) -> list[Job]:
+    def list_all(self) -> list[Job]:
         """Return all recorded jobs."""
         return list(self._jobs.values())
 
@@ -166,37 +166,37 @@ class Jobs:
 
         Raises
         ------
-        Refused
+        Rejected
             When there is no such job.
         """
         if number not in self._jobs:
-            raise Refused(404, f"there is no run {number}")
+            raise Rejected(404, f"there is no run {number}")
         return self._jobs[number]
 
-    async def start(self, asked: JobRequest, *, in_terminal: bool = False) -> Job:
+    async def start(self, request: JobRequest, *, in_terminal: bool = False) -> Job:
         """Start a job; its output goes to the console's own terminal, or is recorded.
 
         Raises
         ------
-        Refused
+        Rejected
             When another job is running.
         """
         if (running := self.running) is not None:
-            raise Refused(409, f"run {running.number} is not done: stop it first")
+            raise Rejected(409, f"run {running.number} is not done: stop it first")
         files = {"stdin": None, "stdout": None} if in_terminal else {"stderr": STDOUT}
-        ours, its = os.pipe()
-        readings = asyncio.StreamReader(limit=_LONGEST_LINE)
+        read_end, write_end = os.pipe()
+        readings = asyncio.StreamReader(limit=_MAX_LINE_BYTES)
         await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(readings), os.fdopen(ours, "rb")
+            lambda: asyncio.StreamReaderProtocol(readings), os.fdopen(read_end, "rb")
         )
         try:
-            environment = {**os.environ, monitoring.PIPE: str(its)}
-            process = await command(asked.words, **files, pass_fds=[its], env=environment)
+            environment = {**os.environ, monitoring.PIPE: str(write_end)}
+            process = await command(request.argv, **files, pass_fds=[write_end], env=environment)
         finally:
-            os.close(its)
+            os.close(write_end)
         self._number += 1
-        job = self._jobs[self._number] = Job(self._number, asked, process, readings)
-        while len(self._jobs) > _MOST_JOBS:
+        job = self._jobs[self._number] = Job(self._number, request, process, readings)
+        while len(self._jobs) > _MAX_JOBS:
             del self._jobs[next(iter(self._jobs))]
         return job
 

@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 
 from aqmlab import plot
 from aqmlab.campaigns import table
-from aqmlab.campaigns.campaign import Campaign, chosen, plan
+from aqmlab.campaigns.campaign import Campaign, plan, select_numbers
 from aqmlab.campaigns.failures import Failure
 from aqmlab.campaigns.grid import Grid
-from aqmlab.cells.calibration_model import known
-from aqmlab.console.auth import Refused
+from aqmlab.cells.calibration_model import load_calibrations
+from aqmlab.console.auth import Rejected
 from aqmlab.console.job_requests import JobRequest
 from aqmlab.results import grouping
 from aqmlab.results.comparison import Comparison
@@ -27,13 +27,13 @@ from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 from aqmlab.ui import canvas
 
-MOST_COMPARED = 60
+MAX_COMPARED = 60
 """The largest number of cells in a comparison."""
 
 _FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
 
 
-_LISTED = (
+_COLUMNS = (
     *("cell", "label", "seed", "users_per_side", "load_percent", "rtt", "world", "valid", "created"),
     *("loss_percent", "throughput_mbps", "response_time_ms_p50", "response_time_ms_p99"),
     *cells_table.DISTINGUISHING,
@@ -46,19 +46,19 @@ class CellList:
     """The newest cells of a store, the newest first."""
 
     rows: Sequence[Mapping[str, Any]]
-    differ: Sequence[str]
+    extra_columns: Sequence[str]
     """The columns in which their experiments differ."""
-    found: int
+    total: int
     """The number of all cells that were asked for."""
 
 
-def cells(store: Store, words: str, most: int) -> CellList:
+def cells(store: Store, query: str, limit: int) -> CellList:
     """Return the newest cells whose scheme contains all of these words."""
     label = pl.col("label").str.to_lowercase()
-    wanted = [label.str.contains(word, literal=True) for word in words.lower().split()]
-    found = store.cells(_LISTED).filter(pl.lit(True), *wanted)
-    newest = found.tail(most).reverse()
-    return CellList(newest.to_dicts(), cells_table.distinguishing(newest), found.height)
+    conditions = [label.str.contains(word, literal=True) for word in query.lower().split()]
+    matching = store.cells(_COLUMNS).filter(pl.lit(True), *conditions)
+    newest = matching.tail(limit).reverse()
+    return CellList(newest.to_dicts(), cells_table.distinguishing(newest), matching.height)
 
 
 def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:
@@ -69,20 +69,20 @@ def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]
 
     Raises
     ------
-    Refused
+    Rejected
         When there are no cells, too many, a missing one, or no valid one.
     """
     valid, invalid = grouping.split_valid(results(store, keys))
-    said = grouping.invalid_note(invalid)
+    notes = grouping.invalid_note(invalid)
     if not valid:
-        raise Refused(400, " ".join(said))
-    return Comparison(grouping.by_scheme(valid)), said
+        raise Rejected(400, " ".join(notes))
+    return Comparison(grouping.by_scheme(valid)), notes
 
 
 def results(store: Store, keys: Sequence[str]) -> list[Result]:
     """Return the results of distinct cells in the order of their start; errors are those of :func:`comparison`."""
-    if not 1 <= len(keys) <= MOST_COMPARED:
-        raise Refused(400, f"choose from 1 to {MOST_COMPARED} cells")
+    if not 1 <= len(keys) <= MAX_COMPARED:
+        raise Rejected(400, f"choose from 1 to {MAX_COMPARED} cells")
     return sorted((result(store, key) for key in dict.fromkeys(keys)), key=grouping.started_at_s)
 
 
@@ -91,42 +91,42 @@ def result(store: Store, key: str) -> Result:
 
     Raises
     ------
-    Refused
+    Rejected
         When there is no such cell.
     """
-    found = store.kept(key) if is_key(key) else None
-    if found is None:
-        raise Refused(404, "there is no such cell")
-    return found
+    stored = store.get_by_key(key) if is_key(key) else None
+    if stored is None:
+        raise Rejected(404, "there is no such cell")
+    return stored
 
 
-def figure(compared: Comparison, kind: str, *, narrow: bool = False) -> bytes:
+def figure(comparison: Comparison, kind: str, *, narrow: bool = False) -> bytes:
     """Return a figure of response times as SVG; ``narrow`` is for a phone.
 
     Raises
     ------
-    Refused
+    Rejected
         When there is no such figure.
     """
     if kind not in _FIGURES:
-        raise Refused(404, "there is no such figure")
+        raise Rejected(404, "there is no such figure")
     draw = _FIGURES[kind]
-    curves = compared.response_times()
+    curves = comparison.response_times()
 
-    def drawn(figure: Figure) -> None:
+    def draw_figure(figure: Figure) -> None:
         axis = figure.subplots()
         draw(curves, axis)
         if narrow:
-            canvas.name_below(axis)
+            canvas.legend_below(axis)
         else:
             canvas.label_lines(axis)
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{kind}.svg")
         if narrow:
-            canvas.write(file, drawn, size=canvas.NARROW)
+            canvas.write(file, draw_figure, size=canvas.NARROW)
         else:
-            canvas.write(file, drawn)
+            canvas.write(file, draw_figure)
         return file.read_bytes()
 
 
@@ -145,11 +145,11 @@ class JobOutput:
     failures: Sequence[Failure] = ()
 
 
-def job_output(store: Store, asked: JobRequest, keys: Sequence[str]) -> JobOutput:
+def job_output(store: Store, request: JobRequest, keys: Sequence[str]) -> JobOutput:
     """Return the output of a job, which is complete only if the job completed."""
-    if asked.grid is None:
-        return JobOutput(cells=[key for key in keys if store.kept(key) is not None])
-    planned = plan(Grid.from_toml(asked.grid), asked.seeds, known(store.out))
-    campaign = Campaign(planned, store.out, chosen((), planned))
+    if request.grid is None:
+        return JobOutput(cells=[key for key in keys if store.get_by_key(key) is not None])
+    planned_cells = plan(Grid.from_toml(request.grid), request.seeds, load_calibrations(store.out))
+    campaign = Campaign(planned_cells, store.out, select_numbers((), planned_cells))
     headings, points = table.texts(campaign.means, campaign.axes, campaign.numbers)
     return JobOutput(headings=headings, points=points, axes=len(campaign.axes) or 1, failures=campaign.failures)

@@ -31,26 +31,26 @@ def serve(out: str, *, port: int = 0) -> None:
     _serve(out, port, None, sys.stdout)
 
 
-def watch(asked: JobRequest, out: str) -> int:
+def watch(request: JobRequest, out: str) -> int:
     """Run a command in this terminal with a console, whose address is on standard error; return the exit code.
 
     It returns after an interrupt, which also interrupts a running command.
     """
-    pages = _serve(out, 0, asked, sys.stderr)
-    assert pages.watched is not None
-    assert pages.watched.exit_code is not None
-    return pages.watched.exit_code
+    pages = _serve(out, 0, request, sys.stderr)
+    assert pages.watched_job is not None
+    assert pages.watched_job.exit_code is not None
+    return pages.watched_job.exit_code
 
 
-def _serve(out: str, port: int, asked: JobRequest | None, said: TextIO) -> Console:
-    where = location(out)
-    if not isinstance(where, Path):
+def _serve(out: str, port: int, request: JobRequest | None, stream: TextIO) -> Console:
+    directory = location(out)
+    if not isinstance(directory, Path):
         raise SpecError(f"DIR: must be a results directory on this machine, got {out}")
-    if asked is None:
-        Store(where).check_is_one("DIR")
+    if request is None:
+        Store(directory).check_is_store("DIR")
     else:
         # The console needs the store before the first cell exists.
-        marker.claim(where)
+        marker.claim(directory)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -58,15 +58,15 @@ def _serve(out: str, port: int, asked: JobRequest | None, said: TextIO) -> Conso
             listener.listen()
         except OSError as error:
             raise SpecError(f"--port: {port} cannot be had ({error.strerror})") from None
-        pages = Console(where, f"127.0.0.1:{listener.getsockname()[1]}", asked)
-        print(f"Open {pages.guard.address}", file=said, flush=True)
+        pages = Console(directory, f"127.0.0.1:{listener.getsockname()[1]}", request)
+        print(f"Open {pages.guard.address}", file=stream, flush=True)
         settings = uvicorn.Config(pages.guard, log_level="warning", ws="none", timeout_graceful_shutdown=2)
         try:
             # No form runs code: only a typed command may import custom laws.
             with loader.end_imports():
                 _Server(settings, pages).run(sockets=[listener])
         except KeyboardInterrupt:
-            if pages.watched is None:
+            if pages.watched_job is None:
                 raise
         return pages
 

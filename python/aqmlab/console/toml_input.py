@@ -8,13 +8,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from aqmlab.console.auth import Refused
+from aqmlab.console.auth import Rejected
 from aqmlab.spec import bounded_input
 from aqmlab.spec.overrides import Step, steps
 from aqmlab.storage import marker
 from aqmlab.storage.io import write_bytes
 
-MOST_BYTES = 100_000
+MAX_BYTES = 100_000
 
 _HEADER = re.compile(r"""\s*(\[\[?)\s*([\w.\s"'-]+?)\s*\]""")
 _KEY = re.compile(r"""\s*([\w."'-]+)\s*=""")
@@ -25,15 +25,15 @@ def tables(name: str, text: str) -> dict[str, Any]:
 
     Raises
     ------
-    Refused
+    Rejected
         When it is too long, or not TOML; the message has the place.
     """
-    if len(text.encode()) > MOST_BYTES:
-        raise Refused(413, f"{name}: has at most {MOST_BYTES:,} bytes")
+    if len(text.encode()) > MAX_BYTES:
+        raise Rejected(413, f"{name}: has at most {MAX_BYTES:,} bytes")
     try:
         return bounded_input.toml(text)
-    except bounded_input.Unreadable as error:
-        raise Refused(400, f"{name}: {error}") from None
+    except bounded_input.ParseError as error:
+        raise Rejected(400, f"{name}: {error}") from None
 
 
 def store_text(text: str, store: Path, kind: str) -> Path:
@@ -46,20 +46,20 @@ def store_text(text: str, store: Path, kind: str) -> Path:
 
 def line(text: str, path: str) -> int | None:
     """Return the line of a path, or of the innermost table around it; ``None`` if there is none."""
-    wanted = steps(path)
+    target = steps(path)
     table: list[Step] = []
     entries: Counter[tuple[Step, ...]] = Counter()
-    farthest, found = 0, None
-    for number, written in enumerate(text.splitlines(), 1):
-        if header := _HEADER.match(written):
-            at = table = steps(header[2])
+    longest, line_number = 0, None
+    for number, text_line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(text_line):
+            key_path = table = steps(header[2])
             if header[1] == "[[":
-                at = table = [*table, entries[tuple(table)]]
+                key_path = table = [*table, entries[tuple(table)]]
                 entries[tuple(table[:-1])] += 1
-        elif key := _KEY.match(written):
-            at = [*table, *steps(key[1])]
+        elif key := _KEY.match(text_line):
+            key_path = [*table, *steps(key[1])]
         else:
             continue
-        if len(at) > farthest and at == wanted[: len(at)]:
-            farthest, found = len(at), number
-    return found
+        if len(key_path) > longest and key_path == target[: len(key_path)]:
+            longest, line_number = len(key_path), number
+    return line_number

@@ -85,11 +85,11 @@ class Loop:
             low /= 10
         while self.magnitude(np.array([high]))[0] > 1:
             high *= 10
-        crossover = _zero(lambda w: np.log(self.magnitude(w)), low, high)
+        crossover = _find_zero(lambda w: np.log(self.magnitude(w)), low, high)
         # The phase starts at -90 degrees, may rise, and is below -360 where w R is a whole turn.
         w = np.geomspace(1e-9, 2 * np.pi, 10_000) / self.rtt_s
-        turned = int(np.argmax(self.phase_deg(w) <= -180))
-        phase_crossover = _zero(lambda w: self.phase_deg(w) + 180, w[turned - 1], w[turned])
+        index = int(np.argmax(self.phase_deg(w) <= -180))
+        phase_crossover = _find_zero(lambda w: self.phase_deg(w) + 180, w[index - 1], w[index])
         phase_margin = 180 + float(self.phase_deg(np.array([crossover]))[0])
         return Margins(
             crossover=crossover,
@@ -114,20 +114,20 @@ class Loop:
         queue, p = np.zeros(count + 1), np.zeros(count + 1)
         window, error = 0.0, 0.0
         for i in range(count):
-            before, error = error, queue[i] - 1.0
+            previous, error = error, queue[i] - 1.0
             # p = K (e / z + the integral of e)
-            p[i] = p[i - 1] + self.gain * ((error - before) / self.zero + error * dt)
-            late = p[i - steps_per_rtt] if i >= steps_per_rtt else 0.0
+            p[i] = p[i - 1] + self.gain * ((error - previous) / self.zero + error * dt)
+            delayed = p[i - steps_per_rtt] if i >= steps_per_rtt else 0.0
             # dW/dt = -2N/(R^2 C) W - R C^2/(2 N^2) p(t - R);  dq/dt = N/R W - q/R
-            slope = -self.window_pole * window - r * c**2 / (2 * n**2) * late
+            slope = -self.window_pole * window - r * c**2 / (2 * n**2) * delayed
             queue[i + 1] = queue[i] + dt * (n / r * window - queue[i] / r)
             window += dt * slope
         return pl.DataFrame({"time_s": dt * np.arange(count + 1), "queue": queue})
 
 
-def _zero(falling: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: float, high: float) -> float:
+def _find_zero(function: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: float, high: float) -> float:
     """Return the zero of a decreasing function between two frequencies."""
     for _ in range(100):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if falling(np.array([middle]))[0] <= 0 else (middle, high)
+        low, high = (low, middle) if function(np.array([middle]))[0] <= 0 else (middle, high)
     return float(high)

@@ -60,12 +60,17 @@ def pi(
     check(0 < r <= 60, "rtt_max", "above 0 s and at most 60 s", r)
     z = 2 * n / (r**2 * c)
     w_g = z if crossover is None else crossover
-    most = _BREAK_FREQUENCY / r
+    max_crossover = _BREAK_FREQUENCY / r
     if crossover is None:
         # z R = 2N / (R C)
-        fewer = f"below {_BREAK_FREQUENCY / 2 * r * c:.4g} for the default crossover to be stable, or a crossover given"
-        check(w_g < most, "flows", fewer, n)
-    check(0 < w_g < most, "crossover", f"above 0 and below {most:.4g} rad/s, where the loop turns over", w_g)
+        rule = f"below {_BREAK_FREQUENCY / 2 * r * c:.4g} for the default crossover to be stable, or a crossover given"
+        check(w_g < max_crossover, "flows", rule, n)
+    check(
+        0 < w_g < max_crossover,
+        "crossover",
+        f"above 0 and below {max_crossover:.4g} rad/s, where the loop turns over",
+        w_g,
+    )
     lowest = z / 2
     rates = f"above z / 2 = {lowest:.4g} Hz, so that b is above 0, and at most 1e6 Hz"
     check(lowest < sampling_hz <= 1e6, "sampling_hz", rates, sampling_hz)

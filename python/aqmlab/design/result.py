@@ -121,7 +121,7 @@ def capacity(packets_per_sec: float) -> Value:
     )
 
 
-def check(holds: bool, field: str, must: str, got: float) -> None:
-    """Raise a ``ValueError`` with the field's name and the accepted values unless ``holds``."""
-    if not holds:
-        raise ValueError(f"{field}: must be {must}, got {got:g}")
+def check(is_valid: bool, field: str, rule: str, value: float) -> None:
+    """Raise a ``ValueError`` with the field's name and the accepted values unless ``is_valid``."""
+    if not is_valid:
+        raise ValueError(f"{field}: must be {rule}, got {value:g}")

@@ -76,49 +76,49 @@ def disciplines() -> dict[str, Discipline]:
 
 def discipline(name: str) -> Discipline:
     """Return the discipline of this name, or raise a ``ValueError`` that lists all names."""
-    known = disciplines()
-    if name not in known:
-        raise ValueError(f"no discipline is called {name!r}{hint(name, known)}; there are {', '.join(known)}")
-    return known[name]
+    entries = disciplines()
+    if name not in entries:
+        raise ValueError(f"no discipline is called {name!r}{hint(name, entries)}; there are {', '.join(entries)}")
+    return entries[name]
 
 
-def check_parameters(of: Discipline, parameters: Mapping[str, Any]) -> None:
+def check_parameters(entry: Discipline, parameters: Mapping[str, Any]) -> None:
     """Raise a ``ValueError`` when the discipline has no such parameter, or a value is infinite or NaN."""
-    known = [parameter.name for parameter in of.keys]
+    names = [parameter.name for parameter in entry.keys]
     for name, value in parameters.items():
         # The engine explains why a discipline has no noecn.
-        if name not in (*known, NOECN):
-            raise ValueError(f"{of.name} has no parameter {name!r}{nearest(name, known)}; it has {', '.join(known)}")
+        if name not in (*names, NOECN):
+            raise ValueError(f"{entry.name} has no parameter {name!r}{nearest(name, names)}; it has {', '.join(names)}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number, got {value}")
 
 
-def hint(name: str, known: Iterable[str]) -> str:
+def hint(name: str, names: Iterable[str]) -> str:
     """Return a hint in parentheses about the name of an unknown discipline; an empty text if there is none.
 
     Parameters
     ----------
     name
         The unknown name.
-    known
+    names
         The names to choose from.
     """
-    if name in _ELSEWHERE:
-        return f" ({_ELSEWHERE[name]})"
+    if name in _OTHER_NAMES:
+        return f" ({_OTHER_NAMES[name]})"
     if "/" in name or "." in name:
         return " (the name of a spec must end in .toml)"
-    return nearest(name, known)
+    return nearest(name, names)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return the most similar known name as a question in parentheses; an empty text if none is similar."""
-    near = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    similar = difflib.get_close_matches(name, names, n=1)
+    return f" (did you mean {similar[0]!r}?)" if similar else ""
 
 
 _FIFO = "did you mean 'droptail'?"
 _SHAPER = "a shaper is a link: write link.rate"
-_ELSEWHERE = {
+_OTHER_NAMES = {
     "fifo": _FIFO,
     "pfifo": _FIFO,
     "bfifo": _FIFO,

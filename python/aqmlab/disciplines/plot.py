@@ -22,9 +22,9 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
     load
         The load of that result.
     """
-    own = _own_variable(rows)
+    variable = _law_variable(rows)
     panels = figure.subplots(
-        2 if own is None else 3, 1, sharex=True, height_ratios=(5, 3) if own is None else (5, 3, 3)
+        2 if variable is None else 3, 1, sharex=True, height_ratios=(5, 3) if variable is None else (5, 3, 3)
     )
     delay, signals = panels[:2]
     for axis in panels:
@@ -32,8 +32,8 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
     delay.plot(rows["time_s"], rows["delay_ms"], color=PALETTE[0], linewidth=1)
     delay.set(ylabel="in the queue, ms", ylim=(0, None), xlim=(0, load.end_s))
     delay.set_title(title, loc="left", fontsize=10)
-    wanted = f"shaded: {100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %"
-    delay.set_title(wanted, loc="right", fontsize=9)
+    load_text = f"shaded: {100 * load.high:.0f} % of the link's rate wanted; else {100 * load.low:.0f} %"
+    delay.set_title(load_text, loc="right", fontsize=9)
     second = (pl.col("time_s") - 0.05).floor()
     shares = rows.group_by(second, maintain_order=True).agg(
         dropped=100 * pl.col("dropped").sum() / pl.col("arrived").sum(),
@@ -44,9 +44,9 @@ def step_response(figure: Figure, rows: pl.DataFrame, load: Load, *, title: str)
     signals.stairs(shares["signalled"].to_numpy(), edges, color="black", linewidth=0.8, label="marked or dropped")
     signals.set(ylabel="packets, %", ylim=(0, None))
     signals.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, handlelength=1)
-    if own is not None:
-        panels[2].plot(rows["time_s"], rows[own], color=PALETTE[1], linewidth=1)
-        panels[2].set(ylabel=own, ylim=(0, None))
+    if variable is not None:
+        panels[2].plot(rows["time_s"], rows[variable], color=PALETTE[1], linewidth=1)
+        panels[2].set(ylabel=variable, ylim=(0, None))
     panels[-1].set_xlabel("time, s")
     figure.align_ylabels()
 
@@ -59,9 +59,9 @@ def drop_curve(figure: Figure, curve: pl.DataFrame, *, title: str) -> None:
     axis.set_title(title, loc="left", fontsize=10)
 
 
-def _own_variable(rows: pl.DataFrame) -> str | None:
+def _law_variable(rows: pl.DataFrame) -> str | None:
     """Return the name of the most informative variable of a law: its probability, or the first that varies."""
-    known = ("time_s", "delay_ms", "arrived", "dropped", "marked")
-    varying = [name for name in rows.columns if name not in known and rows[name].n_unique() > 1]
-    probabilities = [name for name in varying if name.split("_")[0] == "p"]
-    return next(iter((*probabilities, *varying)), None)
+    columns = ("time_s", "delay_ms", "arrived", "dropped", "marked")
+    variables = [name for name in rows.columns if name not in columns and rows[name].n_unique() > 1]
+    probabilities = [name for name in variables if name.split("_")[0] == "p"]
+    return next(iter((*probabilities, *variables)), None)

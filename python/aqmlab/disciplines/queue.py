@@ -112,20 +112,20 @@ class Queue:
         seed: int = 1,
         **parameters: Any,
     ) -> None:
-        self._given = parameters
+        self._parameters = parameters
         try:
             law = _custom(discipline)
-            known = law.discipline if law else catalogue.discipline(cast(str, discipline))
-            catalogue.check_parameters(known, parameters)
-            self._name = known.name
+            entry = law.discipline if law else catalogue.discipline(cast(str, discipline))
+            catalogue.check_parameters(entry, parameters)
+            self._name = entry.name
             table = law.with_defaults(parameters) if law else parameters
-            text = json.dumps({known.name: table}, allow_nan=False)
+            text = json.dumps({entry.name: table}, allow_nan=False)
         except SpecError:
             raise
         except (ValueError, TypeError) as error:
             raise SpecError(f"queue: {error}") from None
-        make = law.maker(parameters) if law else None
-        self._qdisc = Qdisc(text, rate, overhead, seed, make)
+        factory = law.maker(parameters) if law else None
+        self._qdisc = Qdisc(text, rate, overhead, seed, factory)
 
     def enqueue(
         self, *, size: int, flow: int = 0, ecn: Ecn = "not_ect", at: float
@@ -183,9 +183,9 @@ class Queue:
         return self._qdisc.probe()
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
+        parameters = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
         waiting = "1 packet" if self.packets == 1 else f"{self.packets} packets"
-        return f"<Queue {self._name}({given}) at {self.now:g} s: {waiting}, {self.bytes} B>"
+        return f"<Queue {self._name}({parameters}) at {self.now:g} s: {waiting}, {self.bytes} B>"
 
 
 def _custom(discipline: str | type[Law]) -> CustomLaw | None:

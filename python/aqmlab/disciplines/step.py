@@ -60,8 +60,8 @@ class _Source:
 
     def gap(self) -> float:
         """Grow the window as if this packet were acknowledged, and return the time to the next packet."""
-        wanted = SHARE * PACKETS_PER_SEC * self.rtt
-        self.window = min(self.window + 1 / self.window, max(wanted, 1.0))
+        target = SHARE * PACKETS_PER_SEC * self.rtt
+        self.window = min(self.window + 1 / self.window, max(target, 1.0))
         return self.rtt / self.window
 
     def on_ack(self, now: float) -> None:
@@ -113,16 +113,16 @@ class StepRun:
         self.sources = [_source(index, all_sources) for index in range(all_sources)]
         # The sources of the step are interleaved with the others; first packets are spread over one packet interval.
         order = sorted(range(all_sources), key=lambda index: (index * _GOLDEN) % 1)
-        self.joins = set(order[first:])
+        self.step_sources = set(order[first:])
         gap = 1 / (SHARE * PACKETS_PER_SEC)
         self.sends = [
-            (_nanoseconds(begin + gap * place / len(lot)), index)
-            for begin, lot in ((0.0, order[:first]), (load.up_s, order[first:]))
-            for place, index in enumerate(lot)
+            (_nanoseconds(start + gap * position / len(group)), index)
+            for start, group in ((0.0, order[:first]), (load.up_s, order[first:]))
+            for position, index in enumerate(group)
         ]
         heapq.heapify(self.sends)
         self.signals: list[tuple[float, int]] = []
-        self.free_at = 0.0
+        self.idle_at = 0.0
         self.delays: list[float] = []
         self.arrived = self.dropped = self.marked = 0
 
@@ -133,8 +133,8 @@ class StepRun:
             until = tenth / 10
             self._run(until)
             delay = 1000 * sum(self.delays) / len(self.delays) if self.delays else None
-            counted = {"arrived": self.arrived, "dropped": self.dropped, "marked": self.marked}
-            rows.append({"time_s": until, "delay_ms": delay, **counted, **self.queue.probe()})
+            counts = {"arrived": self.arrived, "dropped": self.dropped, "marked": self.marked}
+            rows.append({"time_s": until, "delay_ms": delay, **counts, **self.queue.probe()})
             self.delays, self.arrived, self.dropped, self.marked = [], 0, 0, 0
         return pl.DataFrame(rows)
 
@@ -143,9 +143,9 @@ class StepRun:
             now, index = self.sends[0]
             self._serve(now)
             while self.signals and self.signals[0][0] <= now:
-                at, hearer = heapq.heappop(self.signals)
-                self.sources[hearer].on_ack(at)
-            if index in self.joins and now >= self.load.down_s:
+                signal_s, source_index = heapq.heappop(self.signals)
+                self.sources[source_index].on_ack(signal_s)
+            if index in self.step_sources and now >= self.load.down_s:
                 heapq.heappop(self.sends)
                 continue
             source = self.sources[index]
@@ -161,31 +161,31 @@ class StepRun:
             self._drop(now + source.rtt, index)
         else:
             source.outstanding.append(now)
-        self.free_at = max(self.free_at, now)
+        self.idle_at = max(self.idle_at, now)
 
     def _serve(self, until: float) -> None:
         """Let the link fetch packets until this time."""
-        while self.free_at <= until and self.queue.packets:
-            packet = self.queue.dequeue(at=self.free_at)
+        while self.idle_at <= until and self.queue.packets:
+            packet = self.queue.dequeue(at=self.idle_at)
             if packet is None:
                 # The law dropped all queued packets at dequeue.
                 break
-            self.delays.append(self.free_at - packet.enqueued_at)
+            self.delays.append(self.idle_at - packet.enqueued_at)
             source = self.sources[packet.flow]
-            source.queue_delay = self.free_at - packet.enqueued_at
+            source.queue_delay = self.idle_at - packet.enqueued_at
             # Packets of a flow leave in order: earlier ones that are still outstanding were dropped inside the queue.
             while source.outstanding[0] < packet.enqueued_at:
                 source.outstanding.popleft()
-                self._drop(self.free_at + source.base_rtt, packet.flow)
+                self._drop(self.idle_at + source.base_rtt, packet.flow)
             source.outstanding.popleft()
             if packet.ecn == "ce":
                 self.marked += 1
-                heapq.heappush(self.signals, (self.free_at + source.base_rtt, packet.flow))
-            self.free_at = _nanoseconds(self.free_at + 1 / PACKETS_PER_SEC)
+                heapq.heappush(self.signals, (self.idle_at + source.base_rtt, packet.flow))
+            self.idle_at = _nanoseconds(self.idle_at + 1 / PACKETS_PER_SEC)
 
-    def _drop(self, heard_at: float, index: int) -> None:
+    def _drop(self, signal_s: float, index: int) -> None:
         self.dropped += 1
-        heapq.heappush(self.signals, (heard_at, index))
+        heapq.heappush(self.signals, (signal_s, index))
 
 
 def _source(index: int, count: int) -> _Source:

@@ -23,7 +23,7 @@ from aqmlab.disciplines.custom import registry
 from aqmlab.running.run import Watch
 from aqmlab.storage.errors import Damaged
 from aqmlab.storage.integrity import METADATA, check_all, files_of, read_metadata
-from aqmlab.ui.counts import counted
+from aqmlab.ui.counts import pluralize
 
 PARTS = {
     "handshake": "handshake",
@@ -195,7 +195,7 @@ class _Rerun:
     @property
     def title(self) -> str:
         name, _ = self.queue
-        return f"{name}, {counted(self.users_per_side, 'user')} on each side, seed {self.seed}"
+        return f"{name}, {pluralize(self.users_per_side, 'user')} on each side, seed {self.seed}"
 
     @property
     def users_per_side(self) -> int:

@@ -45,8 +45,8 @@ def requests(rows: Iterable[Mapping[str, Any]]) -> Table:
     table = console.sheet(collapse_padding=True)
     rows = list(rows)
     parts = {part: name for part, name in PARTS.items() if any(row[part] for row in rows)}
-    known = ("request", "start\ns", "response\ntime ms", "response\nbytes", "losses", "marks")
-    for title in (*known, *(name.replace(" ", "\n", 1) for name in parts.values())):
+    fixed_columns = ("request", "start\ns", "response\ntime ms", "response\nbytes", "losses", "marks")
+    for title in (*fixed_columns, *(name.replace(" ", "\n", 1) for name in parts.values())):
         table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
@@ -64,9 +64,9 @@ def timeline(lines: Iterable[Line]) -> Table:
     table = console.sheet()
     for title in ("at ms", "until ms"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("who", no_wrap=True)
-    table.add_column("what")
+    table.add_column("place", no_wrap=True)
+    table.add_column("event")
     for line in lines:
         until = "" if line.until_ms == line.at_ms else console.number(line.until_ms, 1)
-        table.add_row(console.number(line.at_ms, 1), until, line.who, Text(line.what))
+        table.add_row(console.number(line.at_ms, 1), until, line.place, Text(line.event))
     return table

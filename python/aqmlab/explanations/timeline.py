@@ -19,8 +19,8 @@ class Line:
     """The time of its beginning, since the start of the request."""
     until_ms: float
     """The time of its end, such as a packet's arrival or loss."""
-    who: str
-    what: str
+    place: str
+    event: str
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class _Packet:
 
     def describe(self) -> str:
         """Describe the packet and its outcome."""
-        what = self.segment + (f" {_range(self.offset, self.end)}" if self.segment == "data" else "")
+        text = self.segment + (f" {_range(self.offset, self.end)}" if self.segment == "data" else "")
         if self.segment == "ACK":
-            what += f" to {self.offset:,}"
+            text += f" to {self.offset:,}"
         suffix = " again" if self.is_retransmission else ""
         outcomes = {"arrived": _queue([self]), "arrived marked": f"marked, {_queue([self])}"}
-        return f"{what}{suffix}: {outcomes.get(self.outcome, self.outcome)}"
+        return f"{text}{suffix}: {outcomes.get(self.outcome, self.outcome)}"
 
 
 def lines(events: Iterable[Mapping[str, Any]], request_bytes: int, response_bytes: int) -> list[Line]:
@@ -81,8 +81,8 @@ def lines(events: Iterable[Mapping[str, Any]], request_bytes: int, response_byte
             until = event.at_ms if event.until_ms is None else event.until_ms
             result.append(Line(event.at_ms, until, event.sender, event.describe()))
         else:
-            at = event["time_ns"] / 1e6
-            result.append(Line(at, at, event["place"], _event(event, sizes)))
+            time_ms = event["time_ns"] / 1e6
+            result.append(Line(time_ms, time_ms, event["place"], _event(event, sizes)))
     return result + _flights(routine)
 
 
@@ -91,31 +91,31 @@ def _join_packets(events: Iterable[Mapping[str, Any]]) -> list[_Packet | Mapping
     joined: list[_Packet | Mapping[str, Any]] = []
     in_flight: dict[tuple[str, str, int, int], deque[int]] = defaultdict(deque)
     for event in events:
-        at = event["time_ns"] / 1e6
+        time_ms = event["time_ns"] / 1e6
         key = (event["sender"], event["segment"], event["offset"], event["bytes"])
         if not event["segment"]:
             joined.append(event)
         elif event["event"].startswith("sent"):
             in_flight[key].append(len(joined))
-            joined.append(_Packet(*key, is_retransmission=event["event"] == "sent again", at_ms=at))
+            joined.append(_Packet(*key, is_retransmission=event["event"] == "sent again", at_ms=time_ms))
         elif in_flight[key]:
             index = in_flight[key].popleft()
             sent = joined[index]
             assert isinstance(sent, _Packet), "a packet was sent before it arrived"
             queue_ms = event["waited_ns"] / 1e6
-            joined[index] = replace(sent, until_ms=at, outcome=event["event"], queue_ms=queue_ms)
+            joined[index] = replace(sent, until_ms=time_ms, outcome=event["event"], queue_ms=queue_ms)
     return joined
 
 
 def _event(event: Mapping[str, Any], sizes: Mapping[str, str]) -> str:
-    what, waited_ms = event["event"], event["waited_ns"] / 1e6
-    if what == "written":
+    name, waited_ms = event["event"], event["waited_ns"] / 1e6
+    if name == "written":
         return str(sizes[event["place"]])
-    if what == "complete":
+    if name == "complete":
         return "response complete"
     if waited_ms:
-        return f"{what} after {waited_ms:,.1f} ms"
-    return f"{what}, cwnd {event['cwnd']:,} bytes" if event["cwnd"] else str(what)
+        return f"{name} after {waited_ms:,.1f} ms"
+    return f"{name}, cwnd {event['cwnd']:,} bytes" if event["cwnd"] else str(name)
 
 
 def _flights(packets: Sequence[_Packet]) -> list[Line]:
@@ -123,7 +123,7 @@ def _flights(packets: Sequence[_Packet]) -> list[Line]:
     flights: list[list[_Packet]] = []
     for packet in packets:
         is_data = packet.segment == "data"
-        if is_data and (not flights or _answers(packet, flights[-1])):
+        if is_data and (not flights or _starts_flight(packet, flights[-1])):
             flights.append([packet])
         elif flights:
             flights[-1].append(packet)
@@ -133,12 +133,12 @@ def _flights(packets: Sequence[_Packet]) -> list[Line]:
     return [_describe(group) for group in groups]
 
 
-def _answers(packet: _Packet, flight: Sequence[_Packet]) -> bool:
+def _starts_flight(packet: _Packet, flight: Sequence[_Packet]) -> bool:
     """Return true if an acknowledgement of the flight released the packet, or it has the other direction."""
     first = flight[0]
     acks = (other for other in flight if other.segment == "ACK" and other.sender != first.sender)
     arrived = (ack.until_ms for ack in acks if ack.offset > first.offset and ack.until_ms is not None)
-    return packet.sender != first.sender or any(at <= packet.at_ms for at in arrived)
+    return packet.sender != first.sender or any(time_ms <= packet.at_ms for time_ms in arrived)
 
 
 def _describe(flights: Sequence[Sequence[_Packet]]) -> Line:
@@ -147,15 +147,15 @@ def _describe(flights: Sequence[Sequence[_Packet]]) -> Line:
     acks = [packet for packet in packets if packet.segment == "ACK" and packet.sender != data[0].sender]
     prefix = f"{len(flights):,} flights, " if len(flights) > 1 else ""
     segments = "1 segment" if len(data) == 1 else f"{len(data):,} segments"
-    what = f"{prefix}{segments} {_range(min(p.offset for p in data), max(p.end for p in data))}: {_queue(data)}"
+    text = f"{prefix}{segments} {_range(min(p.offset for p in data), max(p.end for p in data))}: {_queue(data)}"
     marks = sum(packet.outcome == "arrived marked" for packet in packets)
     if marks:
-        what += f", {marks:,} marked"
+        text += f", {marks:,} marked"
     delivered = [ack for ack in acks if ack.until_ms is not None]
     if delivered:
-        what += f"; {'its ACK' if len(delivered) == 1 else f'{len(delivered):,} ACKs'} {_queue(delivered)}"
+        text += f"; {'its ACK' if len(delivered) == 1 else f'{len(delivered):,} ACKs'} {_queue(delivered)}"
     arrived = [packet.until_ms for packet in data if packet.until_ms is not None]
-    return Line(data[0].at_ms, max(arrived, default=data[0].at_ms), data[0].sender, what)
+    return Line(data[0].at_ms, max(arrived, default=data[0].at_ms), data[0].sender, text)
 
 
 def _range(first: int, end: int) -> str:

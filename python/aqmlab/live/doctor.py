@@ -73,12 +73,12 @@ def examine() -> Report:
         When the program that makes the checks is missing, or ends without a result.
     """
     try:
-        soon = (f"{DEFAULT.late_p99_ms:g}", f"{DEFAULT.late_p999_ms:g}")
-        done = subprocess.run([PROGRAM, "doctor", *soon], stdout=subprocess.PIPE, check=False)
+        bounds = (f"{DEFAULT.late_p99_ms:g}", f"{DEFAULT.late_p999_ms:g}")
+        process = subprocess.run([PROGRAM, "doctor", *bounds], stdout=subprocess.PIPE, check=False)
     except OSError as error:
         raise LiveError(f"{PROGRAM}: cannot be started: {error.strerror}") from None
     try:
-        report: dict[str, Any] = json.loads(done.stdout)
+        report: dict[str, Any] = json.loads(process.stdout)
     except ValueError:
-        raise LiveError(f"{PROGRAM.name} doctor ended without an answer (exit code {done.returncode})") from None
+        raise LiveError(f"{PROGRAM.name} doctor ended without an answer (exit code {process.returncode})") from None
     return Report(report["can_run"], [Check(**check) for check in report["checks"]])

@@ -39,7 +39,7 @@ class Pair:
     @property
     def distance_percent(self) -> float:
         """The Hausdorff distance between the distributions of response times up to 2 s, in percent of the frame."""
-        return curves.apart(self.live, self.simulated, 0.0, curves.AXIS_MS)
+        return curves.distance(self.live, self.simulated, 0.0, curves.AXIS_MS)
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,12 @@ class SchemeParity:
                 [number.read(result.summary) for result in world]
                 for world in ([pair.live for pair in self.valid], [pair.simulated for pair in self.valid])
             )
-            known = [(one, other) for one, other in zip(live, simulated, strict=True) if None not in (one, other)]
-            yield {"measure": number.heading, **_compared(np.array(known, dtype=float).reshape(-1, 2))}
+            pairs = [
+                (live_value, simulated_value)
+                for live_value, simulated_value in zip(live, simulated, strict=True)
+                if None not in (live_value, simulated_value)
+            ]
+            yield {"measure": number.heading, **_compare(np.array(pairs, dtype=float).reshape(-1, 2))}
         distances = [pair.distance_percent for pair in self.valid]
         yield {
             "measure": "distance of response times, %",
@@ -161,7 +165,7 @@ def parity(
     parsing.check(experiment)
     variants = [parsing.parse(text, experiment) for text in scheme_texts]
     check_each_once("schemes", (variant.label for variant in variants))
-    cases = {variant.label_in(experiment): variant.applied_to(experiment) for variant in variants} or {
+    cases = {variant.label_in(experiment): variant.apply_to(experiment) for variant in variants} or {
         schemes.label_of(experiment): experiment
     }
     return Parity(
@@ -181,7 +185,7 @@ def parity(
     )
 
 
-def _compared(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float | None]:
+def _compare(pairs: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float | None]:
     """Compare values of live runs, in the first column, with those of the simulator."""
     if not len(pairs):
         return dict.fromkeys(("live", "simulated", "difference", "low", "high"))

@@ -73,11 +73,11 @@ class LiveRun:
             self._request["capture"] = {"from_s": from_s, "until_s": until, "packets": packets}
         self._programs = cell.programs
         self._output = output
-        self._said = bytearray()
-        self._captured = b""
+        self._buffer = bytearray()
+        self._capture = b""
         self._tables: dict[str, list[pa.RecordBatch]] = {}
-        self._newest = dict.fromkeys(("response_times", "glance"), pa.RecordBatch.from_pydict({}))
-        self._last: dict[str, Any] = {}
+        self._latest = dict.fromkeys(("response_times", "glance"), pa.RecordBatch.from_pydict({}))
+        self._final: dict[str, Any] = {}
         self.end = cell.end_s
         self.now = 0.0
 
@@ -123,8 +123,8 @@ class LiveRun:
             line = self._line()
             if "now_s" in line:
                 self.now, self.end = float(line["now_s"]), float(line["end_s"])
-        if self.now >= self.end and not self._last:
-            self._last = self._line()
+        if self.now >= self.end and not self._final:
+            self._final = self._line()
 
     def take(self, table: str) -> pa.RecordBatch:
         """Return the new rows of a table; without monitoring they come at the end of the run."""
@@ -132,25 +132,25 @@ class LiveRun:
 
     def take_capture(self) -> bytes:
         """Return the new bytes of the capture."""
-        captured, self._captured = self._captured, b""
-        return captured
+        capture, self._capture = self._capture, b""
+        return capture
 
     def response_times(self) -> pa.RecordBatch:
         """Return the histogram of response times."""
-        return self._newest["response_times"]
+        return self._latest["response_times"]
 
     def gauges(self) -> pa.RecordBatch:
         """Return the latest state of the links, if the run is monitored."""
-        return self._newest["glance"]
+        return self._latest["glance"]
 
     def summary(self) -> str:
         """Return the results of the measurement window as JSON."""
-        return json.dumps(self._last["summary"])
+        return json.dumps(self._final["summary"])
 
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Return the facts of the run: kernel, device, settings of TCP, and its measured validity."""
-        about: dict[str, Any] = self._last["live"]
-        return about
+        metadata: dict[str, Any] = self._final["live"]
+        return metadata
 
     @property
     def _out(self) -> IO[bytes]:
@@ -158,8 +158,8 @@ class LiveRun:
         return self._process.stdout
 
     def _line(self) -> dict[str, Any]:
-        while (end := self._said.find(b"\n")) < 0:
-            self._said += self._more()
+        while (end := self._buffer.find(b"\n")) < 0:
+            self._buffer += self._read_chunk()
         text = self._read(end + 1)
         line: dict[str, Any] = json.loads(text)
         if "refused" in line:
@@ -167,53 +167,53 @@ class LiveRun:
         if "failed" in line:
             raise LiveError(f"live: {line['failed']}")
         if "capture" in line:
-            self._captured += self._read(line["capture"])
+            self._capture += self._read(line["capture"])
             return self._line()
         if "table" in line:
-            self._keep(line["table"], _table(line["columns"], self._read(line["bytes"])))
+            self._store_table(line["table"], _table(line["columns"], self._read(line["bytes"])))
             return self._line()
         return line
 
-    def _keep(self, table: str, rows: pa.RecordBatch) -> None:
-        if table in self._newest:
-            self._newest[table] = rows  # Each message has the whole table so far.
+    def _store_table(self, table: str, rows: pa.RecordBatch) -> None:
+        if table in self._latest:
+            self._latest[table] = rows  # Each message has the whole table so far.
         else:
             self._tables.setdefault(table, []).append(rows)
 
     def _read(self, size: int) -> bytes:
-        while len(self._said) < size:
-            self._said += self._more()
-        content = bytes(self._said[:size])
-        del self._said[:size]
+        while len(self._buffer) < size:
+            self._buffer += self._read_chunk()
+        content = bytes(self._buffer[:size])
+        del self._buffer[:size]
         return content
 
-    def _more(self) -> bytes:
+    def _read_chunk(self) -> bytes:
         """Wait for further output."""
-        told = select.poll()
-        told.register(self._out, select.POLLIN)
-        if not told.poll(PATIENCE_S * 1000):
+        poll = select.poll()
+        poll.register(self._out, select.POLLIN)
+        if not poll.poll(PATIENCE_S * 1000):
             raise LiveError(f"live: {PROGRAM.name} has said nothing for {PATIENCE_S:g} s")
         content = os.read(self._out.fileno(), 1 << 16)
         if not content:
-            raise self._ended()
+            raise self._exit_error()
         return content
 
-    def _ended(self) -> LiveError:
+    def _exit_error(self) -> LiveError:
         try:
             code = self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             return LiveError(f"live: {PROGRAM.name} says no more, and has not ended after {PATIENCE_S:g} s")
-        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-        return LiveError(f"live: {PROGRAM.name} ended before the run did ({how})")
+        status = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        return LiveError(f"live: {PROGRAM.name} ended before the run did ({status})")
 
 
 def _table(columns: list[tuple[str, str]], content: bytes) -> pa.RecordBatch:
     """Parse a table that is stored by columns."""
     kinds = [np.dtype(kind.removesuffix("?")) for _, kind in columns]
     rows = len(content) // sum(kind.itemsize for kind in kinds)
-    arrays, at = {}, 0
-    for (name, said), kind in zip(columns, kinds, strict=True):
+    arrays, offset = {}, 0
+    for (name, kind_text), kind in zip(columns, kinds, strict=True):
         # In nullable columns NaN means a missing value.
-        arrays[name] = pa.array(np.frombuffer(content, kind, rows, at), from_pandas=said.endswith("?"))
-        at += rows * kind.itemsize
+        arrays[name] = pa.array(np.frombuffer(content, kind, rows, offset), from_pandas=kind_text.endswith("?"))
+        offset += rows * kind.itemsize
     return pa.RecordBatch.from_pydict(arrays)

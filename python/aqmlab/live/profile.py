@@ -33,15 +33,15 @@ def kernel_profile() -> dict[str, Any]:
     """
     if not hasattr(socket, "TCP_INFO"):
         raise LiveError("live: only Linux says what its TCP is")
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as new:
-        info = new.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
     return table(_setting, info)
 
 
 def table(read: Read, info: bytes) -> dict[str, Any]:
     """Return a spec's ``tcp`` table from kernel settings and ``struct tcp_info`` of a new socket."""
     initial_rto_s = struct.unpack_from("=I", info, _RTO)[0] * 1e-6
-    told: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "profile": BASE,
         # The last number is the limit of automatic tuning.
         "receive_window": _number(read("tcp_rmem"), last=True),
@@ -53,9 +53,9 @@ def table(read: Read, info: bytes) -> dict[str, Any]:
         "frto": _is_enabled(read("tcp_frto")),
         "initial_window": struct.unpack_from("=I", info, _SND_CWND)[0],
         "initial_rto": _seconds(initial_rto_s),
-        "min_rto": _scaled(read("tcp_rto_min_us"), "us"),
-        "max_rto": _scaled(read("tcp_rto_max_ms"), "ms"),
-        **_connecting(read, initial_rto_s),
+        "min_rto": _with_unit(read("tcp_rto_min_us"), "us"),
+        "max_rto": _with_unit(read("tcp_rto_max_ms"), "ms"),
+        **_connect_settings(read, initial_rto_s),
         "syn_ack_retransmits": _number(read("tcp_synack_retries")),
         "data_retransmits": _number(read("tcp_retries2")),
         "restart_after_idle": _is_enabled(read("tcp_slow_start_after_idle")),
@@ -63,33 +63,33 @@ def table(read: Read, info: bytes) -> dict[str, Any]:
         "ecn_fallback": _is_enabled(read("tcp_ecn_fallback")),
         "congestion": read("tcp_congestion_control"),
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 _ECN: dict[str, bool | str] = {"0": False, "1": True, "2": False, "3": "accurate", "4": True, "5": False}
 """The ECN that two equal hosts negotiate, by ``tcp_ecn``: with 2 and 5 a host accepts ECN but never requests it."""
 
 
-def as_toml(told: dict[str, Any]) -> str:
+def as_toml(settings: dict[str, Any]) -> str:
     """Return the table as TOML to paste into a spec."""
     lines = [
         f"# Linux {platform.release()}, settings of this machine; all other values are those of {BASE}.",
         "[tcp]",
-        *(f"{name} = {json.dumps(value)}" for name, value in told.items()),
+        *(f"{name} = {json.dumps(value)}" for name, value in settings.items()),
     ]
     return "\n".join(lines)
 
 
-def _connecting(read: Read, initial_rto_s: float) -> dict[str, Any]:
+def _connect_settings(read: Read, initial_rto_s: float) -> dict[str, Any]:
     """Return the timeouts of SYN retransmissions: first some equal ones, then doubling ones."""
     retries = _number(read("tcp_syn_retries"))
     if retries is None:
         return {}
-    alike = 1 + (_number(read("tcp_syn_linear_timeouts")) or 0)
-    backoff = [1] * alike + [2**k for k in range(1, retries + 1)]
+    linear_count = 1 + (_number(read("tcp_syn_linear_timeouts")) or 0)
+    backoff = [1] * linear_count + [2**k for k in range(1, retries + 1)]
     longest_s = (_number(read("tcp_rto_max_ms")) or 120_000) * 1e-3
-    waited_s = sum(min(units * initial_rto_s, longest_s) for units in backoff)
-    return {"syn_backoff": backoff, "connect_timeout": _seconds(waited_s)}
+    total_s = sum(min(units * initial_rto_s, longest_s) for units in backoff)
+    return {"syn_backoff": backoff, "connect_timeout": _seconds(total_s)}
 
 
 def _setting(name: str) -> str | None:
@@ -107,7 +107,7 @@ def _is_enabled(text: str | None) -> bool | None:
     return None if text is None else int(text) != 0
 
 
-def _scaled(text: str | None, unit: str) -> str | None:
+def _with_unit(text: str | None, unit: str) -> str | None:
     return None if text is None else f"{text} {unit}"
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from aqmlab._core import SpecError
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.live import validity
 from aqmlab.live.process import STDOUT, LiveRun
@@ -62,11 +62,11 @@ def run_live(
         When a file cannot be written.
     """
     check_experiment(experiment)
-    (simulated,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)))
+    (simulated,) = cells_of(experiment, [check_seed(seed)], load_calibrations(check_out(out)))
     cell = dataclasses.replace(simulated, kernel=platform.release())
     store = Store(out)
     if is_wanted(progress):
-        with RunProgress(str(cell), done="run") as watch:
+        with RunProgress(str(cell), verb="run") as watch:
             return _run_cell(cell, store, watch, settings, pcap)
     return _run_cell(cell, store, lambda now, end: None, settings, pcap)
 
@@ -125,15 +125,15 @@ def run_command(
     check_experiment(experiment)
     if not command:
         raise SpecError("command: must be a program and its arguments, got nothing")
-    (simulated,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)), idle=True)
+    (simulated,) = cells_of(experiment, [check_seed(seed)], load_calibrations(check_out(out)), idle=True)
     programs = (tuple(command), tuple(server) if server else None)
     cell = dataclasses.replace(simulated, kernel=platform.release(), programs=programs)
-    result = _make(cell, Store(out), lambda now, end: None, settings, pcap, output)
+    result = _run_and_store(cell, Store(out), lambda now, end: None, settings, pcap, output)
     code = result.metadata["live"]["exit_codes"][0]
-    return result, _TOO_LONG if code is None else code
+    return result, _TIMEOUT_CODE if code is None else code
 
 
-_TOO_LONG = 124
+_TIMEOUT_CODE = 124
 """The exit code of ``timeout`` for a command that did not end in time."""
 
 
@@ -142,10 +142,10 @@ def _run_cell(cell: Cell, store: Store, watch: Watch, settings: Settings, pcap: 
     # An invalid run is repeated.
     if result is not None and pcap is None and validity.is_still_valid(result.metadata["live"], settings):
         return result
-    return _make(cell, store, watch, settings, pcap)
+    return _run_and_store(cell, store, watch, settings, pcap)
 
 
-def _make(
+def _run_and_store(
     cell: Cell, store: Store, watch: Watch, settings: Settings, pcap: Pcap | None, output: int = STDOUT
 ) -> Result:
     """Run a cell, and replace its stored result."""
@@ -156,19 +156,19 @@ def _make(
         live = stack.enter_context(LiveRun(cell, settings.device, capture=bounds, output=output))
         wall = time.perf_counter()
 
-        def look(now: float, end: float) -> None:
+        def on_step(now: float, end: float) -> None:
             if file is not None:
                 file.write(live.take_capture())
             watch(now, end)
 
-        write_tables(cell, directory, live, look)
-        about = live.about()
-        measured = {**about.pop("measured"), "exit_codes": about.pop("exit_codes")}
-        cut_s = about.pop("capture_cut_s")
-        judged = {**validity.verdict(measured, settings), **measured}
-        costs = {"simulated_s": live.end, "wall_s": time.perf_counter() - wall, "cpu_s": about.pop("cpu_s")}
+        write_tables(cell, directory, live, on_step)
+        metadata = live.metadata()
+        measured = {**metadata.pop("measured"), "exit_codes": metadata.pop("exit_codes")}
+        cut_s = metadata.pop("capture_cut_s")
+        validity_record = {**validity.verdict(measured, settings), **measured}
+        costs = {"simulated_s": live.end, "wall_s": time.perf_counter() - wall, "cpu_s": metadata.pop("cpu_s")}
         programs = {} if cell.programs is None else {"command": cell.programs[0], "server": cell.programs[1]}
-        write_metadata(cell, directory, {**costs, "live": {**about, **programs, **judged}})
+        write_metadata(cell, directory, {**costs, "live": {**metadata, **programs, **validity_record}})
         if store.get(cell) is not None:
             store.remove(cell.key)
     if pcap is not None and cut_s is not None:

@@ -30,8 +30,8 @@ def parity_table(parity: Parity) -> Table:
 
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[str]:
-    known = [abs(value) for name in ("live", "simulated", "difference") if (value := row.get(name)) is not None]
-    digits = 0 if known and max(known) >= 100 else 2
+    sizes = [abs(value) for name in ("live", "simulated", "difference") if (value := row.get(name)) is not None]
+    digits = 0 if sizes and max(sizes) >= 100 else 2
     for name in ("live", "simulated"):
         yield console.number(row.get(name), digits) if name in row else ""
     difference, low, high = (row.get(name) for name in ("difference", "low", "high"))
@@ -49,10 +49,10 @@ def captions(parity: Parity) -> Iterator[str]:
         yield "One seed: there is no interval."
     yield "The distance of response times is Hausdorff's, in percent of a figure of 2 s by 100 %."
     for scheme in parity.schemes:
-        yield from _left_out(scheme)
+        yield from _invalid_captions(scheme)
 
 
-def _left_out(scheme: SchemeParity) -> Iterator[str]:
+def _invalid_captions(scheme: SchemeParity) -> Iterator[str]:
     for pair in scheme.pairs:
         if not pair.valid:
             reasons = "; ".join(pair.live.metadata["live"]["invalid_reasons"])

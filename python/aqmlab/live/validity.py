@@ -8,7 +8,7 @@ from typing import Any
 
 from aqmlab.live.settings import Settings
 
-_LATE = (
+_LATENESS = (
     ("router's lateness p99", "router_lateness_ms_p99", "late_p99_ms"),
     ("router's lateness p99.9", "router_lateness_ms_p999", "late_p999_ms"),
     ("lateness of the router's reads p99", "read_lag_ms_p99", "late_reads_ms"),
@@ -17,7 +17,7 @@ _LATE = (
 """The kinds of lateness, with their key in the measured facts and their bound in the settings."""
 
 NUMBERS = {
-    *(number for _, number, _ in _LATE),
+    *(number for _, number, _ in _LATENESS),
     *("cpu_left_percent", "lost_outside", "strays", "tcp_counters", "socket_errors", "ends_by_congestion"),
     "exit_codes",
 }
@@ -47,25 +47,25 @@ def is_still_valid(live: Mapping[str, Any], settings: Settings) -> bool:
 
 
 def _reasons(measured: Mapping[str, Any], settings: Settings) -> Iterator[str]:
-    for what, number, bound in _LATE:
-        late, most = measured[number], getattr(settings, bound)
-        if late > most:
-            yield f"the {what} is {late:.3f} ms, more than {most:g} ms"
-    for what, count in (
+    for quantity, number, bound in _LATENESS:
+        value, maximum = measured[number], getattr(settings, bound)
+        if value > maximum:
+            yield f"the {quantity} is {value:.3f} ms, more than {maximum:g} ms"
+    for quantity, count in (
         ("packets lost outside the queues", measured["lost_outside"]),
         ("packets of no connection", measured["strays"]),
         ("connections that servers had no room for", measured["tcp_counters"]["ListenDrops"]),
     ):
         if count:
-            yield f"{what}: {count}"
-    _, of_server = measured["exit_codes"]
+            yield f"{quantity}: {count}"
+    _, server_code = measured["exit_codes"]
     # A server of a single client ends by itself, with code 0.
-    if of_server:
-        yield f"the server ended before the command, with exit code {of_server}"
+    if server_code:
+        yield f"the server ended before the command, with exit code {server_code}"
     errors, ends = (sum(measured[name].values()) for name in ("socket_errors", "ends_by_congestion"))
-    most = settings.socket_errors_percent
-    if 100 * errors > most * ends:
-        yield f"errors of sockets: {errors}, more than {most:g} % of {ends} ends of connections"
-    left, least = measured["cpu_left_percent"], settings.cpu_left_percent
-    if left < least:
-        yield f"the processors had {left:.1f} % of their time left, less than {least:g} %"
+    maximum = settings.socket_errors_percent
+    if 100 * errors > maximum * ends:
+        yield f"errors of sockets: {errors}, more than {maximum:g} % of {ends} ends of connections"
+    cpu_left, minimum = measured["cpu_left_percent"], settings.cpu_left_percent
+    if cpu_left < minimum:
+        yield f"the processors had {cpu_left:.1f} % of their time left, less than {minimum:g} %"

@@ -16,11 +16,11 @@ def labels(names: Iterable[str]) -> list[str]:
     >>> labels(["bulk", "voice", "bulk"])
     ['bulk', 'voice', 'bulk #2']
     """
-    given: list[str] = []
+    labels: list[str] = []
     for name in names:
-        same = sum(each == name or each.startswith(f"{name} #") for each in given)
-        given.append(f"{name} #{same + 1}" if same else name)
-    return given
+        count = sum(label == name or label.startswith(f"{name} #") for label in labels)
+        labels.append(f"{name} #{count + 1}" if count else name)
+    return labels
 
 
 def all_traffic(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,8 +32,8 @@ def all_traffic(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def by_class(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return :func:`all_traffic`; web users without other sources own all packets."""
-    each_way = [way["queue_delay_ms"] for way in record["directions"]]
-    return all_traffic(record) or {USERS_NAME: _users(record, {**record, "queue_delay_ms_each_way": each_way})}
+    delays = [direction["queue_delay_ms"] for direction in record["directions"]]
+    return all_traffic(record) or {USERS_NAME: _users(record, {**record, "queue_delay_ms_each_way": delays})}
 
 
 def _users(record: Mapping[str, Any], packets: Mapping[str, Any]) -> dict[str, Any]:

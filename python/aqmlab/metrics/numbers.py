@@ -35,7 +35,7 @@ class Number(NamedTuple):
     """True if it is shown in short lists of numbers."""
     source: str | None = None
     """The source or the web users that own it."""
-    of_class: str | None = None
+    class_name: str | None = None
     """The class of packets that it describes."""
     direction: int | None = None
     """The index of its direction among those of all links."""
@@ -44,32 +44,34 @@ class Number(NamedTuple):
         """Return the number in a record or a summary; ``None`` if there was nothing to measure."""
         if self.source is not None:
             return lookup(by_class(record).get(self.source), self.path)
-        within: Any = record
+        part: Any = record
         if self.direction is not None:
-            every = record["directions"]
-            within = every[self.direction] if self.direction < len(every) else None
-        if within is not None and self.of_class is not None:
-            within = next((each for each in within["classes"] if each["name"] == self.of_class), None)
-        return lookup(within, self.path)
+            directions = record["directions"]
+            part = directions[self.direction] if self.direction < len(directions) else None
+        if part is not None and self.class_name is not None:
+            part = next(
+                (packet_class for packet_class in part["classes"] if packet_class["name"] == self.class_name), None
+            )
+        return lookup(part, self.path)
 
     @property
-    def most(self) -> float:
+    def upper_bound(self) -> float:
         """The largest possible value."""
         return {"%": 100.0, "of 1": 1.0}.get(self.unit, math.inf)
 
     @property
     def heading(self) -> str:
         """The heading of its column or the title of its axis: ``loss, %``, ``response p95, ms``."""
-        whose = self.source or self.of_class
-        name = f"{self.noun} {self.name}" if self.noun and whose is None else self.name
+        owner = self.source or self.class_name
+        name = f"{self.noun} {self.name}" if self.noun and owner is None else self.name
         return f"{name}, {self.unit}" if self.unit else name
 
-    def places(self, size: float) -> int:
+    def decimals(self, size: float) -> int:
         """Return the digits after the point of a number of this size.
 
         Examples
         --------
-        >>> NUMBERS["p95"].places(264.0), NUMBERS["p95"].places(0.52), NUMBERS["loss"].places(264.0)
+        >>> NUMBERS["p95"].decimals(264.0), NUMBERS["p95"].decimals(0.52), NUMBERS["loss"].decimals(264.0)
         (0, 3, 2)
         """
         if self.digits is not None:
@@ -102,26 +104,26 @@ def declared(
         if (inner := _properties(column)) is not None:
             yield from declared(inner, [*path, name], column)
             continue
-        said = {**part, **column}
+        settings = {**part, **column}
         is_implied = part.get("implied", False)
         words = [column["label"]] if is_implied else [part.get("label", ""), column["label"]]
         yield Number(
             " ".join(filter(None, words)),
-            said["unit"],
+            settings["unit"],
             (*path, name),
             noun=part["label"] if is_implied else "",
-            digits=said.get("digits"),
-            significant=said.get("significant", 3),
-            better=said.get("better"),
+            digits=settings.get("digits"),
+            significant=settings.get("significant", 3),
+            better=settings.get("better"),
             is_brief=column.get("brief", False),
         )
 
 
 def _properties(column: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the columns of the object that a column has, if it has one."""
-    for each in (column, *column.get("anyOf", ())):
-        if "$ref" in each:
-            properties: Mapping[str, Any] = _SUMMARY["$defs"][each["$ref"].rpartition("/")[2]]["properties"]
+    for variant in (column, *column.get("anyOf", ())):
+        if "$ref" in variant:
+            properties: Mapping[str, Any] = _SUMMARY["$defs"][variant["$ref"].rpartition("/")[2]]["properties"]
             return properties
     return None
 
@@ -137,19 +139,23 @@ _IN_SOURCE = _SUMMARY["$defs"]["SourceSummary"]["properties"]
 NUMBERS: Mapping[str, Number] = _by_name(_SUMMARY["properties"])
 """The numbers of a whole run. ``mean`` and those from ``p10`` to ``p99`` are of response times, delays of queues."""
 
-OF_LINK: Mapping[str, Number] = {name: each for name, each in NUMBERS.items() if each.path[0] in _IN_DIRECTION}
+LINK_NUMBERS: Mapping[str, Number] = {
+    name: number for name, number in NUMBERS.items() if number.path[0] in _IN_DIRECTION
+}
 """Those that each direction of a link has too."""
 
-DELAYS: Mapping[str, Number] = {name: each for name, each in NUMBERS.items() if each.path[0] == "queue_delay_ms"}
+DELAYS: Mapping[str, Number] = {name: number for name, number in NUMBERS.items() if number.path[0] == "queue_delay_ms"}
 """Those of delays in queues."""
 
-OF_REQUESTS: Mapping[str, Number] = _by_name({name: each for name, each in _IN_SOURCE.items() if name != "datagrams"})
+REQUEST_NUMBERS: Mapping[str, Number] = _by_name(
+    {name: number for name, number in _IN_SOURCE.items() if name != "datagrams"}
+)
 """The numbers of a source of connections or of the web users; ``delay`` is that of its packets in the queues."""
 
-_OF_PACKETS = ("goodput", "loss", *DELAYS)
+_PACKET_NUMBERS = ("goodput", "loss", *DELAYS)
 
-OF_DATAGRAMS: Mapping[str, Number] = {
-    **{name: OF_REQUESTS[name] for name in _OF_PACKETS},
+DATAGRAM_NUMBERS: Mapping[str, Number] = {
+    **{name: REQUEST_NUMBERS[name] for name in _PACKET_NUMBERS},
     **_by_name({"datagrams": _IN_SOURCE["datagrams"]}),
 }
 """The numbers of a source of datagrams: ``one-way`` is the delay from end to end, ``jitter`` its standard deviation."""

@@ -16,7 +16,7 @@ from aqmlab._core import SpecError
 from aqmlab.disciplines.catalogue import disciplines, nearest
 from aqmlab.metrics.flows import USERS_NAME, labels
 from aqmlab.metrics.metrics import MEASURES
-from aqmlab.metrics.numbers import DELAYS, NUMBERS, OF_DATAGRAMS, OF_LINK, OF_REQUESTS, Number
+from aqmlab.metrics.numbers import DATAGRAM_NUMBERS, DELAYS, LINK_NUMBERS, NUMBERS, REQUEST_NUMBERS, Number
 from aqmlab.spec import directions
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _DATAGRAMS = "datagrams"
 """The kind of source that sends datagrams."""
 
-_MOST_LISTED = 12
+_MAX_LISTED = 12
 """The largest number of sources that an error message lists."""
 
 
@@ -41,38 +41,38 @@ class Parts:
     """The sources of datagrams."""
     classes: tuple[str, ...] = ()
     """The classes of packets that a queue treats separately."""
-    ways: tuple[str, ...] = ()
+    link_directions: tuple[str, ...] = ()
     """The two directions."""
     directions: tuple[str, ...] = ()
     """The directions of each link, in the order of a summary."""
 
     @classmethod
-    def of(cls, specs: Iterable[Mapping[str, Any]]) -> Parts:
+    def from_specs(cls, specs: Iterable[Mapping[str, Any]]) -> Parts:
         """Return the parts of runs with these resolved specs."""
-        each = [_parts(spec) for spec in specs]
-        return cls(*(tuple(dict.fromkeys(chain(*of))) for of in zip(*each, strict=True)))
+        parts = [_parts(spec) for spec in specs]
+        return cls(*(tuple(dict.fromkeys(chain(*names))) for names in zip(*parts, strict=True)))
 
     @classmethod
-    def of_cells(cls, cells: Iterable[Cell]) -> Parts:
+    def from_cells(cls, cells: Iterable[Cell]) -> Parts:
         """Return the parts of these cells."""
-        return cls.of(each.resolved for each in {cell.spec.json: cell for cell in cells}.values())
+        return cls.from_specs(cell.resolved for cell in {cell.spec.json: cell for cell in cells}.values())
 
     @cached_property
     def numbers(self) -> dict[str, Number]:
         """All numbers, by name."""
-        found = dict(NUMBERS)
-        for number in chain(self._of_directions(), self._of_sources(), self._of_classes()):
-            found.setdefault(number.name, number)
-        return found
+        numbers = dict(NUMBERS)
+        for number in chain(self._direction_numbers(), self._source_numbers(), self._class_numbers()):
+            numbers.setdefault(number.name, number)
+        return numbers
 
-    def find(self, text: str, where: str) -> Number:
+    def find(self, text: str, argument: str) -> Number:
         """Return the number of this name, or of a path in a record such as ``response_time_ms.p90``.
 
         Parameters
         ----------
         text
             A name such as ``"game delay p99 home→internet"``; the arrow may be typed as ``->``.
-        where
+        argument
             The beginning of the error message.
 
         Raises
@@ -87,59 +87,59 @@ class Parts:
         ('queue_delay_ms_each_way', 0, 'p99')
         """
         name = _normal(text)
-        by_name = {_normal(each): number for each, number in self.numbers.items()}
+        by_name = {_normal(number_name): number for number_name, number in self.numbers.items()}
         if name in by_name:
             return by_name[name]
         measure, *steps = name.split(".")
         if measure in MEASURES:
-            return _of_record(text, measure, steps, where)
-        raise SpecError(f"{where}: no number is called {text!r}{nearest(name, by_name)}; {self._listed()}")
+            return _record_number(text, measure, steps, argument)
+        raise SpecError(f"{argument}: no number is called {text!r}{nearest(name, by_name)}; {self._names_text()}")
 
-    def _of_directions(self) -> Iterator[Number]:
-        for place, direction in enumerate(self.directions):
-            for each in OF_LINK.values():
-                yield each._replace(name=f"{each.name} {direction}", direction=place)
+    def _direction_numbers(self) -> Iterator[Number]:
+        for index, direction in enumerate(self.directions):
+            for number in LINK_NUMBERS.values():
+                yield number._replace(name=f"{number.name} {direction}", direction=index)
 
-    def _of_sources(self) -> Iterator[Number]:
-        for names, numbers in ((self.requests, OF_REQUESTS), (self.datagrams, OF_DATAGRAMS)):
+    def _source_numbers(self) -> Iterator[Number]:
+        for names, numbers in ((self.requests, REQUEST_NUMBERS), (self.datagrams, DATAGRAM_NUMBERS)):
             for source in names:
-                for each in numbers.values():
-                    yield each._replace(name=f"{source} {each.name}", source=source)
-                for way, direction in enumerate(self.ways):
-                    for each in DELAYS.values():
-                        path = ("queue_delay_ms_each_way", way, *each.path[1:])
-                        yield each._replace(name=f"{source} {each.name} {direction}", path=path, source=source)
+                for number in numbers.values():
+                    yield number._replace(name=f"{source} {number.name}", source=source)
+                for index, direction in enumerate(self.link_directions):
+                    for number in DELAYS.values():
+                        path = ("queue_delay_ms_each_way", index, *number.path[1:])
+                        yield number._replace(name=f"{source} {number.name} {direction}", path=path, source=source)
 
-    def _of_classes(self) -> Iterator[Number]:
-        for of_class in self.classes:
-            for each in DELAYS.values():
-                yield each._replace(name=f"{of_class} {each.name}", of_class=of_class)
-                for place, direction in enumerate(self.directions):
-                    name = f"{of_class} {each.name} {direction}"
-                    yield each._replace(name=name, of_class=of_class, direction=place)
+    def _class_numbers(self) -> Iterator[Number]:
+        for class_name in self.classes:
+            for number in DELAYS.values():
+                yield number._replace(name=f"{class_name} {number.name}", class_name=class_name)
+                for index, direction in enumerate(self.directions):
+                    name = f"{class_name} {number.name} {direction}"
+                    yield number._replace(name=name, class_name=class_name, direction=index)
 
-    def _listed(self) -> str:
+    def _names_text(self) -> str:
         """List all numbers in one line."""
-        said = [f"there are {', '.join(NUMBERS)}"]
-        for names, numbers in ((self.requests, OF_REQUESTS), (self.datagrams, OF_DATAGRAMS)):
+        sentences = [f"there are {', '.join(NUMBERS)}"]
+        for names, numbers in ((self.requests, REQUEST_NUMBERS), (self.datagrams, DATAGRAM_NUMBERS)):
             if names:
-                more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-                said.append(f"after {' or '.join(names[:_MOST_LISTED])}{more}: {', '.join(numbers)}")
+                rest = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+                sentences.append(f"after {' or '.join(names[:_MAX_LISTED])}{rest}: {', '.join(numbers)}")
         if self.classes:
-            said.append(f"after {' or '.join(self.classes)}: {', '.join(DELAYS)}")
-        said.append(f"before {' or '.join(self.directions)}: {', '.join(OF_LINK)}")
-        return "; ".join(said)
+            sentences.append(f"after {' or '.join(self.classes)}: {', '.join(DELAYS)}")
+        sentences.append(f"before {' or '.join(self.directions)}: {', '.join(LINK_NUMBERS)}")
+        return "; ".join(sentences)
 
 
-def _of_record(text: str, measure: str, steps: Sequence[str], where: str) -> Number:
+def _record_number(text: str, measure: str, steps: Sequence[str], argument: str) -> Number:
     paths = {number.path: number for number in NUMBERS.values()}
     number = paths.get((measure, *steps))
     if number is not None:
         return number._replace(name=".".join(map(str, number.path)))
-    several = [".".join(map(str, path)) for path in paths if path[0] == measure and len(path) > 1]
-    if several:
-        raise SpecError(f"{where}: {measure} has several numbers, {', '.join(several)}; got {text!r}")
-    raise SpecError(f"{where}: {measure} is one number, got {text!r}")
+    names = [".".join(map(str, path)) for path in paths if path[0] == measure and len(path) > 1]
+    if names:
+        raise SpecError(f"{argument}: {measure} has several numbers, {', '.join(names)}; got {text!r}")
+    raise SpecError(f"{argument}: {measure} is one number, got {text!r}")
 
 
 def _normal(text: str) -> str:
@@ -147,18 +147,28 @@ def _normal(text: str) -> str:
 
 
 def _parts(spec: Mapping[str, Any]) -> tuple[list[str], list[str], list[str], Sequence[str], list[str]]:
-    ways = directions.names(spec.get("sides"))
+    link_directions = directions.names(spec.get("sides"))
     links = spec.get("chain") or [spec]
-    queues = [queue for each in (spec, *links) for queue in (each.get("queue"), each.get("queue_back")) if queue]
-    of_sources = [(kind, parameters) for each in spec.get("sources", ()) for kind, parameters in each.items()]
+    queues = [queue for part in (spec, *links) for queue in (part.get("queue"), part.get("queue_back")) if queue]
+    sources = [(kind, parameters) for part in spec.get("sources", ()) for kind, parameters in part.items()]
     users: list[tuple[str, Any]] = [(USERS_NAME, {})] if spec["users"].get("per_side") else []
-    names = labels(parameters.get("name", kind) for kind, parameters in (*users, *of_sources))
-    kinds = [kind for kind, _ in (*users, *of_sources)]
-    known = disciplines()
+    names = labels(parameters.get("name", kind) for kind, parameters in (*users, *sources))
+    kinds = [kind for kind, _ in (*users, *sources)]
+    catalogue = disciplines()
     return (
         [name for name, kind in zip(names, kinds, strict=True) if kind != _DATAGRAMS],
         [name for name, kind in zip(names, kinds, strict=True) if kind == _DATAGRAMS],
-        [name for queue in queues for discipline in queue if discipline in known for name in known[discipline].classes],
-        ways,
-        [directions.place(link, way, in_chain=len(links) > 1) for link in range(1, len(links) + 1) for way in ways],
+        [
+            name
+            for queue in queues
+            for discipline in queue
+            if discipline in catalogue
+            for name in catalogue[discipline].classes
+        ],
+        link_directions,
+        [
+            directions.place(link, direction, in_chain=len(links) > 1)
+            for link in range(1, len(links) + 1)
+            for direction in link_directions
+        ],
     )

@@ -19,11 +19,11 @@ _SCALARS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()
 
 def _arrow(part: Mapping[str, Any], defs: Mapping[str, Any]) -> pa.DataType:
     """Return the Arrow type of a JSON Schema."""
-    for each in (part, *part.get("anyOf", ())):
-        if "$ref" in each:
-            return _arrow(defs[each["$ref"].rpartition("/")[2]], defs)
+    for variant in (part, *part.get("anyOf", ())):
+        if "$ref" in variant:
+            return _arrow(defs[variant["$ref"].rpartition("/")[2]], defs)
     if "properties" in part:
-        return pa.struct([(name, _arrow(each, defs)) for name, each in part["properties"].items()])
+        return pa.struct([(name, _arrow(variant, defs)) for name, variant in part["properties"].items()])
     if "items" in part:
         return pa.list_(_arrow(part["items"], defs))
     kinds = part["type"]

@@ -11,7 +11,7 @@ from aqmlab.explanations import PARTS, by_band, explain
 from aqmlab.metrics.numbers import Number
 from aqmlab.reports.selection import Selection
 from aqmlab.results.table import Column, ComparisonTable, Row
-from aqmlab.running.progress import SweepProgress, is_seen
+from aqmlab.running.progress import SweepProgress, is_interactive
 from aqmlab.running.run import Watch
 from aqmlab.running.sweep import map_cells
 
@@ -41,8 +41,8 @@ def compute(selection: Selection) -> Breakdown:
         return by_band(explain(directories[cell.key], watch=on_step).requests)
 
     cells = [result.cell for result in selection.valid]
-    if is_seen():
-        with SweepProgress(cells, kept=()) as watch:
+    if is_interactive():
+        with SweepProgress(cells, stored=()) as watch:
             bands = map_cells(cells, run, watch=watch)
     else:
         bands = map_cells(cells, run)
@@ -65,17 +65,21 @@ def means(times: Breakdown) -> dict[str, pl.DataFrame]:
 def table(times: Breakdown) -> ComparisonTable:
     """Return the means as a table, with the standard deviations over the seeds."""
     parts = ("response_time_ms", *_nonzero_parts(times.values()))
-    named = {"response_time_ms": "response time", **PARTS}
+    names_by_part = {"response_time_ms": "response time", **PARTS}
     return ComparisonTable(
         "Response times of web users by cause, ms",
-        [Column("", named[part], Number(named[part], "ms", (part,))) for part in parts],
-        [_row(label, bands.filter(band=band), what) for label, bands in times.items() for band, what in BANDS.items()],
+        [Column("", names_by_part[part], Number(names_by_part[part], "ms", (part,))) for part in parts],
+        [
+            _row(label, bands.filter(band=band), part_name)
+            for label, bands in times.items()
+            for band, part_name in BANDS.items()
+        ],
     )
 
 
-def _row(label: str, seeds: pl.DataFrame, what: str) -> Row:
+def _row(label: str, seeds: pl.DataFrame, part_name: str) -> Row:
     numbers = seeds.drop("band", "requests")
-    return Row(label, what, numbers.mean().row(0, named=True), numbers.std().row(0, named=True))
+    return Row(label, part_name, numbers.mean().row(0, named=True), numbers.std().row(0, named=True))
 
 
 def _nonzero_parts(breakdowns: Iterable[pl.DataFrame]) -> list[str]:

@@ -90,11 +90,11 @@ def _response_times(selection: Selection, vega: VegaBuilder) -> Chart | None:
     if rows.is_empty():
         return None
     log = TIME.log()
-    beyond = replace(CCDF.y, is_log=False, limits=(0, 100))
+    ccdf_axis = replace(CCDF.y, is_log=False, limits=(0, 100))
     views = {
         "CDF, linear": vega.lines(CDF),
         "CDF, logarithmic": vega.lines(Lines(log, CDF.y)),
-        "CCDF, linear": vega.lines(Lines(CDF.x, beyond)),
+        "CCDF, linear": vega.lines(Lines(CDF.x, ccdf_axis)),
         # The longest time has a share of 0, which has no place on a logarithmic axis.
         "CCDF, logarithmic": vega.lines(Lines(log, CCDF.y.log()), where="datum.beyond > 0"),
     }
@@ -221,22 +221,22 @@ def _over_time(
 def _bars(selection: Selection, vega: VegaBuilder, number: Number) -> Chart | None:
     """Draw a bar for each scheme, with a view for each direction of each link if the number is one of links."""
     rows_by_place = {
-        place: vega.rows({label: frame.with_columns(place=pl.lit(place)) for label, frame in intervals.items()})
-        for place, intervals in downsample.intervals(selection, number).items()
+        position: vega.rows({label: frame.with_columns(place=pl.lit(position)) for label, frame in intervals.items()})
+        for position, intervals in downsample.intervals(selection, number).items()
     }
-    nonzero = {place: rows for place, rows in rows_by_place.items() if rows["mean"].abs().sum()}
+    nonzero = {position: rows for position, rows in rows_by_place.items() if rows["mean"].abs().sum()}
     if not nonzero:
         return None
     views, longer = {}, False
-    for place, rows in nonzero.items():
+    for position, rows in nonzero.items():
         # An interval from two or three seeds may be many times as long as every bar.
         longest, highest = float(max(rows["mean"])), float(max([0.0, *rows["high"].drop_nulls()]))
         end = max(longest, min(2 * longest, highest))
         longer |= highest > end
         has_intervals = rows["low"].is_not_null().any()
         axis = Axis("mean", number.heading, limits=(0, end))
-        condition = f"datum.place === {json.dumps(place)}"
-        views[place] = vega.bars(axis, whiskers=has_intervals, where=condition)
+        condition = f"datum.place === {json.dumps(position)}"
+        views[position] = vega.bars(axis, whiskers=has_intervals, where=condition)
     all_rows = pl.concat(nonzero.values())
     caption = _INTERVALS if all_rows["low"].is_not_null().any() else "One seed has no intervals."
     if longer:

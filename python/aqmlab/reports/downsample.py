@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from aqmlab import stats
-from aqmlab.metrics.numbers import OF_LINK, Number
+from aqmlab.metrics.numbers import LINK_NUMBERS, Number
 from aqmlab.reports.selection import Selection
 from aqmlab.spec import directions
 from aqmlab.store.result import Result, pooled_cdf
@@ -82,13 +82,15 @@ def intervals(selection: Selection, number: Number) -> dict[str, dict[str, pl.Da
 
     The keys are the directions of each link if the number is one of links, otherwise ``""``.
     """
-    if number.name not in OF_LINK:
+    if number.name not in LINK_NUMBERS:
         return {"": selection.comparison.intervals(number.name)}
-    places = directions.by_place(selection.valid[0].record()["directions"])
+    positions = directions.by_place(selection.valid[0].record()["directions"])
     return {
-        place: {
-            label: stats.interval((directed.read(result.summary) for result in results), most=number.most)
+        position: {
+            label: stats.interval((directed.read(result.summary) for result in results), upper_bound=number.upper_bound)
             for label, results in selection.by_label.items()
         }
-        for place, directed in ((place, number._replace(direction=at)) for at, place in enumerate(places))
+        for position, directed in (
+            (position, number._replace(direction=index)) for index, position in enumerate(positions)
+        )
     }

@@ -27,8 +27,8 @@ def shorten(labels: Iterable[str]) -> dict[str, str]:
         name = visible(label.replace("\n", " "))
         if len(name) > _MAX_LENGTH:
             name = name[: _MAX_LENGTH - 1] + "…"
-        same = sum(each.startswith(name) for each in names.values())
-        names[label] = f"{name} ({same + 1})" if name in names.values() else name
+        count = sum(other.startswith(name) for other in names.values())
+        names[label] = f"{name} ({count + 1})" if name in names.values() else name
     return names
 
 

@@ -18,7 +18,7 @@ from aqmlab.reports.selection import Selection
 from aqmlab.results import grouping
 from aqmlab.results.cells import BASELINE
 from aqmlab.spec import directions
-from aqmlab.stats import FEWEST, from_best
+from aqmlab.stats import MIN_SEEDS, from_best
 from aqmlab.stats.intervals import Values
 from aqmlab.store.result import Result
 
@@ -38,7 +38,7 @@ def question(selection: Selection, names: Mapping[str, str]) -> tuple[str, str]:
         text = f"Under which of these do {senders} fare best: {_join_words(labels, 'or')}?"
     else:
         text = f"Under which of {len(labels)} schemes do {senders} fare best?"
-    cells = [each.cell for label in selection.labels or selection.by_label for each in selection.by_label[label]]
+    cells = [result.cell for label in selection.labels or selection.by_label for result in selection.by_label[label]]
     if len({_setting(cell) for cell in cells}) > 1:
         return text, "The cells belong to several experiments, which are listed below."
     return text, f"{_setting(cells[0])} {_seeds(cell.seed for cell in cells)}"
@@ -48,11 +48,13 @@ def answer(selection: Selection, names: Mapping[str, str]) -> list[str]:
     """Return the sentences of the answer; intervals are 95 % intervals."""
     if all(_values(selection.by_label[label], partial(_time, "p50")) is None for label in selection.labels):
         sentences = [
-            _time_sentence(selection, names, partial(_delay, number), f"the mean delay in the queue {place}")
-            for number, place in enumerate(directions.by_place(selection.valid[0].record()["directions"]))
+            _time_sentence(selection, names, partial(_delay, number), f"the mean delay in the queue {position}")
+            for number, position in enumerate(directions.by_place(selection.valid[0].record()["directions"]))
         ]
     else:
-        sentences = [_time_sentence(selection, names, partial(_time, share), what) for share, what in _TIMES.items()]
+        sentences = [
+            _time_sentence(selection, names, partial(_time, share), quantity) for share, quantity in _TIMES.items()
+        ]
     sentences += [_loss_sentence(selection, names), _precision_sentence(selection)]
     return [sentence[0].upper() + sentence[1:] for sentence in sentences if sentence]
 
@@ -60,7 +62,7 @@ def answer(selection: Selection, names: Mapping[str, str]) -> list[str]:
 def notes(selection: Selection) -> list[str]:
     """Return sentences about the cells that a reader needs before the results."""
     sentences = [*grouping.invalid_note(selection.invalid), *selection.comparison.notes]
-    seeds = {tuple(sorted(each.cell.seed for each in results)) for results in selection.by_label.values()}
+    seeds = {tuple(sorted(result.cell.seed for result in results)) for results in selection.by_label.values()}
     if len(seeds) > 1:
         sentences.append("The schemes have different seeds; differences use the seeds that all of them have.")
     return sentences
@@ -74,7 +76,7 @@ def _setting(cell: Cell) -> str:
     round_trips = _round_trips(cell.resolved["users"]["rtt"]) if cell.users_per_side else ""
     parts.append(f"{cell.describe_users()}{round_trips}")
     if sources := cell.resolved.get("sources"):
-        names = [str(parameters.get("name", kind)) for each in sources for kind, parameters in each.items()]
+        names = [str(parameters.get("name", kind)) for source in sources for kind, parameters in source.items()]
         parts.append(f"with {_join_words(_shorten(names), 'and')}")
     protocol = cell.resolved["protocol"]
     world = "in the simulator" if cell.kernel is None else f"over the TCP of Linux {cell.kernel}"
@@ -107,7 +109,7 @@ def _seeds(seeds: Iterable[int]) -> str:
     return "One seed." if len(numbers) == 1 else f"{len(numbers)} seeds."
 
 
-def _time_sentence(selection: Selection, names: Mapping[str, str], measure: Measure, what: str) -> str:
+def _time_sentence(selection: Selection, names: Mapping[str, str], measure: Measure, quantity: str) -> str:
     """Return a sentence about a time: the shortest, the indistinguishable and the longer ones, or all without pairs."""
     cells = selection.pairs
     if not selection.has_enough_pairs:
@@ -119,7 +121,7 @@ def _time_sentence(selection: Selection, names: Mapping[str, str], measure: Meas
     baseline_clause = "" if baseline is None else f"; on the uncongested network it is {_number(baseline.mean())} ms"
     if len(times) == 1 or not selection.has_enough_pairs:
         means = [f"{_mean(values)} under {names[label]}" for label, values in times.items()]
-        return f"{what} is {_join_words(_shorten(means), 'and')}{baseline_clause}."
+        return f"{quantity} is {_join_words(_shorten(means), 'and')}{baseline_clause}."
     differences = from_best(times)
     best = next(iter(differences))
     others = [(names[label], difference) for label, difference in differences.items() if difference is not None]
@@ -133,7 +135,7 @@ def _time_sentence(selection: Selection, names: Mapping[str, str], measure: Meas
         for name, difference in others
         if difference.is_significant
     ]
-    parts = [f"{what} is shortest under {names[best]}, {_mean(times[best])}{baseline_clause}"]
+    parts = [f"{quantity} is shortest under {names[best]}, {_mean(times[best])}{baseline_clause}"]
     if similar:
         verb = "is" if len(similar) == 1 else "are"
         parts.append(f"not distinguishable from it {verb} {_join_words(_shorten(similar), 'and')}")
@@ -145,7 +147,7 @@ def _time_sentence(selection: Selection, names: Mapping[str, str], measure: Meas
 def _mean(values: Values) -> str:
     """Return a mean time as text with its interval, if any, limited to 0."""
     mean, low, high = stats.mean_interval(values)
-    return f"{_number(mean)} ms" + (_brackets(max(low, 0.0), high) if len(values) >= FEWEST else "")
+    return f"{_number(mean)} ms" + (_brackets(max(low, 0.0), high) if len(values) >= MIN_SEEDS else "")
 
 
 def _brackets(low: float, high: float, unit: str = "") -> str:
@@ -155,7 +157,7 @@ def _brackets(low: float, high: float, unit: str = "") -> str:
 def _loss_sentence(selection: Selection, names: Mapping[str, str]) -> str:
     """Return a sentence about the loss in each direction."""
     by_place = []
-    for place, intervals in downsample.intervals(selection, NUMBERS["loss"]).items():
+    for position, intervals in downsample.intervals(selection, NUMBERS["loss"]).items():
         losses = [
             (frame["mean"].item(), label) for label, frame in intervals.items() if frame.height and label != BASELINE
         ]
@@ -165,15 +167,15 @@ def _loss_sentence(selection: Selection, names: Mapping[str, str]) -> str:
         share = f"{low:.2f} %"
         if f"{high:.2f} %" != share:
             share = f"from {share} ({names[lowest]}) to {high:.2f} % ({names[highest]})"
-        by_place.append(f"{share} {place}")
+        by_place.append(f"{share} {position}")
     return f"The loss of packets is {_join_words(by_place, 'and')}." if by_place else ""
 
 
 def _precision_sentence(selection: Selection) -> str:
     seeds = max(len(results) for results in selection.by_label.values())
-    if seeds < FEWEST:
-        few = "One seed is" if seeds == 1 else f"{seeds} seeds are"
-        return f"{few} too few to distinguish schemes or to give intervals: run at least {FEWEST}, better 5."
+    if seeds < MIN_SEEDS:
+        subject = "One seed is" if seeds == 1 else f"{seeds} seeds are"
+        return f"{subject} too few to distinguish schemes or to give intervals: run at least {MIN_SEEDS}, better 5."
     pairs = " Intervals of differences are simultaneous for all schemes." if selection.has_enough_pairs else ""
     return f"The brackets are 95 % intervals over {seeds} seeds (Student's t).{pairs}"
 

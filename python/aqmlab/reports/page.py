@@ -142,7 +142,7 @@ def _provenance(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, li
         metadata = result.metadata
         is_live, is_valid = "live" in metadata, metadata.get("live", {}).get("valid")
         values = {
-            "cell": result.place.name,
+            "cell": result.location.name,
             "scheme": result.cell.label,
             "seed": result.cell.seed,
             "made, UTC": metadata["created"][:19].replace("T", " "),

@@ -12,8 +12,8 @@ from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.reports.selection import Selection
 from aqmlab.results.cells import BASELINE, comparison_cells
 from aqmlab.spec.experiment import Experiment
-from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
-from aqmlab.spec.variants.variant import JOINED
+from aqmlab.spec.schemes import DIRECTION_SEPARATOR
+from aqmlab.spec.variants.variant import VARIANT_SEPARATOR
 from aqmlab.store.result import Result
 
 
@@ -43,10 +43,10 @@ def _comparison_steps(selection: Selection) -> list[Step]:
     """Return a comparison with the same cells, if there is one."""
     labels, cells = selection.labels, [result.cell for result in selection.valid]
     # A scheme sets the queue of direction 0; the queue of direction 1 is in the spec.
-    schemes = [label.partition(BETWEEN_DIRECTIONS)[0] for label in labels]
+    schemes = [label.partition(DIRECTION_SEPARATOR)[0] for label in labels]
     # A custom law is not imported only because a stored cell names its module.
     # Variants are not applied either: their changes may name files and modules.
-    are_schemes = bool(labels) and not any(JOINED in label for label in labels)
+    are_schemes = bool(labels) and not any(VARIANT_SEPARATOR in label for label in labels)
     names = {text.partition(":")[0] for text in schemes} | {name for cell in cells for name in cell.disciplines}
     if not (are_schemes and names <= disciplines().keys()) or any(cell.kernel for cell in cells):
         return []

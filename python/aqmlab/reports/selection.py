@@ -12,14 +12,14 @@ from typing import Any
 import polars as pl
 
 from aqmlab._core import SpecError
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import cells_of
 from aqmlab.cells.differences import check_one_experiment, differences, differences_text, without_scheme
 from aqmlab.results import grouping
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.comparison import Comparison
 from aqmlab.spec.experiment import Experiment
-from aqmlab.stats import FEWEST
+from aqmlab.stats import MIN_SEEDS
 from aqmlab.storage.location import Location
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
@@ -88,7 +88,7 @@ class Selection:
     @property
     def has_enough_pairs(self) -> bool:
         """True if there are enough pairs for a paired comparison."""
-        return bool(self.pairs) and len(next(iter(self.pairs.values()))) >= FEWEST
+        return bool(self.pairs) and len(next(iter(self.pairs.values()))) >= MIN_SEEDS
 
     @cached_property
     def paired(self) -> Comparison | None:
@@ -123,16 +123,16 @@ def select(out: Location | str, choice: Choice) -> Selection:
     """
     store = Store(out)
     cells = store.cells()
-    given = [_matching_key(cells, text, out) for text in choice.cells]
-    rows = cells.filter(pl.col("cell").is_in(given)) if given else cells
+    given_keys = [_matching_key(cells, text, out) for text in choice.cells]
+    rows = cells.filter(pl.col("cell").is_in(given_keys)) if given_keys else cells
     if choice.experiment is not None:
         rows = _of_experiment(rows, choice.experiment, out)
     rows = rows.filter(_conditions(choice))
     if rows.is_empty() or (choice.schemes and (rows["label"] == BASELINE).all()):
         raise SpecError(f"CELL: no such cell in {out}; aqmlab ls lists all cells")
-    keys = [key for key in given if key in rows["cell"]] if given else _newest(rows)
-    results = [found for key in dict.fromkeys(keys) if (found := store.kept(key)) is not None]
-    if not given:
+    keys = [key for key in given_keys if key in rows["cell"]] if given_keys else _newest(rows)
+    results = [result for key in dict.fromkeys(keys) if (result := store.get_by_key(key)) is not None]
+    if not given_keys:
         results.sort(key=lambda result: (_rank(result, choice.schemes), grouping.started_at_s(result)))
     valid, invalid = grouping.split_valid(results)
     if not valid:
@@ -180,7 +180,7 @@ def _of_experiment(rows: pl.DataFrame, experiment: Experiment, out: Location | s
     SpecError
         When there are none, naming the difference of the newest cell.
     """
-    (cell,) = cells_of(experiment, [1], known(out))
+    (cell,) = cells_of(experiment, [1], load_calibrations(out))
     cells = _of_same_experiment(rows, cell.row, ())
     # Experiments with other links may have the same uncongested network.
     if cells.filter(pl.col("signal") != "none").is_empty():

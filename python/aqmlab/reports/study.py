@@ -12,9 +12,9 @@ from typing import Any
 from aqmlab._core import SpecError
 from aqmlab.reports import labels, reproduce, templating
 from aqmlab.reports.selection import Choice
-from aqmlab.running.progress import ReportProgress, is_seen
+from aqmlab.running.progress import ReportProgress, is_interactive
 from aqmlab.spec import schemes
-from aqmlab.storage.location import is_local, location
+from aqmlab.storage.location import local_folder, location
 from aqmlab.studies import find
 from aqmlab.studies.kit import page
 from aqmlab.studies.kit.report import Report
@@ -49,11 +49,11 @@ def write(out: Path | str, choice: Choice, file: Path) -> None:
     Raises
     ------
     SpecError
-        As :func:`gather`.
+        As :func:`load_report`.
     """
-    with ReportProgress() if is_seen() or logger.handlers else nullcontext(no_progress) as progress:
+    with ReportProgress() if is_interactive() or logger.handlers else nullcontext(no_progress) as progress:
         report = load_report(out, choice, progress)
-        notes = page.notes_in(is_local(location(out)) / "studies", report.study.name)
+        notes = page.notes_in(local_folder(location(out)) / "studies", report.study.name)
         text = html(report, notes, progress)
     with output_files.opened(file) as output:
         output.write(text.encode())
@@ -62,8 +62,8 @@ def write(out: Path | str, choice: Choice, file: Path) -> None:
 def html(report: Report, notes: str, progress: ProgressCallback = no_progress) -> str:
     """Return the page of a study with a person's notes; the same cells give the same page."""
     pictures = _figures_as_svg(report, progress)
-    cells = [(run, each) for run, results in report.results.items() for each in results]
-    metadata = [each.metadata for each in report.distinct.values()]
+    cells = [(run, result) for run, results in report.results.items() for result in results]
+    metadata = [result.metadata for result in report.distinct.values()]
     return templating.render(
         "study.html",
         title=report.study.title,
@@ -73,8 +73,8 @@ def html(report: Report, notes: str, progress: ProgressCallback = no_progress) -
         spec=reproduce.toml(next(iter(report.results.values()))[0].cell.resolved),
         experiments=_experiments(report),
         cells=cells,
-        pythons=sorted({each["python"] for each in metadata}),
-        machines=sorted({each["machine"] for each in metadata}),
+        pythons=sorted({result["python"] for result in metadata}),
+        machines=sorted({result["machine"] for result in metadata}),
     )
 
 

@@ -73,7 +73,7 @@ class VegaBuilder:
 
     def lines(self, chart: Lines, *, band: bool = False, zero: bool = False, where: str = "true") -> Spec:
         """Draw a line for each scheme, with ``band`` also its band, with ``zero`` the line at 0."""
-        place = {"x": _channel(chart.x), "y": _channel(chart.y)}
+        position = {"x": _channel(chart.x), "y": _channel(chart.y)}
         colour = {"color": self._style("colour")}
         line_style = {**colour, "strokeDash": self._style("dashes"), "strokeWidth": self._style("width")}
         layers: list[Spec] = []
@@ -82,11 +82,13 @@ class VegaBuilder:
             zero_encoding = {"y": {"field": "at", "type": "quantitative"}}
             layers.append({"data": {"values": [{"at": 0}]}, "mark": rule, "encoding": zero_encoding})
         if band:
-            ends = {"x": _channel(chart.x), "y": _channel(chart.y, "low"), "y2": {"field": "high"}}
-            layers.append(_layer({"type": "area", "opacity": 0.25}, {**ends, **colour}))
-        layers.append(_layer({"type": "line", "strokeCap": "butt"}, {**place, **line_style}))
+            bounds = {"x": _channel(chart.x), "y": _channel(chart.y, "low"), "y2": {"field": "high"}}
+            layers.append(_layer({"type": "area", "opacity": 0.25}, {**bounds, **colour}))
+        layers.append(_layer({"type": "line", "strokeCap": "butt"}, {**position, **line_style}))
         # The tooltips are those of invisible points: a line has none of its own.
-        points = _layer({"type": "point", "opacity": 0, "size": 60}, {**place, "tooltip": _tooltips(chart.x, chart.y)})
+        points = _layer(
+            {"type": "point", "opacity": 0, "size": 60}, {**position, "tooltip": _tooltips(chart.x, chart.y)}
+        )
         layers.append({**points, "params": [_ZOOM]})
         return self._chart({"layer": layers}, where, _HEIGHT)
 
@@ -101,8 +103,8 @@ class VegaBuilder:
         ]
         if whiskers:
             tooltips += [_tooltip(Axis(bound, f"95 % interval, {bound}")) for bound in ("low", "high")]
-            ends = {"x": _channel(x, "low"), "x2": {"field": "high"}, "y": self._row}
-            layers.append(_layer({"type": "rule", "strokeWidth": 2}, ends))
+            bounds = {"x": _channel(x, "low"), "x2": {"field": "high"}, "y": self._row}
+            layers.append(_layer({"type": "rule", "strokeWidth": 2}, bounds))
         return self._chart({"layer": layers}, where, _ROW * len(self.styles))
 
     def stack(self, x: Axis, colours: Mapping[str, str], *, where: str) -> Spec:

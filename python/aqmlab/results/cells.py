@@ -12,8 +12,8 @@ from aqmlab.running.validation import check_each_once, check_seeds
 from aqmlab.spec import presets
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.variants import parsing
-from aqmlab.spec.variants.variant import JOINED, Variant
-from aqmlab.ui.counts import counted
+from aqmlab.spec.variants.variant import VARIANT_SEPARATOR, Variant
+from aqmlab.ui.counts import pluralize
 
 BASELINE = "uncongested"
 """The label of the cells on the uncongested network."""
@@ -34,15 +34,15 @@ def comparison_cells(
     """
     seeds = check_seeds(seeds)
     parsing.check(experiment)
-    parsed = [parsing.parse(text, experiment) for text in scheme_texts]
-    check_each_once("schemes", (variant.label for variant in parsed))
-    if paired and (len(seeds) < 2 or len(parsed) < 2):
+    variants = [parsing.parse(text, experiment) for text in scheme_texts]
+    check_each_once("schemes", (variant.label for variant in variants))
+    if paired and (len(seeds) < 2 or len(variants) < 2):
         raise SpecError(
             "paired: needs two seeds and two schemes at least,"
-            f" got {counted(len(seeds), 'seed')} and {counted(len(parsed), 'scheme')}"
+            f" got {pluralize(len(seeds), 'seed')} and {pluralize(len(variants), 'scheme')}"
         )
-    cells = [cell for variant in parsed for cell in variant_cells(variant, experiment, seeds, calibrations)]
-    _check_distinct(parsed, cells)
+    cells = [cell for variant in variants for cell in variant_cells(variant, experiment, seeds, calibrations)]
+    _check_distinct_cells(variants, cells)
     if baseline is None:
         baseline = not presets.greedy(experiment.sources)
     if not baseline:
@@ -62,12 +62,12 @@ def variant_cells(
     """
     try:
         return cells_of(
-            variant.applied_to(experiment),
+            variant.apply_to(experiment),
             seeds,
             calibrations,
             label=variant.label_in(experiment),
-            compared_in=variant.compared_in(experiment) if variant.changes else None,
-            variant=JOINED.join(variant.changes) or None,
+            comparison_experiment=variant.comparison_experiment(experiment) if variant.changes else None,
+            variant=VARIANT_SEPARATOR.join(variant.changes) or None,
         )
     except SpecError as error:
         if not variant.changes or str(error).startswith(f"{variant.label}: "):
@@ -75,12 +75,12 @@ def variant_cells(
         raise SpecError(f"{variant.label}: {error}") from None
 
 
-def _check_distinct(parsed: Sequence[Variant], cells: Sequence[Cell]) -> None:
+def _check_distinct_cells(variants: Sequence[Variant], cells: Sequence[Cell]) -> None:
     """Refuse a variant whose changes make it equal to another one."""
-    if not any(variant.changes for variant in parsed):
+    if not any(variant.changes for variant in variants):
         return
-    first_of: dict[str, str] = {}
+    first_labels: dict[str, str] = {}
     for cell in cells:
-        first = first_of.setdefault(cell.key, cell.label)
+        first = first_labels.setdefault(cell.key, cell.label)
         if first != cell.label:
             raise SpecError(f"schemes: must differ from one another, got {first} and {cell.label}, which are the same")

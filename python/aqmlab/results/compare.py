@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from aqmlab.cells.calibration_model import Calibrations, known
+from aqmlab.cells.calibration_model import Calibrations, load_calibrations
 from aqmlab.cells.cell import Cell
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.metrics.parts import Parts
@@ -23,7 +23,7 @@ from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
-USUAL_SEEDS = (1, 2, 3)
+DEFAULT_SEEDS = (1, 2, 3)
 """The default seeds of a comparison."""
 
 RunCells = Callable[[list[Cell], Mapping[str, Pcap]], list[Result]]
@@ -51,7 +51,7 @@ class ComparisonPlan:
     @cached_property
     def parts(self) -> Parts:
         """The parts of the traffic that have numbers of their own, and the names of all numbers."""
-        return Parts.of_cells(self.cells)
+        return Parts.from_cells(self.cells)
 
     @cached_property
     def pcaps(self) -> Mapping[str, Pcap]:
@@ -92,19 +92,19 @@ def plan(
     SpecError
         When a scheme, the experiment or a stopping rule is impossible.
     """
-    checked = tuple(check_schemes(schemes or experiment.variants))
-    planned = ComparisonPlan(
-        checked,
+    checked_schemes = tuple(check_schemes(schemes or experiment.variants))
+    comparison_plan = ComparisonPlan(
+        checked_schemes,
         experiment,
-        known(check_out(out)),
-        USUAL_SEEDS if seeds is None else tuple(check_seeds(seeds)),
+        load_calibrations(check_out(out)),
+        DEFAULT_SEEDS if seeds is None else tuple(check_seeds(seeds)),
         baseline,
         paired,
         None,
         pcap,
     )
-    rule = StoppingRule.read(until, budget, lambda: planned.parts, seeds=seeds, pcap=pcap)
-    return planned if rule is None else replace(planned, stopping_rule=rule)
+    rule = StoppingRule.read(until, budget, lambda: comparison_plan.parts, seeds=seeds, pcap=pcap)
+    return comparison_plan if rule is None else replace(comparison_plan, stopping_rule=rule)
 
 
 def compare(
@@ -172,7 +172,7 @@ def compare(
     check_experiment(experiment)
     check_workers(workers)
     check_pcap(pcap)
-    planned = plan(
+    comparison_plan = plan(
         scheme_texts,
         experiment,
         seeds=seeds,
@@ -188,8 +188,8 @@ def compare(
         store = Store(out)
         if not is_wanted(progress):
             return sweep(cells, store, workers=workers, pcaps=pcaps)
-        kept = store.found(cells, missing_are_run=True)
-        with SweepProgress(cells, kept, captured=pcaps) as watch:
-            return sweep(cells, store, workers=workers, kept=kept, watch=watch, pcaps=pcaps)
+        stored = store.find(cells, will_run_missing=True)
+        with SweepProgress(cells, stored, captured=pcaps) as watch:
+            return sweep(cells, store, workers=workers, stored=stored, watch=watch, pcaps=pcaps)
 
-    return planned.run(run_cells)
+    return comparison_plan.run(run_cells)

@@ -19,7 +19,7 @@ from aqmlab.results.measures import MeasuredRow, check_cells, measured, read_mea
 from aqmlab.results.notes import notes
 from aqmlab.results.numbers import frame
 from aqmlab.results.sequential import StopReason
-from aqmlab.results.table import SideBySide
+from aqmlab.results.table import ComparisonTables
 from aqmlab.running.checks import Check, check, failures
 from aqmlab.spec import presets
 from aqmlab.store.result import Result, pooled_cdf
@@ -67,13 +67,13 @@ class Comparison:
         interval excludes 0.
         """
         records = {label: [result.record() for result in results] for label, results in self._by_label.items()}
-        schemes = [stats.over_seeds(each) for each in records.values()]
+        schemes = [stats.over_seeds(scheme_records) for scheme_records in records.values()]
         if self.paired:
-            further = [scheme for scheme in schemes if scheme["label"] not in (BASELINE, self.first)]
-            compared = stats.paired(
-                records[self.first], [records[scheme["label"]] for scheme in further], looks=self._looks
+            others = [scheme for scheme in schemes if scheme["label"] not in (BASELINE, self.first)]
+            paired_differences = stats.paired(
+                records[self.first], [records[scheme["label"]] for scheme in others], looks=self._looks
             )
-            for scheme, differences in zip(further, compared, strict=True):
+            for scheme, differences in zip(others, paired_differences, strict=True):
                 scheme["paired"] = {"to": self.first} | differences
         return schemes
 
@@ -88,7 +88,7 @@ class Comparison:
             separately.
         """
         return {
-            label: stats.share_intervals(pooled_cdf(results), [each.response_time_bins for each in results])
+            label: stats.share_intervals(pooled_cdf(results), [result.response_time_bins for result in results])
             for label, results in self._by_label.items()
         }
 
@@ -99,11 +99,13 @@ class Comparison:
         """
         if not self.paired:
             return {}
-        histograms = {label: [each.response_time_bins for each in of] for label, of in self._by_label.items()}
+        histograms = {
+            label: [result.response_time_bins for result in results] for label, results in self._by_label.items()
+        }
         first = histograms[self.first]
-        further = [label for label in histograms if label not in (BASELINE, self.first)]
+        others = [label for label in histograms if label not in (BASELINE, self.first)]
         confidence = 1 - stats.LEVEL / self._looks
-        return {label: stats.difference_band(first, histograms[label], confidence=confidence) for label in further}
+        return {label: stats.difference_band(first, histograms[label], confidence=confidence) for label in others}
 
     def slowdowns(self) -> dict[str, pl.DataFrame]:
         """Return the slowdowns of each scheme's requests relative to the uncongested network, by response size.
@@ -120,8 +122,10 @@ class Comparison:
             When the uncongested network or the table ``exchanges`` is missing.
         """
         check_cells(read_measures(["slowdown"]), [result.cell for result in self.results])
-        free = self._by_label[BASELINE]
-        return {label: slowdown.by_size(of, free) for label, of in self._by_label.items() if label != BASELINE}
+        baseline = self._by_label[BASELINE]
+        return {
+            label: slowdown.by_size(results, baseline) for label, results in self._by_label.items() if label != BASELINE
+        }
 
     def queues(self, *, link: int = 1, direction: int) -> dict[str, pl.DataFrame]:
         """Return each scheme's queueing delay over time, of its first seed, downsampled with all extremes.
@@ -138,7 +142,7 @@ class Comparison:
         dict
             By label, frames of ``time_s``, and ``delay_ms_low``, ``delay_ms_mean`` and ``delay_ms_high`` of a period.
         """
-        rows = {label: timeseries.downsample(of[0]) for label, of in self._by_label.items()}
+        rows = {label: timeseries.downsample(results[0]) for label, results in self._by_label.items()}
         return {label: frame.filter(link=link, direction=direction) for label, frame in rows.items()}
 
     def delay_and_throughput(self, *, direction: int) -> dict[str, pl.DataFrame]:
@@ -155,8 +159,10 @@ class Comparison:
             By label, frames of ``delay_ms`` and ``throughput_mbps`` for :func:`aqmlab.plot.ellipse`.
         """
         return {
-            label: pl.concat(timeseries.slices(each, direction).select("delay_ms", "throughput_mbps") for each in of)
-            for label, of in self._by_label.items()
+            label: pl.concat(
+                timeseries.windows(result, direction).select("delay_ms", "throughput_mbps") for result in results
+            )
+            for label, results in self._by_label.items()
         }
 
     def intervals(self, measure: str) -> dict[str, pl.DataFrame]:
@@ -210,10 +216,10 @@ class Comparison:
         >>> comparison = compare("droptail", "fq_codel", seeds=[1, 2, 3])  # doctest: +SKIP
         >>> comparison.frame("p95", "delay p99").write_csv("delays.csv")  # doctest: +SKIP
         """
-        numbers = [self.parts.find(each, "measure") for each in measures] or list(self.parts.numbers.values())
+        numbers = [self.parts.find(measure, "measure") for measure in measures] or list(self.parts.numbers.values())
         rows = frame.means_frame(self._by_label, numbers)
         if self.paired:
-            schemes = {label: of for label, of in self._by_label.items() if label != BASELINE}
+            schemes = {label: results for label, results in self._by_label.items() if label != BASELINE}
             differences = frame.differences_frame(schemes, numbers, self.first, looks=self._looks)
             rows = pl.concat([rows, differences])
         unused = [*(() if self.paired else ["less"]), *(() if sd else ["sd"])]
@@ -222,7 +228,7 @@ class Comparison:
     @cached_property
     def parts(self) -> Parts:
         """The parts of the traffic that have numbers of their own, and the names of all numbers."""
-        return Parts.of_cells(result.cell for result in self.results)
+        return Parts.from_cells(result.cell for result in self.results)
 
     @property
     def first(self) -> str:
@@ -254,8 +260,8 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """Sentences about the comparison: failed checks, notes, a missing baseline, the stopping rule."""
-        said = [str(note) for note in (self._no_baseline, self.stop) if note is not None]
-        return [*failures(self.checks), *notes(self.results), *said]
+        remarks = [str(note) for note in (self._baseline_note, self.stop) if note is not None]
+        return [*failures(self.checks), *notes(self.results), *remarks]
 
     @cached_property
     def checks(self) -> list[Check]:
@@ -267,26 +273,26 @@ class Comparison:
         return 1 if self.stop is None else len(stats.LOOKS)
 
     @property
-    def _no_baseline(self) -> str | None:
+    def _baseline_note(self) -> str | None:
         if BASELINE in self._by_label or not self.results:
             return None
         greedy = presets.greedy(self.results[0].cell.resolved.get("sources", ()))
         if not greedy:
             return None
-        takes = "takes" if len(greedy) == 1 else "take"
-        return f"Without a baseline: {', '.join(greedy)} {takes} any capacity, so that no network is uncongested."
+        verb = "takes" if len(greedy) == 1 else "take"
+        return f"Without a baseline: {', '.join(greedy)} {verb} any capacity, so that no network is uncongested."
 
     @cached_property
     def _by_label(self) -> dict[str, list[Result]]:
         return {label: list(results) for label, results in groupby(self.results, key=lambda result: result.cell.label)}
 
     @property
-    def tables(self) -> SideBySide:
+    def tables(self) -> ComparisonTables:
         """The comparison as tables for a console."""
-        return SideBySide(self.schemes, self.notes)
+        return ComparisonTables(self.schemes, self.notes)
 
     def __repr__(self) -> str:
-        return console.plain(self.tables)
+        return console.render_text(self.tables)
 
     def _repr_html_(self) -> str:
         return notebook.comparison(self.schemes, self.notes)

@@ -32,27 +32,27 @@ def shares_percent(result: Result) -> tuple[_Floats, _Floats]:
 
 
 @cache
-def above(one: Result, other: Result, from_ms: float, to_ms: float) -> float:
+def mean_excess(one: Result, other: Result, from_ms: float, to_ms: float) -> float:
     """Return the mean of the first curve minus the second over a range of times, in percentage points."""
     times, shares = shares_percent(one)
-    seen = (from_ms <= times) & (times <= to_ms)
-    return float((shares - shares_percent(other)[1])[seen].mean())
+    is_inside = (from_ms <= times) & (times <= to_ms)
+    return float((shares - shares_percent(other)[1])[is_inside].mean())
 
 
 @cache
-def apart(one: Result, other: Result, from_ms: float, to_ms: float) -> float:
+def distance(one: Result, other: Result, from_ms: float, to_ms: float) -> float:
     """Return the Hausdorff distance between two curves over a range of times, in percent of the frame.
 
     Points in the range are compared with the whole other curve, so that the ends of the range have no effect.
     """
     times, shares = shares_percent(one)
     others = shares_percent(other)[1]
-    seen = (from_ms <= times) & (times <= to_ms)
-    return max(_max_distance(times, shares, others, seen), _max_distance(times, others, shares, seen))
+    is_inside = (from_ms <= times) & (times <= to_ms)
+    return max(_max_distance(times, shares, others, is_inside), _max_distance(times, others, shares, is_inside))
 
 
 @cache
-def below(one: Result, other: Result, from_ms: float, to_ms: float) -> float:
+def max_shortfall(one: Result, other: Result, from_ms: float, to_ms: float) -> float:
     """Return the first curve's largest distance below the second over a range of times, in percent of the frame."""
     times, shares = shares_percent(one)
     others = shares_percent(other)[1]
@@ -60,19 +60,19 @@ def below(one: Result, other: Result, from_ms: float, to_ms: float) -> float:
     return _max_distance(times, shares, others, (from_ms <= times) & (times <= to_ms) & ~(shares >= others))
 
 
-def _max_distance(times: _Floats, shares: _Floats, others: _Floats, seen: NDArray[np.bool_]) -> float:
+def _max_distance(times: _Floats, shares: _Floats, others: _Floats, is_inside: NDArray[np.bool_]) -> float:
     """Return the largest distance of the selected points of a curve from another curve; 0 without such points."""
-    points = np.column_stack((100 * times / AXIS_MS, shares))[seen]
+    points = np.column_stack((100 * times / AXIS_MS, shares))[is_inside]
     line = np.column_stack((100 * times / AXIS_MS, others))
-    return float(_to_line(points, line).max()) if seen.any() else 0.0
+    return float(_distances_to_line(points, line).max()) if is_inside.any() else 0.0
 
 
-def _to_line(points: _Floats, line: _Floats) -> _Floats:
+def _distances_to_line(points: _Floats, line: _Floats) -> _Floats:
     """Return the distance of each point from the nearest segment of a line."""
-    start, along = line[:-1], np.diff(line, axis=0)
-    between = points[:, None, :] - start
+    start, segment = line[:-1], np.diff(line, axis=0)
+    offset = points[:, None, :] - start
     # The position of the nearest point on its segment, from 0 to 1.
-    where = np.clip((between * along).sum(axis=2) / (along**2).sum(axis=1), 0, 1)
-    distances = np.linalg.norm(between - where[:, :, None] * along, axis=2)
+    position = np.clip((offset * segment).sum(axis=2) / (segment**2).sum(axis=1), 0, 1)
+    distances = np.linalg.norm(offset - position[:, :, None] * segment, axis=2)
     nearest: _Floats = distances.min(axis=1)
     return nearest

@@ -17,25 +17,27 @@ def by_scheme(results: Sequence[Result]) -> tuple[Result, ...]:
     """
     labels = _labels(results)
     by_label: dict[str, list[Result]] = {}
-    for each in results:
-        label = labels[each.place.name]
-        by_label.setdefault(label, []).append(replace(each, cell=replace(each.cell, label=label)))
+    for result in results:
+        label = labels[result.location.name]
+        by_label.setdefault(label, []).append(replace(result, cell=replace(result.cell, label=label)))
     baseline = by_label.pop(BASELINE, [])
     groups = (baseline, *by_label.values())
-    return tuple(each for those in groups for each in sorted(those, key=lambda result: result.cell.seed))
+    return tuple(result for group in groups for result in sorted(group, key=lambda result: result.cell.seed))
 
 
 def split_valid(results: Iterable[Result]) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
     """Split results into valid results and invalid live runs."""
-    every = tuple(results)
-    return tuple(each for each in every if each.valid), tuple(each for each in every if not each.valid)
+    all_results = tuple(results)
+    return tuple(result for result in all_results if result.valid), tuple(
+        result for result in all_results if not result.valid
+    )
 
 
 def invalid_note(invalid: Iterable[Result]) -> list[str]:
     """Return a sentence for each invalid run, with the reasons."""
     return [
-        f"{each.cell} is invalid and left out: {'; '.join(each.metadata['live']['invalid_reasons'])}."
-        for each in invalid
+        f"{result.cell} is invalid and left out: {'; '.join(result.metadata['live']['invalid_reasons'])}."
+        for result in invalid
     ]
 
 
@@ -47,18 +49,18 @@ def started_at_s(result: Result) -> float:
 def _labels(results: Sequence[Result]) -> dict[str, str]:
     """Return the label of each cell; a label of several experiments is extended by their differences."""
     experiments: dict[str, dict[tuple[str, str | None], str]] = {}
-    for each in results:
-        cell = each.cell
+    for result in results:
+        cell = result.cell
         live = "" if cell.kernel is None else f", live over Linux {cell.kernel}"
-        of_label = experiments.setdefault(cell.label, {})
-        of_label.setdefault((cell.spec.json, cell.kernel), f"{cell.describe_users()}{live}")
-    named = {}
-    for each in results:
-        of_label = experiments[each.cell.label]
-        if len(of_label) == 1:
-            named[each.place.name] = each.cell.label
+        texts = experiments.setdefault(cell.label, {})
+        texts.setdefault((cell.spec.json, cell.kernel), f"{cell.describe_users()}{live}")
+    labels = {}
+    for result in results:
+        texts = experiments[result.cell.label]
+        if len(texts) == 1:
+            labels[result.location.name] = result.cell.label
         else:
-            experiment = (each.cell.spec.json, each.cell.kernel)
-            number = list(of_label).index(experiment) + 1
-            named[each.place.name] = f"{each.cell.label} ({of_label[experiment]}; {number})"
-    return named
+            experiment = (result.cell.spec.json, result.cell.kernel)
+            number = list(texts).index(experiment) + 1
+            labels[result.location.name] = f"{result.cell.label} ({texts[experiment]}; {number})"
+    return labels

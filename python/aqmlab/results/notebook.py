@@ -22,7 +22,7 @@ def comparison(schemes: Sequence[Mapping[str, Any]], notes: Iterable[str] = ()) 
         heads = [f"<th{TEXT}>scheme</th><th></th>", *(f"<th{NUMBER}>{escape(title)}</th>" for title in titles)]
         lines.append(f"<tr>{''.join(heads)}</tr>")
         for row, cells in zip(part.rows, part.cells(), strict=True):
-            names = f"<td{TEXT}>{escape(row.scheme)}</td><td{TEXT}>{escape(row.what)}</td>"
+            names = f"<td{TEXT}>{escape(row.scheme)}</td><td{TEXT}>{escape(row.part)}</td>"
             numbers = (" ".join(filter(None, pair)) for pair in cells)
             lines.append(f"<tr>{names}{''.join(f'<td{NUMBER}>{escape(number)}</td>' for number in numbers)}</tr>")
         lines.append("</tbody>")

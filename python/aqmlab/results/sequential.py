@@ -17,7 +17,7 @@ from aqmlab.cells.cell import Cell
 from aqmlab.metrics.numbers import Number
 from aqmlab.metrics.parts import Parts
 from aqmlab.running.progress import duration
-from aqmlab.stats.sequential import LOOKS, most_affected, relative_width
+from aqmlab.stats.sequential import LOOKS, max_affected_share, relative_width
 from aqmlab.store.result import Result
 
 _INITIAL_SEEDS = 2
@@ -39,10 +39,10 @@ class Target:
     @staticmethod
     def read(text: str, parts: Parts) -> Target:
         """Parse ``p95 within 5 %`` or ``game one-way p99 within 5 %``; a ``SpecError`` says what is accepted."""
-        read = re.fullmatch(r"(.+?)\s+within\s+(\d+(?:\.\d+)?)\s*%", text.strip(), re.ASCII)
-        if read is None or not 0 < float(read[2]) <= _MAX_TARGETS:
+        match = re.fullmatch(r"(.+?)\s+within\s+(\d+(?:\.\d+)?)\s*%", text.strip(), re.ASCII)
+        if match is None or not 0 < float(match[2]) <= _MAX_TARGETS:
             raise SpecError(f"until: must be as 'p95 within 5 %', at most {_MAX_TARGETS} %, got {text!r}")
-        return Target(parts.find(read[1], "until"), float(read[2]))
+        return Target(parts.find(match[1], "until"), float(match[2]))
 
     def width(self, scheme: str, results: Sequence[Result]) -> Width:
         """Return the precision of the mean over a scheme's seeds."""
@@ -79,18 +79,19 @@ class Width:
         return self.percent is not None and self.percent <= self.target.percent
 
     def __str__(self) -> str:
-        what, seeds = f"{self.target.number.name} of {self.scheme}", len(self.values)
+        subject, seeds = f"{self.target.number.name} of {self.scheme}", len(self.values)
         if None in self.values:
             return f"{self.target.number.name} has no value in a seed of {self.scheme}"
         if self.percent is not None:
-            known = f"known to within {self.percent:.3g} %"
-            return f"{what} is {known if self.percent < _MAX_PERCENT else f'not known to within {_MAX_PERCENT:,} %'}"
+            text = f"known to within {self.percent:.3g} %"
+            return f"{subject} is {text if self.percent < _MAX_PERCENT else f'not known to within {_MAX_PERCENT:,} %'}"
         if not any(self.values):
-            return f"{what} is 0 in all {seeds} seeds: at most {100 * most_affected(seeds):.2g} % of seeds have any"
+            share = 100 * max_affected_share(seeds)
+            return f"{subject} is 0 in all {seeds} seeds: at most {share:.2g} % of seeds have any"
         if len(set(self.values)) == 1:
-            same = f"{self.values[0]:.4g} {self.target.number.unit}"
-            return f"{what} is {same} in all {seeds} seeds, which does not show how much it varies"
-        return f"{what} is 0 in {self.values.count(0.0)} of {seeds} seeds: too few have any for an interval"
+            value = f"{self.values[0]:.4g} {self.target.number.unit}"
+            return f"{subject} is {value} in all {seeds} seeds, which does not show how much it varies"
+        return f"{subject} is 0 in {self.values.count(0.0)} of {seeds} seeds: too few nonzero values for an interval"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class StopReason:
 
     seeds: int
     widths: tuple[Width, ...]
-    needs_s: float
+    next_cpu_s: float
     """The processor time up to and including the next look."""
     budget_s: float | None = None
     """The largest processor time of the comparison."""
@@ -115,30 +116,32 @@ class StopReason:
         return self.look is not None and all(width.is_met for width in self.widths)
 
     def __str__(self) -> str:
-        where = "before the first look" if self.look is None else f"at look {self.look} of {len(LOOKS)}"
-        return f"Stopped {where}, with {self.seeds} seeds: {self._why()}."
+        time = "before the first look" if self.look is None else f"at look {self.look} of {len(LOOKS)}"
+        return f"Stopped {time}, with {self.seeds} seeds: {self._explain()}."
 
-    def _why(self) -> str:
+    def _explain(self) -> str:
         if self.is_met:
             targets = dict.fromkeys(str(width.target) for width in self.widths)
             return f"{', '.join(targets)} under every scheme, with 95 % over all looks"
-        ended = "there is no further look"
+        reason = "there is no further look"
         if self.seeds != LOOKS[-1] and self.budget_s is not None:
-            needs, budget = (f"{each:.2g} s" if each < 10 else duration(each) for each in (self.needs_s, self.budget_s))
-            ended = f"the next look needs {needs} of processor time in all, the budget is {budget}"
-        return "; ".join([ended, *(str(width) for width in self.widths if not width.is_met)])
+            needs, budget = (
+                f"{time_s:.2g} s" if time_s < 10 else duration(time_s) for time_s in (self.next_cpu_s, self.budget_s)
+            )
+            reason = f"the next look needs {needs} of processor time in all, the budget is {budget}"
+        return "; ".join([reason, *(str(width) for width in self.widths if not width.is_met)])
 
     def record(self) -> dict[str, Any]:
         """Return the reason as an object of ``aqmlab compare --json``."""
         widths = [
             {
-                "target": str(each.target),
-                "label": each.scheme,
-                "percent": each.percent,
-                "met": each.is_met,
-                "reason": str(each),
+                "target": str(width.target),
+                "label": width.scheme,
+                "percent": width.percent,
+                "met": width.is_met,
+                "reason": str(width),
             }
-            for each in self.widths
+            for width in self.widths
         ]
         return {"seeds": self.seeds, "look": self.look, "met": self.is_met, "reason": str(self), "widths": widths}
 
@@ -163,15 +166,15 @@ class StoppingRule:
             if budget is not None:
                 raise SpecError(f"budget: needs until, which is not given, got {budget!r}")
             return None
-        for name, given in excluded.items():
-            if given is not None:
-                raise SpecError(f"{name}: cannot be with until, which takes seeds 1 to 5, 10, 20 or 40, got {given}")
+        for name, value in excluded.items():
+            if value is not None:
+                raise SpecError(f"{name}: cannot be with until, which takes seeds 1 to 5, 10, 20 or 40, got {value}")
         if isinstance(targets, str):
             raise SpecError(f"until: must be several, such as ['p95 within 5 %'], got {targets!r}")
         try:
-            known = parts()
+            parts_of_cells = parts()
             budget_s = None if budget is None else seconds(budget)
-            return StoppingRule(tuple(Target.read(each, known) for each in targets), budget_s)
+            return StoppingRule(tuple(Target.read(text, parts_of_cells) for text in targets), budget_s)
         except SpecError:
             raise
         except ValueError as error:
@@ -182,17 +185,17 @@ class StoppingRule:
     ) -> tuple[list[Result], StopReason]:
         """Run the cells of a growing number of seeds; the cost of a look is estimated from the seeds so far."""
         looks = LOOKS if self.budget_s is None else (_INITIAL_SEEDS, *LOOKS)
-        for seeds, more in pairwise((*looks, None)):
+        for seeds, next_seeds in pairwise((*looks, None)):
             results = run(cells(range(1, seeds + 1)))
-            took_s = sum(result.metadata["cpu_s"] for result in results)
-            stop = StopReason(seeds, tuple(self._widths(results)), took_s * (more or seeds) / seeds, self.budget_s)
-            if more is None or stop.is_met or (self.budget_s is not None and stop.needs_s > self.budget_s):
+            cpu_s = sum(result.metadata["cpu_s"] for result in results)
+            stop = StopReason(seeds, tuple(self._widths(results)), cpu_s * (next_seeds or seeds) / seeds, self.budget_s)
+            if next_seeds is None or stop.is_met or (self.budget_s is not None and stop.next_cpu_s > self.budget_s):
                 break
         return results, stop
 
     def _widths(self, results: Sequence[Result]) -> Iterator[Width]:
-        for label, of_scheme in groupby(results, key=lambda result: result.cell.label):
-            scheme = list(of_scheme)
+        for label, group in groupby(results, key=lambda result: result.cell.label):
+            scheme = list(group)
             # The uncongested network is not a scheme: its loss is 0 with any number of seeds.
             if scheme[0].cell.signal != "none":
                 yield from (target.width(label, scheme) for target in self.targets)

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from aqmlab.metrics.flows import USERS_NAME, all_traffic
 from aqmlab.metrics.metrics import LIMITS, is_held_by_device, lookup
-from aqmlab.metrics.numbers import DELAYS, NUMBERS, OF_DATAGRAMS, OF_LINK, OF_REQUESTS, Number
+from aqmlab.metrics.numbers import DATAGRAM_NUMBERS, DELAYS, LINK_NUMBERS, NUMBERS, REQUEST_NUMBERS, Number
 from aqmlab.spec import directions
-from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
+from aqmlab.spec.schemes import DIRECTION_SEPARATOR
 from aqmlab.stats import LEVEL
 from aqmlab.ui import console
-from aqmlab.ui.layout import Fitted
+from aqmlab.ui.layout import FittedTable
 
 Measurements = Mapping[str, Any]
 
@@ -37,9 +37,9 @@ class Column:
         """The path of its number in a row's record."""
         return self.number.path
 
-    def places(self, size: float, largest: float) -> int:
+    def decimals(self, size: float, largest: float) -> int:
         """Return the number of decimals of a number, at most two more than those of the column's largest number."""
-        return min(self.number.places(size), self.number.places(largest) + _MORE_PLACES)
+        return min(self.number.decimals(size), self.number.decimals(largest) + _MORE_PLACES)
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Row:
     """The measures of a scheme, or of a part of its traffic."""
 
     scheme: str
-    what: str
+    part: str
     """The part of the traffic; ``""`` for the whole scheme."""
-    measured: Measurements
+    values: Measurements
     half_width: Measurements
     """Half of the width of each number's interval, by the same names."""
     bounds: tuple[Measurements, Measurements] | None = None
@@ -65,36 +65,36 @@ class ComparisonTable:
     rows: Sequence[Row]
     is_difference: bool = False
 
-    def filled(self) -> ComparisonTable:
+    def without_empty_columns(self) -> ComparisonTable:
         """Return the table without empty columns."""
-        kept = [
-            column for column in self.columns if any(lookup(row.measured, column.path) is not None for row in self.rows)
+        columns = [
+            column for column in self.columns if any(lookup(row.values, column.path) is not None for row in self.rows)
         ]
-        return replace(self, columns=kept)
+        return replace(self, columns=columns)
 
     def cells(self) -> Iterator[list[tuple[str, str]]]:
         """Yield the texts of each row's numbers, each with half of its interval, which may be ``""``."""
         largest = [max((_size(row, column.path) for row in self.rows), default=0.0) for column in self.columns]
         for row in self.rows:
-            yield [self._written(row, column, most) for column, most in zip(self.columns, largest, strict=True)]
+            yield [self._cell_texts(row, column, size) for column, size in zip(self.columns, largest, strict=True)]
 
-    def _written(self, row: Row, column: Column, largest: float) -> tuple[str, str]:
-        value, half_width = lookup(row.measured, column.path), lookup(row.half_width, column.path)
+    def _cell_texts(self, row: Row, column: Column, largest: float) -> tuple[str, str]:
+        value, half_width = lookup(row.values, column.path), lookup(row.half_width, column.path)
         if value is None:
             return "-", ""
-        form = f",.{column.places(_size(row, column.path), largest)}f"
-        number = format(value, f"+{form}" if self.is_difference else form)
+        number_format = f",.{column.decimals(_size(row, column.path), largest)}f"
+        number = format(value, f"+{number_format}" if self.is_difference else number_format)
         if not any(digit in number for digit in "123456789"):
-            number = format(0.0, f"+{form}" if self.is_difference else form)
+            number = format(0.0, f"+{number_format}" if self.is_difference else number_format)
         if half_width is None:
             return number, ""
-        return number, f"±{format(half_width, form)}{'*' if _is_significant(row, column.path) else ''}"
+        return number, f"±{format(half_width, number_format)}{'*' if _is_significant(row, column.path) else ''}"
 
 
-_AGREE = 0.1
+_TOLERANCE = 0.1
 """The largest relative difference of two directions that are shown as one row. Ours."""
 
-_WRITTEN = 0.005
+_ROUNDING = 0.005
 """The largest difference that two decimals do not show."""
 
 _MORE_PLACES = 2
@@ -113,8 +113,8 @@ def parts(schemes: Sequence[Measurements]) -> list[ComparisonTable]:
     pairs = [scheme for scheme in schemes if "paired" in scheme]
     if not pairs:
         return means
-    to = pairs[0]["paired"]["to"]
-    differences = _tables(pairs, _paired_rows, f", less {to}'s", is_split=is_split)
+    reference = pairs[0]["paired"]["to"]
+    differences = _tables(pairs, _paired_rows, f", less {reference}'s", is_split=is_split)
     return [*means, *(replace(part, is_difference=True) for part in differences)]
 
 
@@ -124,22 +124,22 @@ def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]
     lines = [f"Means of {seeds} seeds; ± is half of the 95 % interval (Student's t)."] if seeds > 1 else []
     if pairs := [scheme["paired"] for scheme in schemes if "paired" in scheme]:
         number = len(pairs)
-        hold = [f"all {number} schemes"] if number > 1 else []
+        scopes = [f"all {number} schemes"] if number > 1 else []
         if (1 - pairs[0]["confidence"]) * number < 0.9 * LEVEL:
-            hold.append("all looks")
-        together = f", in which {' and '.join(hold)} hold together" if hold else ""
-        lines.append(f"Differences are means over the seeds; ± is half of the 95 % interval{together}. * excludes 0.")
+            scopes.append("all looks")
+        clause = f", simultaneous for {' and '.join(scopes)}" if scopes else ""
+        lines.append(f"Differences are means over the seeds; ± is half of the 95 % interval{clause}. * excludes 0.")
     if not _is_split(schemes):
         lines.append(
-            f"The two directions of the link agree to {_AGREE:.0%}: loss, marks, queue and delay are of both together,"
-            " Mbit/s and utilisation the mean of both."
+            f"The two directions of the link agree to {_TOLERANCE:.0%}: loss, marks, queue and delay cover both,"
+            " Mbit/s and utilisation are the mean of both."
         )
-    elif told := directions.label(_names(schemes[0])):
-        lines.append(f"Direction {told}")
+    elif names := directions.label(_names(schemes[0])):
+        lines.append(f"Direction {names}")
     return [*lines, *notes]
 
 
-class SideBySide:
+class ComparisonTables:
     """The tables on a console, each laid out for its width, with their captions."""
 
     def __init__(self, schemes: Sequence[Measurements], notes: Iterable[str] = ()) -> None:
@@ -149,7 +149,7 @@ class SideBySide:
     def __rich_console__(self, _: Console, __: ConsoleOptions) -> RenderResult:
         for part in self._parts:
             yield Text(part.title, style="bold")
-            yield fitted(part)
+            yield fit(part)
             yield ""
         yield from map(Text, self._captions)
 
@@ -161,74 +161,80 @@ Rows = Callable[[Measurements, Views], Iterator[Row]]
 
 def _mean_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
     half_widths = views(scheme["half_width"])
-    for what, view in views(scheme).items():
-        yield Row(scheme["label"], what, view, half_widths[what])
+    for part, view in views(scheme).items():
+        yield Row(scheme["label"], part, view, half_widths[part])
 
 
 def _paired_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
     lows, highs = (views(scheme["paired"][bound]) for bound in ("low", "high"))
-    for what, view in views(scheme["paired"]["difference"]).items():
-        yield Row(scheme["label"], what, view, _less(highs[what], view), (lows[what], highs[what]))
+    for part, view in views(scheme["paired"]["difference"]).items():
+        yield Row(scheme["label"], part, view, _subtract(highs[part], view), (lows[part], highs[part]))
 
 
 def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_split: bool) -> Iterator[ComparisonTable]:
     def part(title: str, columns: Sequence[Column], views: Views) -> Iterator[ComparisonTable]:
-        made = _table_of(title + suffix, columns, schemes, rows, views).filled()
-        if made.rows and made.columns:
-            yield made
+        result = _table_of(title + suffix, columns, schemes, rows, views).without_empty_columns()
+        if result.rows and result.columns:
+            yield result
 
     delays = _delay_columns(schemes)
     if is_split:
-        yield from part("Link, with packets queued", _LINK, _links)
-        yield from part("Delay in the queue, ms", delays, _delays_by_direction)
+        yield from part("Link, with packets queued", _LINK, _link_views)
+        yield from part("Delay in the queue, ms", delays, _delay_views_by_direction)
     else:
-        yield from part("Link, with packets queued, both directions", _LINK, _alone)
-        yield from part("Delay in the queue, ms, both directions", delays, _delays)
-    yield from part("All packets and requests", _WHOLE, _alone)
-    whose = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
-    yield from part(whose, _RESPONSES, _alone)
+        yield from part("Link, with packets queued, both directions", _LINK, _whole_record)
+        yield from part("Delay in the queue, ms, both directions", delays, _delay_views)
+    yield from part("All packets and requests", _WHOLE, _whole_record)
+    title = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
+    yield from part(title, _RESPONSES, _whole_record)
     yield from part("Traffic", _TRAFFIC, all_traffic)
     yield from part("Connections limited by, % of the time", _LIMITS, _with_connections)
 
 
 def _columns(numbers: Iterable[Number]) -> list[Column]:
     """Return a column for each number, headed by its name and its unit."""
-    return [Column(each.name, each.unit, each) for each in numbers]
+    return [Column(number.name, number.unit, number) for number in numbers]
 
 
-def _of_part(numbers: Iterable[Number], group: str = "") -> list[Column]:
+def _part_columns(numbers: Iterable[Number], group: str = "") -> list[Column]:
     """Return a column for each number of a part whose label is in the title."""
-    return [Column(group, each.name.removeprefix("delay").strip() or "mean", each) for each in numbers]
+    return [Column(group, number.name.removeprefix("delay").strip() or "mean", number) for number in numbers]
 
 
-_LINK = _columns(each for each in OF_LINK.values() if each not in DELAYS.values())
+_LINK = _columns(number for number in LINK_NUMBERS.values() if number not in DELAYS.values())
 
-_DELAYS = _of_part(each._replace(path=each.path[1:]) for each in DELAYS.values())
+_DELAYS = _part_columns(number._replace(path=number.path[1:]) for number in DELAYS.values())
 
 _DEVICE_FIFO = Column("", "in FIFO", DELAYS["delay"]._replace(path=("device_fifo_mean",)))
 """The part of the mean delay in the device FIFO below the discipline."""
 
-_TIMES = _of_part(each for each in NUMBERS.values() if each.noun)
+_TIMES = _part_columns(number for number in NUMBERS.values() if number.noun)
 
-_REQUESTS = [each for each in NUMBERS.values() if each.unit == "requests"]
+_REQUESTS = [number for number in NUMBERS.values() if number.unit == "requests"]
 
-_RESPONSES = [*(Column("requests", each.name, each) for each in _REQUESTS), *_TIMES]
+_RESPONSES = [*(Column("requests", number.name, number) for number in _REQUESTS), *_TIMES]
 
-_WHOLE = _columns(each for each in NUMBERS.values() if each not in (*OF_LINK.values(), *_REQUESTS) and not each.noun)
+_WHOLE = _columns(
+    number for number in NUMBERS.values() if number not in (*LINK_NUMBERS.values(), *_REQUESTS) and not number.noun
+)
 """The numbers of both directions and all traffic together."""
 
 _BRIEF = sorted(
-    (each for each in {**OF_REQUESTS, **OF_DATAGRAMS}.values() if each.is_brief and each.name not in DELAYS),
-    key=lambda each: (each.path[0] == "datagrams", bool(each.noun)),
+    (
+        number
+        for number in {**REQUEST_NUMBERS, **DATAGRAM_NUMBERS}.values()
+        if number.is_brief and number.name not in DELAYS
+    ),
+    key=lambda number: (number.path[0] == "datagrams", bool(number.noun)),
 )
 
 _TRAFFIC = [
-    Column("response ms", each.name, each)
-    if each.noun
-    else Column("one-way ms", each.name.removeprefix("one-way").strip() or "mean", each)
-    if each.path[0] == "datagrams"
-    else Column(each.name, each.unit, each)
-    for each in _BRIEF
+    Column("response ms", number.name, number)
+    if number.noun
+    else Column("one-way ms", number.name.removeprefix("one-way").strip() or "mean", number)
+    if number.path[0] == "datagrams"
+    else Column(number.name, number.unit, number)
+    for number in _BRIEF
 ]
 
 _LIMITS = [Column("", name.replace("_", " "), Number(name, "%", ("limited_by_percent", name))) for name in LIMITS]
@@ -236,26 +242,30 @@ _LIMITS = [Column("", name.replace("_", " "), Number(name, "%", ("limited_by_per
 
 def _with_connections(record: Measurements) -> Mapping[str, Any]:
     """Return the parts of the traffic that have connections; without other sources, the web users."""
-    alone = {USERS_NAME: {"limited_by_percent": record["users_limited_by_percent"]}}
-    return {name: it for name, it in (all_traffic(record) or alone).items() if it.get("kind") != "datagrams"}
+    users = {USERS_NAME: {"limited_by_percent": record["users_limited_by_percent"]}}
+    return {
+        name: traffic for name, traffic in (all_traffic(record) or users).items() if traffic.get("kind") != "datagrams"
+    }
 
 
 def _table_of(
     title: str, columns: Sequence[Column], schemes: Sequence[Measurements], rows: Rows, views: Views
 ) -> ComparisonTable:
     """Return a table without empty rows, such as the idle direction of datagrams."""
-    every = (row for scheme in schemes for row in rows(scheme, views))
-    kept = [
-        row for row in every if not row.what or any(lookup(row.measured, column.path) is not None for column in columns)
+    all_rows = (row for scheme in schemes for row in rows(scheme, views))
+    filled_rows = [
+        row
+        for row in all_rows
+        if not row.part or any(lookup(row.values, column.path) is not None for column in columns)
     ]
-    return ComparisonTable(title, columns, kept)
+    return ComparisonTable(title, columns, filled_rows)
 
 
 def _delay_columns(schemes: Sequence[Measurements]) -> Sequence[Column]:
     """Return the columns of delays, with the part in the device FIFO if it is relevant."""
-    every = (delay for scheme in schemes for delay in _delays_by_direction(scheme).values())
+    delays = (delay for scheme in schemes for delay in _delay_views_by_direction(scheme).values())
     mean, *quantiles = _DELAYS
-    return [mean, _DEVICE_FIFO, *quantiles] if any(map(is_held_by_device, every)) else _DELAYS
+    return [mean, _DEVICE_FIFO, *quantiles] if any(map(is_held_by_device, delays)) else _DELAYS
 
 
 def _has_users(scheme: Measurements) -> bool:
@@ -267,41 +277,43 @@ def _names(record: Measurements) -> directions.Names:
     return first["name"], second["name"]
 
 
-def _alone(record: Measurements) -> Mapping[str, Any]:
+def _whole_record(record: Measurements) -> Mapping[str, Any]:
     return {"": record}
 
 
-def _links(record: Measurements) -> Mapping[str, Any]:
+def _link_views(record: Measurements) -> Mapping[str, Any]:
     return directions.by_place(record["directions"])
 
 
-def _delays(record: Measurements) -> Mapping[str, Any]:
+def _delay_views(record: Measurements) -> Mapping[str, Any]:
     """Return the delay of all packets, of each class that a queue treats separately, and of each kind of traffic."""
     views = {"all packets": record["queue_delay_ms"]}
-    views |= {f"class {one['name']}": one["queue_delay_ms"] for one in record["classes"]}
-    views |= {name: one["queue_delay_ms"] for name, one in all_traffic(record).items()}
-    return views if len(views) > 1 else _alone(record["queue_delay_ms"])
+    views |= {f"class {traffic['name']}": traffic["queue_delay_ms"] for traffic in record["classes"]}
+    views |= {name: traffic["queue_delay_ms"] for name, traffic in all_traffic(record).items()}
+    return views if len(views) > 1 else _whole_record(record["queue_delay_ms"])
 
 
-def _delays_by_direction(record: Measurements) -> Mapping[str, Any]:
-    """Return the delays of :func:`_delays` for each direction."""
-    pairs = _pairs_of_delays(record)
+def _delay_views_by_direction(record: Measurements) -> Mapping[str, Any]:
+    """Return the delays of :func:`_delay_views` for each direction."""
+    pairs = _delay_pairs(record)
     return {
-        f"{what if len(pairs) > 1 else ''} {place}".strip(): delay
-        for what, pair in pairs.items()
+        f"{name if len(pairs) > 1 else ''} {place}".strip(): delay
+        for name, pair in pairs.items()
         for place, delay in pair.items()
     }
 
 
-def _pairs_of_delays(record: Measurements) -> Mapping[str, Mapping[str, Any]]:
-    """Return the delays of :func:`_delays`, each by the name of the direction."""
+def _delay_pairs(record: Measurements) -> Mapping[str, Mapping[str, Any]]:
+    """Return the delays of :func:`_delay_views`, each by the name of the direction."""
     links = directions.by_place(record["directions"])
-    pairs = {"all packets": {place: it["queue_delay_ms"] for place, it in links.items()}}
-    for name in (one["name"] for one in record["classes"]):
-        classes = [(place, one) for place, it in links.items() for one in it["classes"]]
-        pairs[f"class {name}"] = {place: one["queue_delay_ms"] for place, one in classes if one["name"] == name}
-    for name, one in all_traffic(record).items():
-        pairs[name] = dict(zip(_names(record), one["queue_delay_ms_each_way"], strict=True))
+    pairs = {"all packets": {place: direction["queue_delay_ms"] for place, direction in links.items()}}
+    for name in (packet_class["name"] for packet_class in record["classes"]):
+        classes = [(place, packet_class) for place, direction in links.items() for packet_class in direction["classes"]]
+        pairs[f"class {name}"] = {
+            place: packet_class["queue_delay_ms"] for place, packet_class in classes if packet_class["name"] == name
+        }
+    for name, packet_class in all_traffic(record).items():
+        pairs[name] = dict(zip(_names(record), packet_class["queue_delay_ms_each_way"], strict=True))
     return pairs
 
 
@@ -311,35 +323,35 @@ def _is_split(schemes: Sequence[Measurements]) -> bool:
 
 
 def _is_symmetric(scheme: Measurements) -> bool:
-    has_one_queue = BETWEEN_DIRECTIONS not in scheme["label"]
+    has_one_queue = DIRECTION_SEPARATOR not in scheme["label"]
     return has_one_queue and len(scheme["directions"]) == 2 and scheme["rate_mbps"] == scheme["rate_back_mbps"]
 
 
 def _agree(scheme: Measurements) -> bool:
     """Return true if the numbers of both directions differ by little, or by less than the decimals show."""
-    pairs = [(_LINK, _links(scheme)), *((_DELAYS, pair) for pair in _pairs_of_delays(scheme).values())]
+    pairs = [(_LINK, _link_views(scheme)), *((_DELAYS, pair) for pair in _delay_pairs(scheme).values())]
     for columns, pair in pairs:
         if len(pair) != 2:
             return False
         for column in columns:
-            low, high = sorted(lookup(it, column.path) or 0.0 for it in pair.values())
-            if high - low > max(_AGREE * high, _WRITTEN):
+            low, high = sorted(lookup(view, column.path) or 0.0 for view in pair.values())
+            if high - low > max(_TOLERANCE * high, _ROUNDING):
                 return False
     return True
 
 
-def _less(high: Any, middle: Any) -> Any:
+def _subtract(high: Any, mean: Any) -> Any:
     """Subtract nested numbers."""
-    if isinstance(middle, Mapping):
-        return {name: _less(high[name], value) for name, value in middle.items()}
-    if isinstance(middle, Sequence) and not isinstance(middle, str):
-        return [_less(*pair) for pair in zip(high, middle, strict=True)]
-    return high - middle if isinstance(middle, int | float) and high is not None else None
+    if isinstance(mean, Mapping):
+        return {name: _subtract(high[name], value) for name, value in mean.items()}
+    if isinstance(mean, Sequence) and not isinstance(mean, str):
+        return [_subtract(*pair) for pair in zip(high, mean, strict=True)]
+    return high - mean if isinstance(mean, int | float) and high is not None else None
 
 
 def _size(row: Row, path: Sequence[str | int]) -> float:
     """Return the size that decides the decimals of a number: the larger of the number and its interval."""
-    return max(abs(lookup(of, path) or 0.0) for of in (row.measured, row.half_width))
+    return max(abs(lookup(values, path) or 0.0) for values in (row.values, row.half_width))
 
 
 def _is_significant(row: Row, path: Sequence[str | int]) -> bool:
@@ -349,27 +361,27 @@ def _is_significant(row: Row, path: Sequence[str | int]) -> bool:
     return low is not None and high is not None and (low > 0 or high < 0)
 
 
-def fitted(part: ComparisonTable) -> Fitted:
+def fit(part: ComparisonTable) -> FittedTable:
     """Return a part of a comparison as a table of a console."""
-    return Fitted(_table(part), names=2 if any(row.what for row in part.rows) else 1)
+    return FittedTable(_table(part), names=2 if any(row.part for row in part.rows) else 1)
 
 
 def _table(part: ComparisonTable) -> Table:
     table = console.sheet(show_edge=False, collapse_padding=True)
     has_groups = any(column.group for column in part.columns)
-    has_parts = any(row.what for row in part.rows)
-    before = ""
+    has_parts = any(row.part for row in part.rows)
+    previous_group = ""
 
-    def add(group: str, name: str, **settings: Any) -> None:
+    def add_column(group: str, name: str, **settings: Any) -> None:
         table.add_column(Text(f"{group}\n{name}" if has_groups else name), **settings)
 
-    add("", "scheme", no_wrap=True)
+    add_column("", "scheme", no_wrap=True)
     if has_parts:
-        add("", "of", no_wrap=True)
+        add_column("", "of", no_wrap=True)
     for column in part.columns:
         # A blank group heading separates a column without a group from the group at its left.
-        add("" if column.group == before else column.group or " ", column.name, justify="right")
-        before = column.group
+        add_column("" if column.group == previous_group else column.group or " ", column.name, justify="right")
+        previous_group = column.group
     scheme = ""
     for row, cells in zip(part.rows, part.cells(), strict=True):
         name = "" if row.scheme == scheme else row.scheme
@@ -378,7 +390,7 @@ def _table(part: ComparisonTable) -> Table:
             Text(f"{number} {spread}".rstrip(), style=_colour(column, number, spread))
             for column, (number, spread) in zip(part.columns, cells, strict=True)
         )
-        table.add_row(Text(name), *([Text(row.what)] if has_parts else []), *texts)
+        table.add_row(Text(name), *([Text(row.part)] if has_parts else []), *texts)
     return table
 
 

@@ -22,17 +22,17 @@ def link_delays_ms(result: Result, link: int, direction: int) -> pl.DataFrame:
 
     It is the time that the link needs to send the queued packets, with its changes of rate.
     """
-    queue = _column(result.queue, link, direction)
+    queue = _select_direction(result.queue, link, direction)
     return queue.select("time_s", delay_ms=_delays_ms(result.cell.links[link - 1], direction, queue))
 
 
 def delays_ms(result: Result, direction: int) -> pl.DataFrame:
     """Return the sum of the queueing delays of all links: ``time_s`` and ``delay_ms``."""
-    each = pl.concat(link_delays_ms(result, link, direction) for link in range(1, 1 + len(result.cell.links)))
-    return each.group_by("time_s").agg(pl.col("delay_ms").sum()).sort("time_s")
+    by_link = pl.concat(link_delays_ms(result, link, direction) for link in range(1, 1 + len(result.cell.links)))
+    return by_link.group_by("time_s").agg(pl.col("delay_ms").sum()).sort("time_s")
 
 
-def slices(result: Result, direction: int, seconds_each: float = 1.0) -> pl.DataFrame:
+def windows(result: Result, direction: int, window_s: float = 1.0) -> pl.DataFrame:
     """Return mean queueing delay and throughput in each window of the measurement window.
 
     Returns
@@ -41,11 +41,11 @@ def slices(result: Result, direction: int, seconds_each: float = 1.0) -> pl.Data
         ``slice``, numbered from 0, ``delay_ms``, and ``throughput_mbps`` of IP packets that leave the queue.
     """
     # A row with a time describes the period before it.
-    number = ((pl.col("time_s") - result.cell.warmup_s - 1e-6) / seconds_each).floor().cast(pl.Int64)
-    delays = delays_ms(result, direction).group_by(slice=number).agg(pl.col("delay_ms").mean())
+    index = ((pl.col("time_s") - result.cell.warmup_s - 1e-6) / window_s).floor().cast(pl.Int64)
+    delays = delays_ms(result, direction).group_by(slice=index).agg(pl.col("delay_ms").mean())
     link = result.link.filter(pl.col("direction") == direction)
-    sent = link.group_by(slice=number).agg(throughput_mbps=8e-6 / seconds_each * pl.col("bytes").sum())
-    return delays.join(sent, on="slice").sort("slice")
+    throughput = link.group_by(slice=index).agg(throughput_mbps=8e-6 / window_s * pl.col("bytes").sum())
+    return delays.join(throughput, on="slice").sort("slice")
 
 
 def downsample(result: Result) -> pl.DataFrame:
@@ -60,23 +60,23 @@ def downsample(result: Result) -> pl.DataFrame:
     """
     start, width = result.cell.warmup_s, result.cell.duration_s / BINS
     step = ((pl.col("time_s") - start) / width).floor().clip(0, BINS - 1)
-    whole, kept = result.queue, []
-    law = _probability(whole.columns)
+    queue_rows, frames = result.queue, []
+    law = _probability(queue_rows.columns)
     for number, link in enumerate(result.cell.links, start=1):
         for direction in (0, 1):
-            queue = _column(whole, number, direction)
+            queue = _select_direction(queue_rows, number, direction)
             rows = queue.with_columns(delay_ms=_delays_ms(link, direction, queue))
             values = {"delay_ms": pl.col("delay_ms")} | ({"probability": pl.col(law)} if law else {})
             bins = rows.group_by(step=step).agg(
-                each
+                expression
                 for name, value in values.items()
-                for each in (
+                for expression in (
                     value.min().alias(f"{name}_low"),
                     value.mean().alias(f"{name}_mean"),
                     value.max().alias(f"{name}_high"),
                 )
             )
-            kept.append(
+            frames.append(
                 bins.sort("step").select(
                     pl.lit(number).alias("link"),
                     pl.lit(direction).alias("direction"),
@@ -84,17 +84,17 @@ def downsample(result: Result) -> pl.DataFrame:
                     pl.exclude("step"),
                 )
             )
-    return pl.concat(kept)
+    return pl.concat(frames)
 
 
-def _column(queue: pl.DataFrame, link: int, direction: int) -> pl.DataFrame:
+def _select_direction(queue: pl.DataFrame, link: int, direction: int) -> pl.DataFrame:
     queue = queue.filter(pl.col("direction") == direction)
     return queue.filter(pl.col("link") == link) if "link" in queue.columns else queue
 
 
 def _delays_ms(link: Link, direction: int, queue: pl.DataFrame) -> pl.Series:
-    beyond = link.overhead_bytes - link.header_bytes
-    bits = queue.select(8 * (pl.col("bytes") + beyond * pl.col("packets"))).to_series().to_numpy()
+    extra_bytes = link.overhead_bytes - link.header_bytes
+    bits = queue.select(8 * (pl.col("bytes") + extra_bytes * pl.col("packets"))).to_series().to_numpy()
     return pl.Series(1e3 * _time_to_send(link, direction, queue["time_s"].to_numpy(), bits))
 
 

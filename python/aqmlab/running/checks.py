@@ -85,10 +85,10 @@ class CompletedRequests(NamedTuple):
 
 def cell_checks(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> dict[str, bool]:
     """Return for each law that concerns one cell alone whether the cell passes."""
-    kept: dict[str, bool] = {}
-    for each in _is_alone(cell, summary, link):
-        kept[each.law] = kept.get(each.law, True) and each.is_met
-    return kept
+    is_met: dict[str, bool] = {}
+    for law_check in _cell_laws(cell, summary, link):
+        is_met[law_check.law] = is_met.get(law_check.law, True) and law_check.is_met
+    return is_met
 
 
 def check(results: Sequence[Result]) -> list[Check]:
@@ -104,60 +104,67 @@ def check(results: Sequence[Result]) -> list[Check]:
         throughput.
     """
     uncongested = {result.cell.seed: result for result in results if result.cell.signal == "none"}
-    return [each for result in results for each in _check_cell(result, uncongested.get(result.cell.seed))]
+    return [law_check for result in results for law_check in _check_cell(result, uncongested.get(result.cell.seed))]
 
 
 def failures(checks: Iterable[Check]) -> Iterator[str]:
     """Yield a sentence for each law that cells fail, with these cells."""
-    failed = sorted((each for each in checks if not each.is_met), key=lambda each: list(_LAWS).index(each.law))
-    for law, of_law in groupby(failed, key=lambda each: each.law):
+    failed = sorted(
+        (law_check for law_check in checks if not law_check.is_met),
+        key=lambda law_check: list(_LAWS).index(law_check.law),
+    )
+    for law, group in groupby(failed, key=lambda law_check: law_check.law):
         cells: dict[str, list[int]] = {}
-        for each in of_law:
-            cells.setdefault(each.label, []).append(each.seed)
-        which = "; ".join(f"{label}: {', '.join(map(str, dict.fromkeys(seeds)))}" for label, seeds in cells.items())
-        yield f"Check: {_LAWS[law]} (seeds of {which})."
+        for law_check in group:
+            cells.setdefault(law_check.label, []).append(law_check.seed)
+        cells_text = "; ".join(
+            f"{label}: {', '.join(map(str, dict.fromkeys(seeds)))}" for label, seeds in cells.items()
+        )
+        yield f"Check: {_LAWS[law]} (seeds of {cells_text})."
 
 
-def tally(laws: Iterable[str], *, of: int) -> list[str]:
-    """Return a sentence for each law that cells fail, with the number of these cells out of ``of``."""
-    counted = Counter(laws)
-    return [f"Check: {_LAWS[law]} ({counted[law]:,} of {of:,} cells)." for law in _LAWS if counted[law]]
+def tally(laws: Iterable[str], *, total: int) -> list[str]:
+    """Return a sentence for each law that cells fail, with the number of these cells out of ``total``."""
+    counts = Counter(laws)
+    return [f"Check: {_LAWS[law]} ({counts[law]:,} of {total:,} cells)." for law in _LAWS if counts[law]]
 
 
 def _check_cell(result: Result, uncongested: Result | None) -> Iterator[Check]:
     cell = result.cell
-    yield from _is_alone(cell, result.summary, result.link)
+    yield from _cell_laws(cell, result.summary, result.link)
     if uncongested is not None and uncongested is not result:
         yield from closed_loop(cell, _completed_requests(result), _completed_requests(uncongested))
 
 
 def _rate_varies(cell: Cell) -> bool:
     """Return true if the rate of a link changes: then utilisation and steadiness are undefined."""
-    return any(each.rate_changes for each in cell.links)
+    return any(link.rate_changes for link in cell.links)
 
 
-def _is_alone(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> Iterator[Check]:
+def _cell_laws(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> Iterator[Check]:
     if _rate_varies(cell):
         return
     # Arrays take a tenth of the time of a query, and every cell of a sweep is checked.
     columns = {name: link[name].to_numpy() for name in link.columns}
-    for measured in summary["directions"]:
-        yield Check("utilisation", cell.label, cell.seed, *_utilisation(cell, columns, measured))
+    for direction in summary["directions"]:
+        yield Check("utilisation", cell.label, cell.seed, *_utilisation(cell, columns, direction))
     yield from _steady(cell, columns)
 
 
-def _utilisation(cell: Cell, link: Columns, measured: Mapping[str, Any]) -> tuple[float, float, float]:
+def _utilisation(cell: Cell, link: Columns, direction: Mapping[str, Any]) -> tuple[float, float, float]:
     """Return the error of the utilisation and its bounds: U = X S, packets a second times seconds a packet."""
-    of = cell.links[measured["link"] - 1]
-    here = link["direction"] == measured["direction"]
+    link_spec = cell.links[direction["link"] - 1]
+    is_direction = link["direction"] == direction["direction"]
     if "link" in link:
-        here &= link["link"] == measured["link"]
-    rate_bps = of.rate_bps if measured["direction"] == 0 else of.rate_back_bps
-    wire_bits = 8 * (int(link["bytes"][here].sum()) + of.overhead_bytes * int(link["packets"][here].sum()))
-    return measured["utilisation"] - wire_bits / rate_bps / cell.duration_s, -_EXACT, _EXACT
+        is_direction &= link["link"] == direction["link"]
+    rate_bps = link_spec.rate_bps if direction["direction"] == 0 else link_spec.rate_back_bps
+    wire_bits = 8 * (
+        int(link["bytes"][is_direction].sum()) + link_spec.overhead_bytes * int(link["packets"][is_direction].sum())
+    )
+    return direction["utilisation"] - wire_bits / rate_bps / cell.duration_s, -_EXACT, _EXACT
 
 
-def closed_loop(cell: Cell, ours: CompletedRequests, free: CompletedRequests) -> Iterator[Check]:
+def closed_loop(cell: Cell, requests: CompletedRequests, baseline: CompletedRequests) -> Iterator[Check]:
     """Yield the check of the interactive response time law: with N = X (R + Z) and the same Z, N / X grows as R does.
 
     A user has parallel connections, so that a cycle may grow by less than the response times, but not by more.
@@ -166,16 +173,16 @@ def closed_loop(cell: Cell, ours: CompletedRequests, free: CompletedRequests) ->
     ----------
     cell
         The cell to check.
-    ours, free
+    requests, baseline
         The completed requests of the cell, and of the uncongested network under the same seed.
     """
     users = cell.users_per_side * cell.resolved["users"].get("sides", 2)
-    if not users or not ours.completed or not free.completed or _rate_varies(cell):
+    if not users or not requests.completed or not baseline.completed or _rate_varies(cell):
         return
-    cycle_s, free_s = (users * cell.duration_s / each.completed for each in (ours, free))
-    longer_s = (ours.mean_ms - free.mean_ms) / 1000
+    cycle_s, baseline_s = (users * cell.duration_s / completed.completed for completed in (requests, baseline))
+    longer_s = (requests.mean_ms - baseline.mean_ms) / 1000
     slack_s = _CYCLE_SHARE * cycle_s
-    yield Check("closed_loop", cell.label, cell.seed, cycle_s - free_s, -slack_s, max(0.0, longer_s) + slack_s)
+    yield Check("closed_loop", cell.label, cell.seed, cycle_s - baseline_s, -slack_s, max(0.0, longer_s) + slack_s)
 
 
 def _completed_requests(result: Result) -> CompletedRequests:
@@ -185,8 +192,8 @@ def _completed_requests(result: Result) -> CompletedRequests:
 def _steady(cell: Cell, link: Columns) -> Iterator[Check]:
     _, interval = np.unique(link["time_s"], return_inverse=True)
     sent = np.bincount(interval, weights=link["bytes"])
-    together = max(1, len(sent) // _OBSERVATIONS)
-    series = sent[: len(sent) // together * together].reshape(-1, together).mean(axis=1)
+    group = max(1, len(sent) // _OBSERVATIONS)
+    series = sent[: len(sent) // group * group].reshape(-1, group).mean(axis=1)
     steady = series[mser5(series) :].mean() if len(series) else 0.0
     if steady:
         yield Check("steady", cell.label, cell.seed, float(series.mean() / steady - 1), -_DRIFT, _DRIFT)

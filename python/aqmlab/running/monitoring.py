@@ -20,14 +20,14 @@ import pyarrow as pa
 from aqmlab._core import RecordBatch, SpecError
 from aqmlab.cells.cell import Cell
 from aqmlab.stats.distributions import quantiles
-from aqmlab.storage.memoize import once
+from aqmlab.storage.memoize import memoize
 
 PIPE = "AQMLAB_WATCHED_BY"
 """The environment variable with the descriptor of the pipe."""
 
 ReadingCallback = Callable[[Mapping[str, Any]], None]
 
-_BETWEEN_S = 0.8
+_INTERVAL_S = 0.8
 """Wall time between two readings, each of which takes some milliseconds; less than a live run's second. Ours."""
 
 _FRACTIONS = {"median": 0.5, "90 %": 0.9, "99 %": 0.99}
@@ -65,66 +65,66 @@ def is_monitored() -> bool:
     return _pipe() is not None
 
 
-def with_monitoring(cell: Cell, laboratory: RunningSimulation) -> RunningSimulation:
+def with_monitoring(cell: Cell, simulation: RunningSimulation) -> RunningSimulation:
     """Return the running cell, wrapped in :class:`Monitored` if another process monitors this one."""
     pipe = _pipe()
-    return laboratory if pipe is None else Monitored(cell, laboratory, pipe.tell)
+    return simulation if pipe is None else Monitored(cell, simulation, pipe.send)
 
 
 class Monitored:
     """A running cell that reports readings; its results are unchanged."""
 
-    def __init__(self, cell: Cell, laboratory: RunningSimulation, tell: ReadingCallback) -> None:
+    def __init__(self, cell: Cell, simulation: RunningSimulation, send: ReadingCallback) -> None:
         self._cell = cell
-        self._laboratory = laboratory
-        self._tell = tell
-        self._told = -math.inf
+        self._simulation = simulation
+        self._send = send
+        self._sent_at = -math.inf
         self._read_at = 0.0
-        self._counted: dict[str, Mapping[str, int]] = {}
-        self._held: list[pa.RecordBatch] = []
+        self._counters: dict[str, Mapping[str, int]] = {}
+        self._queue_batches: list[pa.RecordBatch] = []
         self._unread: list[pa.RecordBatch] = []
-        self._times = pl.DataFrame()
+        self._previous_times = pl.DataFrame()
 
     @property
     def now(self) -> float:
         """The virtual time in seconds."""
-        return self._laboratory.now
+        return self._simulation.now
 
     @property
     def end(self) -> float:
         """The end of the run in seconds."""
-        return self._laboratory.end
+        return self._simulation.end
 
     def advance(self, seconds: float) -> None:
         """Advance by ``seconds``, but not past the end, and report a reading if one is due."""
-        self._laboratory.advance(seconds)
-        if time.monotonic() - self._told >= _BETWEEN_S or self.now >= self.end:
-            self._tell(self._reading())
-            self._told = time.monotonic()
+        self._simulation.advance(seconds)
+        if time.monotonic() - self._sent_at >= _INTERVAL_S or self.now >= self.end:
+            self._send(self._reading())
+            self._sent_at = time.monotonic()
 
     def take(self, table: str) -> pa.RecordBatch:
         """Return the new rows of a table, with those that a reading has already taken."""
         if table != "queue":
-            return pa.record_batch(self._laboratory.take(table))
-        self._look_at_queues()
-        held, self._held = self._held, []
-        return _merged(held)
+            return pa.record_batch(self._simulation.take(table))
+        self._take_queue()
+        batches, self._queue_batches = self._queue_batches, []
+        return _merged(batches)
 
     def gauges(self) -> RecordBatch | pa.RecordBatch:
         """Return the present state of the links."""
-        return self._laboratory.gauges()
+        return self._simulation.gauges()
 
     def response_times(self) -> RecordBatch | pa.RecordBatch:
         """Return the histogram of response times."""
-        return self._laboratory.response_times()
+        return self._simulation.response_times()
 
     def summary(self) -> str:
         """Return the results of the measurement window as JSON."""
-        return self._laboratory.summary()
+        return self._simulation.summary()
 
     def _reading(self) -> Mapping[str, Any]:
         links = {_name(link): link for link in pa.record_batch(self.gauges()).to_pylist()}
-        since = {name: self._since(name, link) for name, link in links.items()}
+        changes = {name: self._changes(name, link) for name, link in links.items()}
         span_s = self.now - self._read_at
         reading = {
             "cell": self._cell.key,
@@ -133,45 +133,46 @@ class Monitored:
             "warmup_s": self._cell.spec.warmup_s,
             "end_s": self.end,
             "queue": {**{name: link["waiting"] for name, link in links.items()}, **self._mean_lengths()},
-            "signals": {name: _ratio(100 * (of["drops"] + of["marks"]), of["arrived"]) for name, of in since.items()},
-            "throughput": {name: _ratio(8e-6 * of["bytes"], span_s) for name, of in since.items()},
+            "signals": {
+                name: _ratio(100 * (change["drops"] + change["marks"]), change["arrived"])
+                for name, change in changes.items()
+            },
+            "throughput": {name: _ratio(8e-6 * change["bytes"], span_s) for name, change in changes.items()},
             "response": self._quantiles(),
         }
-        self._read_at, self._counted = self.now, links
+        self._read_at, self._counters = self.now, links
         return reading
 
-    def _since(self, name: str, link: Mapping[str, int]) -> Mapping[str, int]:
+    def _changes(self, name: str, link: Mapping[str, int]) -> Mapping[str, int]:
         """Return the increase of a direction's counters since the last reading."""
-        before = self._counted.get(name, {})
-        return {column: link[column] - before.get(column, 0) for column in ("arrived", "bytes", "drops", "marks")}
+        previous = self._counters.get(name, {})
+        return {column: link[column] - previous.get(column, 0) for column in ("arrived", "bytes", "drops", "marks")}
 
-    def _look_at_queues(self) -> None:
-        rows = pa.record_batch(self._laboratory.take("queue"))
-        self._held.append(rows)
+    def _take_queue(self) -> None:
+        rows = pa.record_batch(self._simulation.take("queue"))
+        self._queue_batches.append(rows)
         self._unread.append(rows)
 
     def _mean_lengths(self) -> Mapping[str, float | None]:
         """Return the mean queue lengths since the last reading; samples exist only in the measurement window."""
-        self._look_at_queues()
+        self._take_queue()
         rows = _merged(self._unread)
         self._unread.clear()
         if not rows.num_rows:
             return {}
-        places = [name for name in ("link", "direction") if name in rows.schema.names]
-        means = pa.Table.from_batches([rows]).group_by(places, use_threads=False).aggregate([("packets", "mean")])
+        keys = [name for name in ("link", "direction") if name in rows.schema.names]
+        means = pa.Table.from_batches([rows]).group_by(keys, use_threads=False).aggregate([("packets", "mean")])
         return {_name(row): _number(row["packets_mean"]) for row in means.to_pylist()}
 
     def _quantiles(self) -> Mapping[str, float | None]:
         """Return quantiles of the response times since the last reading."""
-        times = pl.DataFrame(pl.from_arrow(pa.record_batch(self._laboratory.response_times())))
+        times = pl.DataFrame(pl.from_arrow(pa.record_batch(self._simulation.response_times())))
         if times.is_empty():
             return {}
         times = times.select("time_low_ms", "time_high_ms", pl.col("count").cast(pl.Int64))
-        since = pl.concat([times, self._times]) if self._times.height else times
-        self._times = times.with_columns(-pl.col("count"))
-        return {
-            name: _number(time) for name, time in zip(_FRACTIONS, quantiles(since, _FRACTIONS.values()), strict=True)
-        }
+        new = pl.concat([times, self._previous_times]) if self._previous_times.height else times
+        self._previous_times = times.with_columns(-pl.col("count"))
+        return {name: _number(time) for name, time in zip(_FRACTIONS, quantiles(new, _FRACTIONS.values()), strict=True)}
 
 
 def _merged(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -206,7 +207,7 @@ class _Pipe:
         self._lock = threading.Lock()
         self._is_read = True
 
-    def tell(self, reading: Mapping[str, Any]) -> None:
+    def send(self, reading: Mapping[str, Any]) -> None:
         with self._lock:
             try:
                 if self._is_read:
@@ -216,7 +217,7 @@ class _Pipe:
                 self._is_read = False
 
 
-@once
+@memoize
 def _pipe() -> _Pipe | None:
     # Child processes must not inherit the variable: the descriptor means another file there.
     number = os.environ.pop(PIPE, None)

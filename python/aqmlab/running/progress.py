@@ -23,25 +23,25 @@ from aqmlab.ui.terminal import Terminal
 _BETWEEN_LINES_S = 60.0
 """The shortest time between two lines of progress."""
 
-_MOST_DIFFERENCES = 3
+_MAX_DIFFERENCES = 3
 """The largest number of differences in the name of a cell."""
 
-_LONGEST_VALUE = 60
+_MAX_VALUE = 60
 """The largest number of characters of a value in the name of a cell."""
 
 
-def is_seen() -> bool:
+def is_interactive() -> bool:
     """Return true if standard error is a terminal or a notebook."""
     console = Terminal(stderr=True)
     return console.is_terminal or console.is_jupyter
 
 
-def is_wanted(asked: bool | None) -> bool:
+def is_wanted(progress: bool | None) -> bool:
     """Return true if progress is shown: as requested, by default on a terminal and in a notebook."""
-    return is_seen() if asked is None else asked
+    return is_interactive() if progress is None else progress
 
 
-class _Shown:
+class _ProgressContext:
     """A context that shows progress."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class _Shown:
     def __enter__(self) -> Self:
         if not logger.handlers:
             # Called from Python, where no command has configured the logger.
-            self._context.enter_context(messages.level_of())
+            self._context.enter_context(messages.logging_to_stderr())
         self._context.enter_context(self._progress)
         return self
 
@@ -82,52 +82,52 @@ class _Shown:
             logger.info(line)
 
 
-class SweepProgress(_Shown):
+class SweepProgress(_ProgressContext):
     """The progress of many cells: a context and the callback of :func:`aqmlab.running.sweep.sweep`.
 
-    ``kept`` has the keys of stored cells, and ``captured`` the keys of cells that are run again for a capture.
+    ``stored`` has the keys of stored cells, and ``captured`` the keys of cells that are run again for a capture.
     """
 
-    def __init__(self, cells: Sequence[Cell], kept: Container[str], *, captured: Container[str] = ()) -> None:
+    def __init__(self, cells: Sequence[Cell], stored: Container[str], *, captured: Container[str] = ()) -> None:
         super().__init__()
         self._lock = threading.Lock()
         distinct = {cell.key: cell for cell in cells}
-        to_run = {key: cell for key, cell in distinct.items() if key in captured or key not in kept}
-        left = len(distinct) - len(to_run)
+        to_run = {key: cell for key, cell in distinct.items() if key in captured or key not in stored}
+        stored_count = len(distinct) - len(to_run)
         self._names = names(to_run.values())
         self._bars: dict[str, TaskID] = {}
-        self._begun: dict[str, float] = {}
+        self._started_at: dict[str, float] = {}
         self._simulated_s = dict.fromkeys(to_run, 0.0)
         # Running totals: each of thousands of cells reports every step.
-        self._all_simulated_s = self._worked = 0.0
-        self._to_work = sum(map(work, to_run.values()))
-        self._done: set[str] = set()
+        self._all_simulated_s = self._work_done = 0.0
+        self._total_work = sum(map(work, to_run.values()))
+        self._finished: set[str] = set()
         self._failed: set[str] = set()
-        self._all = self._add_bar("all cells", total=max(self._to_work, 1.0), visible=bool(to_run))
-        there = f", {f'{left:,} of them ' if to_run else ''}in the store" if left else ""
-        self._what = f"{len(distinct):,} {'cell' if len(distinct) == 1 else 'cells'}{there}"
+        self._total_bar = self._add_bar("all cells", total=max(self._total_work, 1.0), visible=bool(to_run))
+        suffix = f", {f'{stored_count:,} of them ' if to_run else ''}in the store" if stored_count else ""
+        self._summary = f"{len(distinct):,} {'cell' if len(distinct) == 1 else 'cells'}{suffix}"
 
     def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._progress.stop()
         if raised[0] is None:
-            self._say_what()
-        if self._names and len(self._done) + len(self._failed) == len(self._names):
-            logger.info(f"{len(self._done):,} run{self._failed_suffix} in {duration(self._elapsed_s)}")
+            self._log_cells()
+        if self._names and len(self._finished) + len(self._failed) == len(self._names):
+            logger.info(f"{len(self._finished):,} run{self._failed_suffix} in {duration(self._elapsed_s)}")
         super().__exit__(*raised)
 
     def __call__(self, cell: Cell, now: float, end: float) -> None:
         """Show the progress of a cell."""
         with self._lock:
-            self._say_what()
-            self._reach(cell, now)
-            begun = self._begun.setdefault(cell.key, time.monotonic())
+            self._log_cells()
+            self._advance(cell, now)
+            started_at = self._started_at.setdefault(cell.key, time.monotonic())
             if cell.key not in self._bars:
                 self._bars[cell.key] = self._add_bar(self._names[cell.key])
             bar = self._bars[cell.key]
-            speed = _speed(now, time.monotonic() - begun)
+            speed = _speed(now, time.monotonic() - started_at)
             self._progress.update(bar, total=end, completed=now, state=f"{now:,.0f}/{end:,.0f} s  {speed}")
             if now >= end:
-                self._done.add(cell.key)
+                self._finished.add(cell.key)
                 self._progress.remove_task(self._bars.pop(cell.key))
                 logger.debug(f"{self._names[cell.key]}: {end:,.0f} s simulated, {speed}")
             self._show_all()
@@ -135,71 +135,73 @@ class SweepProgress(_Shown):
     def failed(self, cell: Cell, error: str) -> None:
         """Report that a cell failed, and why."""
         with self._lock:
-            self._say_what()
-            self._reach(cell, cell.end_s)
+            self._log_cells()
+            self._advance(cell, cell.end_s)
             if cell.key in self._bars:
                 self._progress.remove_task(self._bars.pop(cell.key))
             logger.error(f"{self._names[cell.key]}: {error}")
             # A cell may also fail after its last step, when its results are written.
-            self._done.discard(cell.key)
+            self._finished.discard(cell.key)
             self._failed.add(cell.key)
             self._show_all()
 
-    def _reach(self, cell: Cell, now: float) -> None:
+    def _advance(self, cell: Cell, now: float) -> None:
         """Record the progress of a cell."""
-        more_s = now - self._simulated_s[cell.key]
-        self._all_simulated_s += more_s
-        self._worked += more_s / cell.end_s * work(cell)
+        step_s = now - self._simulated_s[cell.key]
+        self._all_simulated_s += step_s
+        self._work_done += step_s / cell.end_s * work(cell)
         self._simulated_s[cell.key] = now
 
     def _show_all(self) -> None:
-        how_far = self._how_far()
-        self._progress.update(self._all, completed=self._worked, state=how_far)
-        self._log_periodically(how_far)
+        status = self._status()
+        self._progress.update(self._total_bar, completed=self._work_done, state=status)
+        self._log_periodically(status)
 
-    def _say_what(self) -> None:
+    def _log_cells(self) -> None:
         """Log once what there is to do, when the first cell has started or failed."""
-        if self._what:
-            logger.info(self._what)
-            self._what = ""
+        if self._summary:
+            logger.info(self._summary)
+            self._summary = ""
 
-    def _how_far(self) -> str:
+    def _status(self) -> str:
         # Extrapolate by work, not by simulated time: a second of a fast link takes longer.
-        left_s = self._elapsed_s * (self._to_work / self._worked - 1) if self._worked else 0.0
-        run = f"{len(self._done):,} of {len(self._names):,} run{self._failed_suffix}"
+        remaining_s = self._elapsed_s * (self._total_work / self._work_done - 1) if self._work_done else 0.0
+        run = f"{len(self._finished):,} of {len(self._names):,} run{self._failed_suffix}"
         speed = _speed(self._all_simulated_s, self._elapsed_s)
-        return f"{run}, {speed}, {duration(self._elapsed_s)} elapsed, {duration(left_s)} left"
+        return f"{run}, {speed}, {duration(self._elapsed_s)} elapsed, {duration(remaining_s)} left"
 
     @property
     def _failed_suffix(self) -> str:
         return f", {len(self._failed):,} failed" if self._failed else ""
 
 
-class RunProgress(_Shown):
-    """The progress of one run: a context and a callback; ``done`` is the verb in its last line."""
+class RunProgress(_ProgressContext):
+    """The progress of one run: a context and a callback; ``verb`` is the verb in its last line."""
 
-    def __init__(self, name: str, *, done: str = "simulated") -> None:
+    def __init__(self, name: str, *, verb: str = "simulated") -> None:
         super().__init__()
-        self._done = done
+        self._verb = verb
         self._name = name
         self._bar = self._add_bar(name, total=None)
-        self._now = 0.0
+        self._simulated_to = 0.0
 
     def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._progress.stop()
-        if self._now:
-            logger.info(f"{self._name}: {self._now:,.0f} s {self._done}, {_speed(self._now, self._elapsed_s)}")
+        if self._simulated_to:
+            logger.info(
+                f"{self._name}: {self._simulated_to:,.0f} s {self._verb}, {_speed(self._simulated_to, self._elapsed_s)}"
+            )
         super().__exit__(*raised)
 
     def __call__(self, now: float, end: float) -> None:
         """Show the progress of the run."""
-        self._now = now
+        self._simulated_to = now
         state = f"{now:,.0f}/{end:,.0f} s  {_speed(now, self._elapsed_s)}"
         self._progress.update(self._bar, total=end, completed=now, state=state)
         self._log_periodically(f"{self._name}: {state}")
 
 
-class ReportProgress(_Shown):
+class ReportProgress(_ProgressContext):
     """The progress of a report: a context and the callback for its parts."""
 
     def __init__(self) -> None:
@@ -215,31 +217,31 @@ class ReportProgress(_Shown):
 
 def names(cells: Iterable[Cell]) -> Mapping[str, str]:
     """Return unique names of cells by their keys; the differences of their specs distinguish equal names."""
-    alike: dict[str, list[Cell]] = {}
+    cells_by_text: dict[str, list[Cell]] = {}
     for cell in cells:
-        alike.setdefault(str(cell), []).append(cell)
-    named = {}
-    for name, those in alike.items():
-        paths = list(_differences([cell.resolved for cell in those]))[:_MOST_DIFFERENCES] if len(those) > 1 else []
-        for cell in those:
-            said = [f"{'.'.join(path)}={_value_at(cell.resolved, path)}" for path in paths]
-            named[cell.key] = f"{name} ({', '.join(said)})" if said else name
-    return named
+        cells_by_text.setdefault(str(cell), []).append(cell)
+    names_by_key = {}
+    for name, cells in cells_by_text.items():
+        paths = list(_differences([cell.resolved for cell in cells]))[:_MAX_DIFFERENCES] if len(cells) > 1 else []
+        for cell in cells:
+            differences = [f"{'.'.join(path)}={_value_at(cell.resolved, path)}" for path in paths]
+            names_by_key[cell.key] = f"{name} ({', '.join(differences)})" if differences else name
+    return names_by_key
 
 
-def _differences(tables: Sequence[Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _differences(tables: Sequence[Any], prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield the paths at which nested tables differ; a list counts as one value."""
     if all(isinstance(table, Mapping) for table in tables):
         for key in dict.fromkeys(key for table in tables for key in table):
-            yield from _differences([table.get(key) for table in tables], (*above, key))
+            yield from _differences([table.get(key) for table in tables], (*prefix, key))
     elif any(table != tables[0] for table in tables):
-        yield above
+        yield prefix
 
 
 def _value_at(table: Any, path: Sequence[str]) -> str:
     for key in path:
         table = table.get(key) if isinstance(table, Mapping) else None
-    return textwrap.shorten(json.dumps(table), _LONGEST_VALUE, placeholder="...")
+    return textwrap.shorten(json.dumps(table), _MAX_VALUE, placeholder="...")
 
 
 def _speed(simulated_s: float, elapsed_s: float) -> str:
@@ -248,8 +250,8 @@ def _speed(simulated_s: float, elapsed_s: float) -> str:
 
 def duration(time_s: float) -> str:
     """Return a duration as text, such as ``6 min 2 s``."""
-    minutes, of_minute = divmod(round(time_s), 60)
-    hours, of_hour = divmod(minutes, 60)
+    minutes, seconds = divmod(round(time_s), 60)
+    hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours:,} h {of_hour} min"
-    return f"{minutes} min {of_minute} s" if minutes else f"{of_minute} s"
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from aqmlab._core import RecordBatch, Simulation, engine_version, results_number
 from aqmlab.cells import columns
-from aqmlab.cells.calibration_model import known
+from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.disciplines.custom import registry
 from aqmlab.metrics import summary
@@ -42,7 +42,7 @@ Watch = Callable[[float, float], None]
 _STEP_S = 1.0
 """The simulated time between two callbacks: milliseconds of wall time, so that an interrupt acts at once."""
 
-_LARGE = 100_000_000
+_LARGE_RUN_BYTES = 100_000_000
 """A cell that may take more bytes has ten times as many steps, so that its memory is checked more often. Ours."""
 
 _STEPS_A_BATCH = 60
@@ -91,14 +91,17 @@ def run(
     """
     check_experiment(experiment)
     check_pcap(pcap)
-    (cell,) = cells_of(experiment, [check_seed(seed)], known(check_out(out)))
+    (cell,) = cells_of(experiment, [check_seed(seed)], load_calibrations(check_out(out)))
     store = Store(out)
-    with MEMORY.room_for(cell) as check, RunProgress(str(cell)) if is_wanted(progress) else nullcontext() as shown:
+    with (
+        MEMORY.room_for(cell) as check,
+        RunProgress(str(cell)) if is_wanted(progress) else nullcontext() as progress_bar,
+    ):
 
         def watch(now: float, end: float) -> None:
             check(now)
-            if shown is not None:
-                shown(now, end)
+            if progress_bar is not None:
+                progress_bar(now, end)
 
         return run_cell(cell, store, watch, pcap=pcap)
 
@@ -134,42 +137,42 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     bounds = capture and capture.bounds
     simulation = Simulation(cell.spec, cell.seed, registry.makers(cell.resolved), bounds)
 
-    def look(now: float, end: float) -> None:
+    def on_step(now: float, end: float) -> None:
         if capture is not None:
             capture.file.write(simulation.take_capture())
         watch(now, end)
 
-    write_tables(cell, directory, simulation, look)
+    write_tables(cell, directory, simulation, on_step)
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     costs = {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu}
-    kept = checks.cell_checks(cell, json.loads(simulation.summary()), Result(cell, directory).link)
-    write_metadata(cell, directory, {**costs, "checks": kept})
+    results = checks.cell_checks(cell, json.loads(simulation.summary()), Result(cell, directory).link)
+    write_metadata(cell, directory, {**costs, "checks": results})
     return simulation.capture_cut_s
 
 
-def write_tables(cell: Cell, directory: Path, laboratory: RunningSimulation, watch: Watch) -> None:
+def write_tables(cell: Cell, directory: Path, simulation: RunningSimulation, watch: Watch) -> None:
     """Run a cell to its end and write its tables."""
-    laboratory = with_monitoring(cell, laboratory)
-    asked_for = cell.resolved["record"]
-    streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if asked_for.get(name))]
-    parts = 10 if need_of(cell).at_most > _LARGE else 1
+    simulation = with_monitoring(cell, simulation)
+    record = cell.resolved["record"]
+    streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if record.get(name))]
+    parts = 10 if need_of(cell).max_bytes > _LARGE_RUN_BYTES else 1
     with _Tables(directory, cell) as tables:
         for step in itertools.count(1):
-            laboratory.advance(_STEP_S / parts)
-            watch(laboratory.now, laboratory.end)
-            ended = laboratory.now >= laboratory.end
+            simulation.advance(_STEP_S / parts)
+            watch(simulation.now, simulation.end)
+            ended = simulation.now >= simulation.end
             if ended or step % (_STEPS_A_BATCH * parts) == 0:
                 for name in streamed:
-                    tables.write(name, laboratory.take(name), even_if_empty=ended)
+                    tables.write(name, simulation.take(name), even_if_empty=ended)
             if ended:
                 break
-        tables.write("response_times", laboratory.response_times(), even_if_empty=True)
-        tables.write("summary", _side_by_side(tables.identity, summary.as_row(laboratory.summary())))
+        tables.write("response_times", simulation.response_times(), even_if_empty=True)
+        tables.write("summary", _join_columns(tables.identity, summary.as_row(simulation.summary())))
 
 
-def write_metadata(cell: Cell, directory: Path, said: Mapping[str, Any]) -> None:
+def write_metadata(cell: Cell, directory: Path, measured: Mapping[str, Any]) -> None:
     """Write the spec and the metadata of a completed cell; the metadata are its last file."""
-    metadata = {"seed": cell.seed, **said, **_provenance()}
+    metadata = {"seed": cell.seed, **measured, **_provenance()}
     with writing(directory):
         (directory / "spec.json").write_text(cell.spec.json + "\n")
         finalize(directory, {**metadata, "created": datetime.now(UTC).isoformat(timespec="milliseconds")})
@@ -186,7 +189,7 @@ class _Tables:
         self._is_custom = registry.is_custom(cell.scheme)
         self._writers: dict[str, pq.ParquetWriter] = {}
         self.identity = summary.as_row(json.dumps(cell.row), columns.SCHEMA)
-        self._kept_as = {"aqmlab": json.dumps(cell.identity)}
+        self._metadata = {"aqmlab": json.dumps(cell.identity)}
 
     def __enter__(self) -> _Tables:
         return self
@@ -211,7 +214,7 @@ class _Tables:
             batch = _without_nan(batch)
         with writing(self._file(name)):
             if name not in self._writers and (batch.num_rows or even_if_empty):
-                schema = batch.schema.with_metadata(self._kept_as)
+                schema = batch.schema.with_metadata(self._metadata)
                 self._writers[name] = pq.ParquetWriter(self._file(name), schema, compression="zstd")
             if batch.num_rows:
                 self._writers[name].write_batch(batch)
@@ -227,7 +230,7 @@ def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, batch.schema.metadata))
 
 
-def _side_by_side(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+def _join_columns(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
     schema = pa.schema([*left.schema, *right.schema])
     return pa.RecordBatch.from_arrays([*left.columns, *right.columns], schema=schema)
 
@@ -235,8 +238,8 @@ def _side_by_side(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch
 @cache
 def _provenance() -> dict[str, str | int | None]:
     """Return the versions, the commit and the machine that make the results."""
-    here = Path(__file__).parent
-    git = ("git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12")
+    directory = Path(__file__).parent
+    git = ("git", "-C", str(directory), "describe", "--always", "--dirty", "--abbrev=12")
     try:
         commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

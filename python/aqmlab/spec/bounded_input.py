@@ -15,12 +15,12 @@ from typing import Any
 
 from aqmlab._core import SpecError
 
-MOST_BYTES = 4_000_000
+MAX_BYTES = 4_000_000
 """The largest size of a document."""
-MOST_LEVELS = 32
+MAX_LEVELS = 32
 """The largest depth of nested tables and lists, and of the names in a dotted key."""
-_MOST_DIGITS = 400
-_MOST_BITS = 64
+_MAX_DIGITS = 400
+_MAX_BITS = 64
 
 _TOKEN = re.compile(
     # An unterminated string extends to the place where the parser refuses it: the parser never reads beyond.
@@ -29,7 +29,7 @@ _TOKEN = re.compile(
     r'|"(?:[^"\\\n]|\\.)*(?:"|\n|\Z)'
     r"|'[^'\n]*(?:'|\n|\Z)"
     r"|\#[^\n]*"
-    rf"|[0-9][0-9A-Za-z_]{{{_MOST_DIGITS},}}"
+    rf"|[0-9][0-9A-Za-z_]{{{_MAX_DIGITS},}}"
     r"|[\[\]{}.,\n]",
     re.DOTALL,
 )
@@ -37,11 +37,11 @@ _TOKEN = re.compile(
 _NAMESPACE = re.compile(r"Cannot (mutate immutable namespace|declare) \((.+?),?\)( twice)?")
 
 
-class Unreadable(ValueError):
+class ParseError(ValueError):
     """A text is not in its format; the message is one line."""
 
 
-class Excessive(Unreadable):
+class LimitError(ParseError):
     """A text exceeds the bounds; the message is one line."""
 
 
@@ -50,13 +50,13 @@ def toml(text: str) -> dict[str, Any]:
 
     Raises
     ------
-    Excessive
+    LimitError
         When it exceeds the bounds.
-    Unreadable
+    ParseError
         When it is not TOML.
     """
-    found: dict[str, Any] = _read(text, _toml)
-    return found
+    tables: dict[str, Any] = _read(text, _toml)
+    return tables
 
 
 def from_json(text: str) -> Any:
@@ -76,13 +76,13 @@ def read(file: Path) -> Any:
     try:
         with file.open("rb") as stream:
             # The limit also ends the reading of a device.
-            content = stream.read(MOST_BYTES + 1)
+            content = stream.read(MAX_BYTES + 1)
         _check_size(len(content))
         # Editors on Windows begin a file with a byte-order mark.
         return reader(content.decode("utf-8-sig"))
     except OSError as error:
         raise SpecError(f"{file}: cannot be read: {error.strerror}") from None
-    except Excessive as error:
+    except LimitError as error:
         raise SpecError(f"{file}: {error}") from None
     except ValueError as error:
         raise SpecError(f"{file}: not valid {name}: {error}") from None
@@ -91,35 +91,35 @@ def read(file: Path) -> Any:
 def _read(text: str, reader: Callable[[str], Any]) -> Any:
     _check_size(len(text))
     _check_tokens(text)
-    found = reader(text)
-    _check_integers(found, "")
-    return found
+    content = reader(text)
+    _check_integers(content, "")
+    return content
 
 
 def _check_size(size: int) -> None:
-    if size > MOST_BYTES:
-        raise Excessive(f"must have at most {MOST_BYTES:,} bytes")
+    if size > MAX_BYTES:
+        raise LimitError(f"must have at most {MAX_BYTES:,} bytes")
 
 
 def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Unreadable(_in_terms_of_toml(str(error))) from None
+        raise ParseError(_toml_message(str(error))) from None
 
 
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise Unreadable(str(error)) from None
+        raise ParseError(str(error)) from None
 
 
 def _check_tokens(text: str) -> None:
     """Refuse nesting, dotted keys and numbers that exceed the bounds."""
     levels, names = [0], 0
-    for found in _TOKEN.finditer(text):
-        token = found[0]
+    for match in _TOKEN.finditer(text):
+        token = match[0]
         if token in "[{":
             levels.append(levels[-1] + names + 1)
             names = 0
@@ -130,36 +130,36 @@ def _check_tokens(text: str) -> None:
         elif token in ",\n":
             names = 0
         elif token[0].isdigit():
-            raise Excessive(f"{_line(text, found)}: a number must have at most {_MOST_DIGITS} digits")
-        if levels[-1] + names >= MOST_LEVELS:
-            raise Excessive(f"{_line(text, found)}: must have at most {MOST_LEVELS} levels of tables and lists")
+            raise LimitError(f"{_line(text, match)}: a number must have at most {_MAX_DIGITS} digits")
+        if levels[-1] + names >= MAX_LEVELS:
+            raise LimitError(f"{_line(text, match)}: must have at most {MAX_LEVELS} levels of tables and lists")
 
 
-def _line(text: str, found: re.Match[str]) -> str:
-    return f"line {text.count(chr(10), 0, found.start()) + 1}"
+def _line(text: str, match: re.Match[str]) -> str:
+    return f"line {text.count(chr(10), 0, match.start()) + 1}"
 
 
 def _check_integers(value: object, path: str) -> None:
     if isinstance(value, Mapping):
-        for key, each in value.items():
-            _check_integers(each, f"{path}.{key}")
+        for key, item in value.items():
+            _check_integers(item, f"{path}.{key}")
     elif isinstance(value, list):
-        for number, each in enumerate(value):
-            _check_integers(each, f"{path}[{number}]")
-    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
-        raise Excessive(f"{path.removeprefix('.')}: a whole number must have at most {_MOST_BITS} bits")
+        for number, item in enumerate(value):
+            _check_integers(item, f"{path}[{number}]")
+    elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise LimitError(f"{path.removeprefix('.')}: a whole number must have at most {_MAX_BITS} bits")
 
 
-def _in_terms_of_toml(message: str) -> str:
+def _toml_message(message: str) -> str:
     """Replace the terms of Python in an error by those of TOML."""
-    found = _NAMESPACE.match(message)
-    if found is None:
+    match = _NAMESPACE.match(message)
+    if match is None:
         return message
-    path = ".".join(re.findall(r"'([^']*)'", found[2]))
-    if found[1] == "declare":
-        what = f"the table [{path}] is given twice"
+    path = ".".join(re.findall(r"'([^']*)'", match[2]))
+    if match[1] == "declare":
+        problem = f"the table [{path}] is given twice"
     else:
-        what = (
+        problem = (
             f"{path}: cannot add to what is written in braces or brackets above: write all of it there, or as [tables]"
         )
-    return what + message[found.end() :]
+    return problem + message[match.end() :]

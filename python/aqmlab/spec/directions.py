@@ -60,17 +60,17 @@ def side(number: int, sides: Sequence[str] | None) -> str:
     return f"side {number}" if sides is None else sides[number]
 
 
-def named(parts: Sequence[Mapping[str, Any]], of: Names) -> list[dict[str, Any]]:
+def with_names(parts: Sequence[Mapping[str, Any]], names: Names) -> list[dict[str, Any]]:
     """Return the directions of a summary, each with its name under ``name``."""
-    return [{"name": of[it["direction"]], **it} for it in parts]
+    return [{"name": names[record["direction"]], **record} for record in parts]
 
 
 def by_place(parts: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Return named directions by their names, in a chain with the number of the link."""
     in_chain = len(parts) > len(UNNAMED)
-    return {place(it["link"], it["name"], in_chain=in_chain): it for it in parts}
+    return {place(record["link"], record["name"], in_chain=in_chain): record for record in parts}
 
 
-def label(of: Names) -> str:
+def label(names: Names) -> str:
     """Return a sentence that explains ``forward`` and ``reverse``; nothing if sides have names."""
-    return f"{of[0]} carries what side 0 sends, {of[1]} what side 1 sends." if of == UNNAMED else ""
+    return f"{names[0]} carries what side 0 sends, {names[1]} what side 1 sends." if names == UNNAMED else ""

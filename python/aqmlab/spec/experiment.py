@@ -95,10 +95,10 @@ class QueueSpec(SpecPart, table="Queue"):
             raise ValueError("write a table of exactly one queue discipline, such as [queue.pi]")
         ((name, parameters),) = table.items()
         name = registry.register(name) if isinstance(name, type) else name
-        known = registry.discipline(name)
+        entry = registry.discipline(name)
         if not isinstance(parameters, Mapping):
             raise ValueError(f"write a table of parameters, such as [queue.{name}]")
-        catalogue.check_parameters(known, parameters)
+        catalogue.check_parameters(entry, parameters)
         return {"discipline": name, "parameters": parameters}
 
     @model_serializer
@@ -150,7 +150,7 @@ class Users(SpecPart):
         return users_of.names(self.workload, self.rtt)
 
     @model_validator(mode="after")
-    def _not_both(self) -> Self:
+    def _check_exclusive(self) -> Self:
         if self.load is not None and self.per_side is not None:
             raise ValueError("write load or per_side, not both")
         return self
@@ -206,9 +206,9 @@ class Experiment(SpecPart):
             parts["sources"] = _read_sources(parts["sources"], Path())
         if isinstance(parts.get("users"), (Mapping, Users)):
             parts["users"] = users_of.read_files(dict(parts["users"]), Path())
-        missing = _missing(parts)
+        missing = _testbed_values(parts)
         super().__init__(
-            **{**parts, **{name: {**values, **_written(parts.get(name))} for name, values in missing.items()}}
+            **{**parts, **{name: {**values, **_set_values(parts.get(name))} for name, values in missing.items()}}
         )
         self._mark_as_unset(missing)
         for name in type(self).model_fields:
@@ -223,7 +223,7 @@ class Experiment(SpecPart):
                 self.model_fields_set.discard(name)
 
     @property
-    def written(self) -> dict[str, Any]:
+    def explicit_values(self) -> dict[str, Any]:
         """The written part of the spec as tables, without defaults and values of the testbed."""
         # The JSON mode turns tuples into lists, as in a file.
         return self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
@@ -247,9 +247,9 @@ class Experiment(SpecPart):
             _read_files(tables, file.parent)
         return cls(**tables)
 
-    def changed(self, changes: Iterable[str], *, directory: Path = Path()) -> Self:
+    def with_changes(self, changes: Iterable[str], *, directory: Path = Path()) -> Self:
         """Return this experiment with changes in the form of :meth:`from_toml`; files are relative to ``directory``."""
-        tables = self.written
+        tables = self.explicit_values
         if self.variants:
             tables["variants"] = dict(self.variants)
         for change in changes:
@@ -260,72 +260,74 @@ class Experiment(SpecPart):
     @property
     def queues(self) -> tuple[tuple[QueueSpec, QueueSpec], ...]:
         """The written disciplines of each link, for direction 0 and direction 1."""
-        both = self.queue, self.queue_back or self.queue
-        return tuple(_own_queues(link, both) for link in self.chain or (ChainLink(),))
+        pair = self.queue, self.queue_back or self.queue
+        return tuple(_link_queues(link, pair) for link in self.chain or (ChainLink(),))
 
     def with_defaults(self) -> Self:
         """Fill in the defaults of custom laws and the hashes of their sources; the engine does it for other laws."""
-        back = self.queue_back and self.queue_back.with_defaults()
-        return self.model_copy(update={"queue": self.queue.with_defaults(), "queue_back": back})
+        queue_back = self.queue_back and self.queue_back.with_defaults()
+        return self.model_copy(update={"queue": self.queue.with_defaults(), "queue_back": queue_back})
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
         """Return the JSON Schema of a spec: the engine's, with the keys that only Python reads."""
-        whole = copy.deepcopy(dict(schema.has()))
-        definitions = whole["$defs"]
+        spec_schema = copy.deepcopy(dict(schema.root()))
+        definitions = spec_schema["$defs"]
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
         sources_of.add_keys(definitions)
-        of_variants = cls.model_fields["variants"].description
-        whole["properties"]["variants"] = {
+        description = cls.model_fields["variants"].description
+        spec_schema["properties"]["variants"] = {
             "type": "object",
-            "description": of_variants,
+            "description": description,
             "default": {},
             "additionalProperties": {
                 "type": "object",
-                "properties": {**whole["properties"], "scheme": {"type": "string"}},
+                "properties": {**spec_schema["properties"], "scheme": {"type": "string"}},
                 "additionalProperties": False,
             },
         }
-        return whole
+        return spec_schema
 
     def to_json(self) -> str:
         """Return the spec in the JSON form that the engine reads."""
         return self.model_dump_json(exclude_none=True)
 
 
-def _own_queues(link: ChainLink, common: tuple[QueueSpec, QueueSpec]) -> tuple[QueueSpec, QueueSpec]:
+def _link_queues(link: ChainLink, common: tuple[QueueSpec, QueueSpec]) -> tuple[QueueSpec, QueueSpec]:
     """Return the disciplines of a link: its ``queue`` applies to both directions unless it has a ``queue_back``."""
-    forth, back = common if link.queue is None else (link.queue, link.queue)
-    return forth, link.queue_back or back
+    forward, reverse = common if link.queue is None else (link.queue, link.queue)
+    return forward, link.queue_back or reverse
 
 
 def _read_files(tables: dict[str, Any], directory: Path) -> None:
     """Replace the names of files in a spec's tables, and in its variants, by their content."""
-    for each in (tables, *_tables(tables.get("variants"))):
-        if isinstance(each.get("users"), dict):
-            each["users"] = users_of.read_files(each["users"], directory)
-        if "sources" in each:
-            each["sources"] = list(_read_sources(each["sources"], directory))
+    for tables_of_spec in (tables, *_tables(tables.get("variants"))):
+        if isinstance(tables_of_spec.get("users"), dict):
+            tables_of_spec["users"] = users_of.read_files(tables_of_spec["users"], directory)
+        if "sources" in tables_of_spec:
+            tables_of_spec["sources"] = list(_read_sources(tables_of_spec["sources"], directory))
 
 
 def _tables(variants: object) -> list[dict[str, Any]]:
-    return [each for each in variants.values() if isinstance(each, dict)] if isinstance(variants, dict) else []
+    return [table for table in variants.values() if isinstance(table, dict)] if isinstance(variants, dict) else []
 
 
-def _missing(parts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _testbed_values(parts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the testbed's values for keys that are not written, by part."""
     if parts.get("testbed") is None:
         return {}
-    found = testbeds.missing(testbeds.named(parts["testbed"]), {name: _written(part) for name, part in parts.items()})
+    values_by_table = testbeds.missing_values(
+        testbeds.find(parts["testbed"]), {name: _set_values(part) for name, part in parts.items()}
+    )
     # A part that is not a table is refused with other mistakes.
-    return {name: values for name, values in found.items() if _is_table(parts.get(name, {}))}
+    return {name: values for name, values in values_by_table.items() if _is_table(parts.get(name, {}))}
 
 
 def _is_table(part: object) -> bool:
     return isinstance(part, (Mapping, BaseModel))
 
 
-def _written(part: object) -> dict[str, Any]:
+def _set_values(part: object) -> dict[str, Any]:
     """Return the written keys of a part, which is a table or a model."""
     if isinstance(part, BaseModel):
         return {name: getattr(part, name) for name in part.model_fields_set}
@@ -333,9 +335,9 @@ def _written(part: object) -> dict[str, Any]:
 
 
 def _read_sources(sources: object, directory: Path) -> tuple[dict[str, Any], ...]:
-    if not isinstance(sources, (list, tuple)) or not all(isinstance(each, Mapping) for each in sources):
+    if not isinstance(sources, (list, tuple)) or not all(isinstance(source, Mapping) for source in sources):
         raise SpecError("sources: must be a list of tables, such as [[sources]] with bulk = {flows = 10}")
-    return tuple(sources_of.read_files(each, f"sources[{n}]", directory) for n, each in enumerate(sources))
+    return tuple(sources_of.read_files(source, f"sources[{n}]", directory) for n, source in enumerate(sources))
 
 
 def _check_finite(value: object, path: str) -> None:
@@ -343,10 +345,10 @@ def _check_finite(value: object, path: str) -> None:
     if isinstance(value, BaseModel):
         value = dict(value)
     if isinstance(value, Mapping):
-        for key, each in value.items():
-            _check_finite(each, f"{path}.{key}")
+        for key, item in value.items():
+            _check_finite(item, f"{path}.{key}")
     elif isinstance(value, (list, tuple)):
-        for number, each in enumerate(value):
-            _check_finite(each, f"{path}[{number}]")
+        for number, item in enumerate(value):
+            _check_finite(item, f"{path}[{number}]")
     elif isinstance(value, float) and not math.isfinite(value):
         raise SpecError(f"{path}: must be a finite number, got {value}")

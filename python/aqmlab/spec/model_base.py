@@ -46,30 +46,30 @@ class SpecPart(BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
-def _one_line(error: ValidationError, of: type[BaseModel]) -> str:
+def _one_line(error: ValidationError, model: type[BaseModel]) -> str:
     """Return the first error as one line: the path, the accepted values and the value given."""
     first = error.errors(include_url=False)[0]
-    steps = first["loc"] if of.__name__ == schema.WHOLE else (of.__name__, *first["loc"])
+    steps = first["loc"] if model.__name__ == schema.ROOT else (model.__name__, *first["loc"])
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
     if first["type"] == "extra_forbidden":
-        return f"{path}: unknown key{_instead(str(steps[-1]), first['loc'], of)}"
+        return f"{path}: unknown key{_suggestion(str(steps[-1]), first['loc'], model)}"
     if first["type"] in ("model_type", "model_attributes_type"):
-        return f"{path}: must be a table of {', '.join(_fields(first['loc'], of))}, got {first['input']!r}"
-    what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"{path}: {what}, got {first['input']!r}"
+        return f"{path}: must be a table of {', '.join(_fields(first['loc'], model))}, got {first['input']!r}"
+    message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{path}: {message}, got {first['input']!r}"
 
 
-def _instead(name: str, loc: tuple[int | str, ...], of: type[BaseModel]) -> str:
+def _suggestion(name: str, loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
     """Return the accepted keys instead of an unknown one."""
-    allowed = _fields(loc[:-1], of)
-    elsewhere = [f"{part}.{name}" for part in of.model_fields if name in _fields((part,), of)]
-    near = difflib.get_close_matches(name, allowed, n=1) or elsewhere[:1]
-    return f"{f' (did you mean {near[0]!r}?)' if near else ''}; allowed are {', '.join(allowed)}"
+    allowed = _fields(loc[:-1], model)
+    other_paths = [f"{part}.{name}" for part in model.model_fields if name in _fields((part,), model)]
+    similar = difflib.get_close_matches(name, allowed, n=1) or other_paths[:1]
+    return f"{f' (did you mean {similar[0]!r}?)' if similar else ''}; allowed are {', '.join(allowed)}"
 
 
-def _fields(loc: tuple[int | str, ...], of: type[BaseModel]) -> list[str]:
+def _fields(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
     """Return the fields of the part at a path; an empty list if there is no part."""
-    part: type[BaseModel] | None = of
+    part: type[BaseModel] | None = model
     for step in loc:
         if isinstance(step, str) and part is not None:
             part = _model(part.model_fields[step].annotation)

@@ -21,9 +21,9 @@ Step = str | int
 class UnknownPath(SpecError):
     """A change has a wrong form, or a path that does not exist."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"--set: {what}")
-        self.what = what
+    def __init__(self, message: str) -> None:
+        super().__init__(f"--set: {message}")
+        self.message = message
         """The message without the name of the option."""
 
 
@@ -39,22 +39,22 @@ def apply(tables: dict[str, Any], change: str) -> None:
         When the path does not exist; the message says what exists there.
     """
     path, equals, text = change.partition("=")
-    way = steps(path.strip())
-    if not (equals and way and isinstance(way[0], str)):
+    path_steps = steps(path.strip())
+    if not (equals and path_steps and isinstance(path_steps[0], str)):
         raise UnknownPath(f"{_FORM}, got {change!r}")
-    if len(way) > bounded_input.MOST_LEVELS:
-        raise UnknownPath(f"a path must have at most {bounded_input.MOST_LEVELS} steps, got {len(way):,}")
-    at: Any = tables
-    for n, (step, following) in enumerate(zip(way, [*way[1:], None], strict=True)):
-        _check(at, way[:n], step, change)
+    if len(path_steps) > bounded_input.MAX_LEVELS:
+        raise UnknownPath(f"a path must have at most {bounded_input.MAX_LEVELS} steps, got {len(path_steps):,}")
+    node: Any = tables
+    for n, (step, following) in enumerate(zip(path_steps, [*path_steps[1:], None], strict=True)):
+        _check(node, path_steps[:n], step, change)
         if isinstance(step, str):
-            _make_room(at, way[:n], step)
+            _remove_alternatives(node, path_steps[:n], step)
         if following is None:
-            at[step] = value(text)
+            node[step] = value(text)
         elif isinstance(step, int):
-            at = at[step]
+            node = node[step]
         else:
-            at = at.setdefault(step, {} if isinstance(following, str) else [])
+            node = node.setdefault(step, {} if isinstance(following, str) else [])
 
 
 def assignment(path: str, value: object) -> str:
@@ -70,7 +70,7 @@ def assignment(path: str, value: object) -> str:
 
 def _as_toml(value: object) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_as_toml(str(key))} = {_as_toml(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_as_toml(str(key))} = {_as_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_as_toml, value))}]"
     # A string of JSON is also a string of TOML.
@@ -79,35 +79,35 @@ def _as_toml(value: object) -> str:
 
 def steps(path: str) -> list[Step]:
     """Return the names and list indices of a path; an empty list for an invalid path."""
-    way: list[Step] = []
+    path_steps: list[Step] = []
     end = 0
-    while found := _STEP.match(path, end):
-        quoted, bare, place = found.groups()
-        way.append(int(place) if place else quoted or bare)
-        end = found.end()
-    return way if end == len(path) else []
+    while match := _STEP.match(path, end):
+        quoted, bare, index = match.groups()
+        path_steps.append(int(index) if index else quoted or bare)
+        end = match.end()
+    return path_steps if end == len(path) else []
 
 
-def _check(at: Any, above: list[Step], step: Step, change: str) -> None:
+def _check(node: Any, parents: list[Step], step: Step, change: str) -> None:
     """Refuse a step of a path to an absent value."""
-    where = _written(above)
+    parent = _path_text(parents)
     if isinstance(step, int):
-        if not isinstance(at, list):
-            raise UnknownPath(f"{where} is {_kind(at)}, not a list, in {change!r}")
-        if step >= len(at):
-            there = f"has {where}[0] to {where}[{len(at) - 1}]" if at else "has none: write the whole list"
-            raise UnknownPath(f"{where} {there}, got {change!r}")
-    elif isinstance(at, list):
-        raise UnknownPath(f"{where} is a list: write {where}[0].{step} for the first entry's, got {change!r}")
-    elif not isinstance(at, dict):
-        raise UnknownPath(f"{where} is {_kind(at)}, not a table: write {where}=value, got {change!r}")
+        if not isinstance(node, list):
+            raise UnknownPath(f"{parent} is {_kind(node)}, not a list, in {change!r}")
+        if step >= len(node):
+            content = f"has {parent}[0] to {parent}[{len(node) - 1}]" if node else "has none: write the whole list"
+            raise UnknownPath(f"{parent} {content}, got {change!r}")
+    elif isinstance(node, list):
+        raise UnknownPath(f"{parent} is a list: write {parent}[0].{step} for the first entry's, got {change!r}")
+    elif not isinstance(node, dict):
+        raise UnknownPath(f"{parent} is {_kind(node)}, not a table: write {parent}=value, got {change!r}")
 
 
-def _make_room(table: dict[str, Any], above: list[Step], name: str) -> None:
+def _remove_alternatives(table: dict[str, Any], parents: list[Step], name: str) -> None:
     """Remove the keys that exclude ``name``: another discipline, kind of source, or number of users."""
-    if above[-1:] in (["queue"], ["queue_back"]) or (len(above) == 2 and above[0] == "sources"):
+    if parents[-1:] in (["queue"], ["queue_back"]) or (len(parents) == 2 and parents[0] == "sources"):
         others = table.keys() - {name}
-    elif above == ["users"] and name in ("load", "per_side"):
+    elif parents == ["users"] and name in ("load", "per_side"):
         others = {"load", "per_side"} - {name}
     else:
         return
@@ -125,15 +125,15 @@ def value(text: str) -> object:
     """
     try:
         return bounded_input.toml(f"value = {text}")["value"]
-    except bounded_input.Excessive as error:
+    except bounded_input.LimitError as error:
         raise UnknownPath(str(error)) from None
-    except bounded_input.Unreadable:
+    except bounded_input.ParseError:
         return text
 
 
-def _kind(at: object) -> str:
-    return "a table" if isinstance(at, dict) else "a list" if isinstance(at, list) else f"the value {at!r}"
+def _kind(node: object) -> str:
+    return "a table" if isinstance(node, dict) else "a list" if isinstance(node, list) else f"the value {node!r}"
 
 
-def _written(steps: list[Step]) -> str:
+def _path_text(steps: list[Step]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")

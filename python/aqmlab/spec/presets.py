@@ -19,9 +19,9 @@ UNCONGESTED = Link(rate="1 Gbit/s")
 
 _DROPTAIL = QueueSpec.model_validate({"droptail": {}})
 
-_TIMES_AS_FAST = 10
-_SLOWEST = bits_per_second(UNCONGESTED.rate)
-_FASTEST = bits_per_second(schema.key("link.rate")["maximum"])
+_SPEEDUP = 10
+_MIN_RATE_BPS = bits_per_second(UNCONGESTED.rate)
+_MAX_RATE_BPS = bits_per_second(schema.key("link.rate")["maximum"])
 """The rate of the fastest link that the engine supports."""
 
 _LIMIT = 2400
@@ -39,11 +39,14 @@ def uncongested(experiment: Experiment) -> Experiment:
     """
     link = experiment.link.model_copy(update=_scaled_hosts(experiment.link))
     chain = experiment.chain and tuple(
-        each.model_copy(update={**_scaled_hosts(each), "queue": None, "queue_back": None}) for each in experiment.chain
+        chain_link.model_copy(update={**_scaled_hosts(chain_link), "queue": None, "queue_back": None})
+        for chain_link in experiment.chain
     )
     links: list[Link | ChainLink] = [link, *(chain or ())]
-    fastest = max(rate_bps(rate) for each in links for rate in (each.rate, each.rate_back) if rate is not None)
-    queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _SLOWEST)}})
+    fastest = max(
+        rate_bps(rate) for chain_link in links for rate in (chain_link.rate, chain_link.rate_back) if rate is not None
+    )
+    queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _MIN_RATE_BPS)}})
     hosts, sources = _interfaces(experiment)
     return experiment.model_copy(
         update={"link": link, "queue": queue, "queue_back": None, "chain": chain, "hosts": hosts, "sources": sources}
@@ -53,8 +56,8 @@ def uncongested(experiment: Experiment) -> Experiment:
 def _interfaces(experiment: Experiment) -> tuple[Hosts, tuple[dict[str, Any], ...]]:
     """Return hosts and sources with the interface rates that they have on the experiment's own links."""
     # Users and queues do not affect interfaces, and may have keys that the engine does not read.
-    alone = experiment.model_copy(update={"users": Users(per_side=0), "queue": _DROPTAIL, "queue_back": None})
-    resolved = json.loads(Resolved(alone.to_json()).json)
+    without_users = experiment.model_copy(update={"users": Users(per_side=0), "queue": _DROPTAIL, "queue_back": None})
+    resolved = json.loads(Resolved(without_users.to_json()).json)
     hosts = experiment.hosts.model_copy(update={"rate": resolved["hosts"]["rate"]})
     sources = zip(experiment.sources, resolved.get("sources", ()), strict=True)
     return hosts, tuple(
@@ -89,7 +92,7 @@ def _scaled_hosts(link: Link | ChainLink) -> dict[str, Any]:
 
 
 def _raised_rate(rate: str) -> str:
-    return f"{min(max(_TIMES_AS_FAST * rate_bps(rate), _SLOWEST), _FASTEST)} bit/s"
+    return f"{min(max(_SPEEDUP * rate_bps(rate), _MIN_RATE_BPS), _MAX_RATE_BPS)} bit/s"
 
 
 def _pauses(on_off: Mapping[str, Any]) -> bool:

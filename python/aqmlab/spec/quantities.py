@@ -51,10 +51,10 @@ def round_trips_ms(text: str) -> tuple[int, int]:
     >>> round_trips_ms("20 ms"), round_trips_ms("10..80 ms")
     ((20, 20), (10, 80))
     """
-    found = re.fullmatch(r"\s*([\d.]+?)\s*([a-z]*)\s*(?:\.\.\s*([\d.]+)\s*([a-z]+)\s*)?", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"\s*([\d.]+?)\s*([a-z]*)\s*(?:\.\.\s*([\d.]+)\s*([a-z]+)\s*)?", text, re.ASCII)
+    if match is None:
         raise SpecError(f"rtt: must be as '20 ms' or '10..80 ms', got {text!r}")
-    low, unit, high, unit_high = found.groups()
+    low, unit, high, unit_high = match.groups()
     first = f"{low} {unit or unit_high or ''}".strip()
     return _whole_ms(first), _whole_ms(first if high is None else f"{high} {unit_high}")
 

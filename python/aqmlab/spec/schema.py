@@ -11,12 +11,12 @@ from aqmlab._core import schemas
 
 Schema = Mapping[str, Any]
 
-WHOLE = "Experiment"
+ROOT = "Experiment"
 """The name of the whole spec among its parts."""
 
 
 @cache
-def has() -> Schema:
+def root() -> Schema:
     """Return the engine's JSON Schema of a spec."""
     schema: Schema = json.loads(schemas())["spec"]
     return schema
@@ -24,23 +24,23 @@ def has() -> Schema:
 
 def part(name: str) -> Schema:
     """Return the schema of a part by its name, such as ``Link``."""
-    found: Schema = has() if name == WHOLE else has()["$defs"][name]
-    return found
+    definition: Schema = root() if name == ROOT else root()["$defs"][name]
+    return definition
 
 
 def key(path: str) -> Schema:
     """Return the schema of the key at a path, such as ``protocol.warmup``."""
-    at = has()
+    node = root()
     for name in path.split("."):
-        table = part(name_of(at)) if "$ref" in at else at
-        at = table["properties"][name]
-    return at
+        table = part(name_of(node)) if "$ref" in node else node
+        node = table["properties"][name]
+    return node
 
 
 def source(kind: str) -> Schema:
     """Return the keys of a kind of source by their names."""
-    (of,) = (form["properties"][kind] for form in part("Source")["oneOf"] if kind in form["properties"])
-    keys: Schema = part(name_of(of))["properties"]
+    (reference,) = (form["properties"][kind] for form in part("Source")["oneOf"] if kind in form["properties"])
+    keys: Schema = part(name_of(reference))["properties"]
     return keys
 
 

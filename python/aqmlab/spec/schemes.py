@@ -19,7 +19,7 @@ from aqmlab.disciplines.custom import registry
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.spec.experiment import EcnForm, Experiment, QueueSpec, ecn_form
 
-BETWEEN_DIRECTIONS, BETWEEN_LINKS = " / ", " | "
+DIRECTION_SEPARATOR, LINK_SEPARATOR = " / ", " | "
 """The separators in a label between the disciplines of two directions, and between those of two links."""
 
 
@@ -37,7 +37,7 @@ class Scheme:
         """Return the label for output: the scheme as typed, with the other disciplines of links and directions."""
         return _by_links(experiment, self.label, self.queue, ecn=self.ecn or False)
 
-    def applied_to(self, experiment: Experiment) -> Experiment:
+    def apply_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with this scheme instead of its own.
 
         ``queue_back`` and the queues of a chain's links stay.
@@ -77,20 +77,20 @@ def parse(scheme: str | type[Law]) -> Scheme:
     name, colon, rest = partition(text)
     try:
         discipline = registry.discipline(name)
-        given = _assignments(rest) if colon else {}
-        ecn = _ecn(given.pop("ecn")) if "ecn" in given else None
-        catalogue.check_parameters(discipline, given)
+        parameters = _assignments(rest) if colon else {}
+        ecn = _ecn(parameters.pop("ecn")) if "ecn" in parameters else None
+        catalogue.check_parameters(discipline, parameters)
     except ValueError as error:
         # Errors about a custom law already begin with its name.
-        what = str(error).removeprefix(name).lstrip(": ") if registry.is_custom(name) else str(error)
-        raise SpecError(f"{text}: {what}") from None
-    return Scheme(label=text, queue=QueueSpec.model_validate({name: given}), ecn=ecn)
+        message = str(error).removeprefix(name).lstrip(": ") if registry.is_custom(name) else str(error)
+        raise SpecError(f"{text}: {message}") from None
+    return Scheme(label=text, queue=QueueSpec.model_validate({name: parameters}), ecn=ecn)
 
 
 def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
     """Return the text of a scheme, as it would be typed."""
-    given = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
-    text = ",".join(_assignment(key, value) for key, value in given.items())
+    parameters = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
+    text = ",".join(_assignment(key, value) for key, value in parameters.items())
     return f"{queue.discipline}:{text}" if text else queue.discipline
 
 
@@ -109,23 +109,23 @@ def label_of(experiment: Experiment) -> str:
 def _by_links(experiment: Experiment, common: str, queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
     """Return the text of the disciplines of each link, with ``common`` as the text of ``queue``."""
     links = []
-    for forth, back in experiment.model_copy(update={"queue": queue}).queues:
-        text = common if forth is queue else label(forth, ecn=ecn)
+    for forward, reverse in experiment.model_copy(update={"queue": queue}).queues:
+        text = common if forward is queue else label(forward, ecn=ecn)
         # ECN is a setting of the hosts, so that it appears once.
-        links.append(text if forth == back else f"{text}{BETWEEN_DIRECTIONS}{label(back, ecn=False)}")
-    return BETWEEN_LINKS.join(links) if len(set(links)) > 1 else links[0]
+        links.append(text if forward == reverse else f"{text}{DIRECTION_SEPARATOR}{label(reverse, ecn=False)}")
+    return LINK_SEPARATOR.join(links) if len(set(links)) > 1 else links[0]
 
 
 def partition(text: str) -> tuple[str, str, str]:
     """Split a scheme into the discipline's name, the colon and the parameters."""
-    found = re.match(rf"({registry.NAME})(:|$)", text)
-    if found is None:
+    match = re.match(rf"({registry.NAME})(:|$)", text)
+    if match is None:
         return text.partition(":")
-    name = found[1]
+    name = match[1]
     if name.partition(":")[0] in catalogue.disciplines() and not registry.exists(name):
         # The word after the colon is a parameter without its value.
         return text.partition(":")
-    return name, found[2], text[found.end() :]
+    return name, match[2], text[match.end() :]
 
 
 def _ecn(value: object) -> bool | EcnForm:
@@ -140,25 +140,25 @@ def _assignment(key: str, value: object) -> str:
 
 
 def _assignments(text: str) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for assignment in text.split(","):
         key, equals, value = (assignment if assignment != catalogue.NOECN else f"{assignment}=true").partition("=")
         if not (key and equals and value):
             raise ValueError(f"write key=value, got {assignment!r}")
-        if key in given:
+        if key in parameters:
             raise ValueError(f"{key} is given twice")
-        given[key] = _value(value)
-    return given
+        parameters[key] = _value(value)
+    return parameters
 
 
-_LONGEST_NUMBER = 100
+_MAX_NUMBER_LENGTH = 100
 """The largest number of characters of a number; a longer one is text, which the engine refuses for a parameter."""
 
 
 def _value(text: str) -> bool | int | float | str:
     if text in ("true", "false"):
         return text == "true"
-    if len(text) > _LONGEST_NUMBER:
+    if len(text) > _MAX_NUMBER_LENGTH:
         return text
     if re.fullmatch(r"[+-]?\d+", text, re.ASCII):
         return int(text)

@@ -31,19 +31,19 @@ def add_keys(definitions: Mapping[str, Any]) -> None:
         if kind in FILES:
             table = definitions[schema.name_of(reference)]
             table["properties"]["file"] = {"type": "string", "description": FILES[kind]}
-            filled = [key for key in table["required"] if key in ("text", *_REQUIRED)]
-            table["required"] = [key for key in table["required"] if key not in filled]
-            table["anyOf"] = [{"required": ["file"]}, {"required": filled}]
+            file_columns = [key for key in table["required"] if key in ("text", *_REQUIRED)]
+            table["required"] = [key for key in table["required"] if key not in file_columns]
+            table["anyOf"] = [{"required": ["file"]}, {"required": file_columns}]
 
 
-def read_files(source: Mapping[str, Any], place: str, directory: Path) -> dict[str, Any]:
+def read_files(source: Mapping[str, Any], path: str, directory: Path) -> dict[str, Any]:
     """Replace a source's ``file`` by its content; a source without a file is returned unchanged.
 
     Parameters
     ----------
     source
         A table of exactly one kind of source, such as ``{"trace": {"file": "transfers.csv"}}``.
-    place
+    path
         The path in the spec, for messages: ``sources[0]``.
     directory
         The directory that relative file names refer to.
@@ -54,55 +54,55 @@ def read_files(source: Mapping[str, Any], place: str, directory: Path) -> dict[s
         When the file cannot be read, or lacks what its kind needs.
     """
     if len(source) != 1:
-        raise SpecError(f"{place}: must be a table of exactly one kind of source, such as [sources.bulk]")
+        raise SpecError(f"{path}: must be a table of exactly one kind of source, such as [sources.bulk]")
     ((kind, parameters),) = source.items()
     if not isinstance(parameters, Mapping) or "file" not in parameters:
         return dict(source)
-    place = f"{place}.{kind}.file"
+    path = f"{path}.{kind}.file"
     if kind not in _READERS:
-        raise SpecError(f"{place}: only {', '.join(_READERS)} are read from a file, not {kind}")
+        raise SpecError(f"{path}: only {', '.join(_READERS)} are read from a file, not {kind}")
     if not isinstance(parameters["file"], str):
-        raise SpecError(f"{place}: must be the name of a file, got {parameters['file']!r}")
+        raise SpecError(f"{path}: must be the name of a file, got {parameters['file']!r}")
     file = directory / parameters["file"]
     others = {key: value for key, value in parameters.items() if key != "file"}
-    read = {kind: {**_READERS[kind](file, place), **others}}
-    _check_rows(read, f"{place}: {file}")
-    return read
+    source_read = {kind: {**_READERS[kind](file, path), **others}}
+    _check_rows(source_read, f"{path}: {file}")
+    return source_read
 
 
-def _columns(file: Path, place: str) -> dict[str, list[Any]]:
+def _columns(file: Path, path: str) -> dict[str, list[Any]]:
     """Read transfers from CSV or Parquet, one per row."""
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {".csv": pl.read_csv, ".parquet": pl.read_parquet}
     if file.suffix not in readers:
-        raise SpecError(f"{place}: must end in {' or '.join(readers)}, got {file}")
+        raise SpecError(f"{path}: must end in {' or '.join(readers)}, got {file}")
     try:
         table = readers[file.suffix](file)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise SpecError(f"{place}: {file} cannot be read: {_first_line(error)}") from None
+        raise SpecError(f"{path}: {file} cannot be read: {_first_line(error)}") from None
     if missing := [name for name in _REQUIRED if name not in table.columns]:
-        raise SpecError(f"{place}: {file} must have the columns {', '.join(_REQUIRED)}; it lacks {', '.join(missing)}")
+        raise SpecError(f"{path}: {file} must have the columns {', '.join(_REQUIRED)}; it lacks {', '.join(missing)}")
     if unknown := [name for name in table.columns if name not in (*_REQUIRED, *_OPTIONAL)]:
         raise SpecError(
-            f"{place}: {file} has a column {unknown[0]!r}; besides {', '.join(_REQUIRED)} it may have rtt_ms"
+            f"{path}: {file} has a column {unknown[0]!r}; besides {', '.join(_REQUIRED)} it may have rtt_ms"
         )
     if table.is_empty():
-        raise SpecError(f"{place}: {file} must have at least one row, got only a header")
+        raise SpecError(f"{path}: {file} must have at least one row, got only a header")
     for column in table:
-        _check_column(column, f"{place}: {file}")
+        _check_column(column, f"{path}: {file}")
     return table.to_dict(as_series=False)
 
 
-def _check_column(column: pl.Series, place: str) -> None:
+def _check_column(column: pl.Series, path: str) -> None:
     """Refuse a column with a missing number, naming its first row; rows count from 1, without the header."""
     if not (column.dtype.is_numeric() or column.dtype == pl.String):
-        raise SpecError(f"{place}: the column {column.name} must hold numbers, got {column.dtype}")
+        raise SpecError(f"{path}: the column {column.name} must hold numbers, got {column.dtype}")
     for row, value in enumerate(column, start=1):
         if value is None:
-            raise SpecError(f"{place}, row {row}: {column.name} must have a value")
+            raise SpecError(f"{path}, row {row}: {column.name} must have a value")
         if isinstance(value, str) and not _is_number(value):
-            raise SpecError(f"{place}, row {row}: {column.name} must be a number, got {value!r}")
+            raise SpecError(f"{path}, row {row}: {column.name} must be a number, got {value!r}")
     if column.dtype == pl.String:
-        raise SpecError(f"{place}: the column {column.name} must hold numbers, got text")
+        raise SpecError(f"{path}: the column {column.name} must hold numbers, got text")
 
 
 def _is_number(text: str) -> bool:
@@ -113,7 +113,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _check_rows(source: Mapping[str, Any], place: str) -> None:
+def _check_rows(source: Mapping[str, Any], path: str) -> None:
     """Check the rows or lines of a file by the engine, and name the file in its errors.
 
     Other mistakes of the source are reported with the whole spec.
@@ -121,9 +121,9 @@ def _check_rows(source: Mapping[str, Any], place: str) -> None:
     try:
         Resolved(json.dumps({"users": {"per_side": 0}, "sources": [source]}))
     except SpecError as error:
-        if found := _IN_FILE.match(str(error)):
-            where = f"line {found['line']}" if found["line"] else f"row {int(found['row']) + 1}: {found['column']}"
-            raise SpecError(f"{place}, {where}: {found['fault']}") from None
+        if match := _IN_FILE.match(str(error)):
+            position = f"line {match['line']}" if match["line"] else f"row {int(match['row']) + 1}: {match['column']}"
+            raise SpecError(f"{path}, {position}: {match['fault']}") from None
 
 
 _IN_FILE = re.compile(
@@ -132,13 +132,13 @@ _IN_FILE = re.compile(
 """The pattern of the engine's errors about a line of a text or a row of a column."""
 
 
-def _text(file: Path, place: str) -> dict[str, str]:
+def _text(file: Path, path: str) -> dict[str, str]:
     try:
         return {"text": file.read_text(encoding="utf-8")}
     except OSError as error:
-        raise SpecError(f"{place}: {file} cannot be read: {error.strerror}") from None
+        raise SpecError(f"{path}: {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise SpecError(f"{place}: {file} is not text") from None
+        raise SpecError(f"{path}: {file} is not text") from None
 
 
 def _first_line(error: Exception) -> str:

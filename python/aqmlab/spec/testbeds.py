@@ -19,7 +19,7 @@ PAPERS = "unc-2003"
 def papers_testbed(path: str) -> Any:
     """Return the value of :data:`PAPERS` at a path, such as ``protocol.warmup``."""
     table, _, key = path.partition(".")
-    return named(PAPERS).tables[table][key]
+    return find(PAPERS).tables[table][key]
 
 
 _INSTEAD_OF_LOAD = "per_side"
@@ -42,7 +42,7 @@ class Testbed:
         return f"{self.name}: {self.about}"
 
 
-def named(name: object) -> Testbed:
+def find(name: object) -> Testbed:
     """Return the testbed of this name.
 
     Raises
@@ -50,43 +50,43 @@ def named(name: object) -> Testbed:
     SpecError
         When there is no such testbed.
     """
-    if isinstance(name, str) and name in declared():
-        return declared()[name]
-    near = difflib.get_close_matches(str(name), declared(), n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise SpecError(f"testbed: must be one of {', '.join(declared())}{hint}, got {name!r}")
+    if isinstance(name, str) and name in load_all():
+        return load_all()[name]
+    similar = difflib.get_close_matches(str(name), load_all(), n=1)
+    hint = f" (did you mean {similar[0]!r}?)" if similar else ""
+    raise SpecError(f"testbed: must be one of {', '.join(load_all())}{hint}, got {name!r}")
 
 
 @cache
-def declared() -> Mapping[str, Testbed]:
+def load_all() -> Mapping[str, Testbed]:
     """Return all testbeds by their names."""
-    found: dict[str, Testbed] = {}
+    testbeds_by_name: dict[str, Testbed] = {}
     for entry in json.loads(testbeds()):
         tables: dict[str, dict[str, Any]] = {}
         for value in entry["values"]:
             table, _, key = value["path"].partition(".")
             tables.setdefault(table, {})[key] = value["value"]
         sources = {value["path"]: value["source"] for value in entry["values"]}
-        found[entry["name"]] = Testbed(entry["name"], entry["about"], tables, sources)
-    return found
+        testbeds_by_name[entry["name"]] = Testbed(entry["name"], entry["about"], tables, sources)
+    return testbeds_by_name
 
 
-def missing(testbed: Testbed, written: Mapping[str, Iterable[str]]) -> dict[str, dict[str, Any]]:
+def missing_values(testbed: Testbed, set_keys: Mapping[str, Iterable[str]]) -> dict[str, dict[str, Any]]:
     """Return the values of a testbed that a spec does not write, by table.
 
     Parameters
     ----------
     testbed
         The testbed.
-    written
+    set_keys
         The keys that the spec writes, by table.
     """
     return {
-        table: {key: copy.deepcopy(value) for key, value in values.items() if not _is_written(key, written.get(table))}
+        table: {key: copy.deepcopy(value) for key, value in values.items() if not _is_set(key, set_keys.get(table))}
         for table, values in testbed.tables.items()
     }
 
 
-def _is_written(key: str, keys: Iterable[str] | None) -> bool:
-    known = set(keys or ())
-    return key in known or (key == "load" and _INSTEAD_OF_LOAD in known)
+def _is_set(key: str, keys: Iterable[str] | None) -> bool:
+    set_keys = set(keys or ())
+    return key in set_keys or (key == "load" and _INSTEAD_OF_LOAD in set_keys)

@@ -21,7 +21,7 @@ FIELDS = ("workload", "rtt")
 
 _SUFFIXES = (".toml", ".json")
 
-_LONGEST_NAME = 24
+_MAX_NAME_LENGTH = 24
 """The largest number of characters of a custom table's own name in :func:`name_of`."""
 
 
@@ -83,7 +83,7 @@ def _users(spec: str) -> Mapping[str, Any]:
 
 
 @cache
-def shipped(field: str) -> Mapping[str, str]:
+def packaged_tables(field: str) -> Mapping[str, str]:
     """Return the shipped tables of a field as canonical JSON, by name."""
     tables = {}
     for name in schema.names(f"users.{field}"):
@@ -108,11 +108,11 @@ def name_of(field: str, table: Mapping[str, Any]) -> str:
     'our-lab-2026-1fca5f39'
     """
     text = _canonical(table)
-    for name, known in shipped(field).items():
-        if text == known:
+    for name, packaged in packaged_tables(field).items():
+        if text == packaged:
             return name
-    says = str(table.get("name" if field == "workload" else "source", ""))
-    slug = re.sub(r"[^a-z0-9]+", "-", says.lower())[:_LONGEST_NAME].strip("-")
+    title = str(table.get("name" if field == "workload" else "source", ""))
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower())[:_MAX_NAME_LENGTH].strip("-")
     return f"{slug or 'own'}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
@@ -124,11 +124,11 @@ def _is_file(value: object) -> bool:
     return isinstance(value, (str, Path)) and Path(value).suffix in _SUFFIXES
 
 
-def _read(file: Path, place: str) -> dict[str, Any]:
+def _read(file: Path, path: str) -> dict[str, Any]:
     try:
         table = bounded_input.read(file)
     except SpecError as error:
-        raise SpecError(f"{place}: {error}") from None
+        raise SpecError(f"{path}: {error}") from None
     if not isinstance(table, dict):
-        raise SpecError(f"{place}: {file} must hold a table, got {type(table).__name__}")
+        raise SpecError(f"{path}: {file} must hold a table, got {type(table).__name__}")
     return table

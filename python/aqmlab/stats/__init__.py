@@ -4,14 +4,14 @@ from aqmlab.stats.aggregate import SETTINGS, over_seeds
 from aqmlab.stats.bands import band_half_width, difference_band, quantile_differences, share_intervals
 from aqmlab.stats.distributions import cdf, quantiles, shares_within
 from aqmlab.stats.intervals import LEVEL, half_width, interval, mean_interval, p_value
-from aqmlab.stats.paired import FEWEST, Difference, from_best, paired
-from aqmlab.stats.sequential import LOOKS, is_precise, most_affected, relative_width, repeated_interval
+from aqmlab.stats.paired import MIN_SEEDS, Difference, from_best, paired
+from aqmlab.stats.sequential import LOOKS, is_precise, max_affected_share, relative_width, repeated_interval
 from aqmlab.stats.warmup import mser5
 
 __all__ = [
-    "FEWEST",
     "LEVEL",
     "LOOKS",
+    "MIN_SEEDS",
     "SETTINGS",
     "Difference",
     "band_half_width",
@@ -21,8 +21,8 @@ __all__ = [
     "half_width",
     "interval",
     "is_precise",
+    "max_affected_share",
     "mean_interval",
-    "most_affected",
     "mser5",
     "over_seeds",
     "p_value",

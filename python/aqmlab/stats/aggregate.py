@@ -71,10 +71,10 @@ def map_numbers(combine: Callable[[list[Any]], Any], values: Sequence[Any]) -> A
     if isinstance(first, Mapping):
         return {
             # Cells that were stored before a number was added lack it.
-            name: value if name in _NAMES else map_numbers(combine, [each.get(name) for each in values])
+            name: value if name in _NAMES else map_numbers(combine, [value.get(name) for value in values])
             for name, value in first.items()
         }
     if isinstance(first, Sequence):
-        alike = len({len(each) for each in values}) == 1
-        return [map_numbers(combine, each) for each in zip(*values, strict=True)] if alike else []
+        has_one_length = len({len(value) for value in values}) == 1
+        return [map_numbers(combine, value) for value in zip(*values, strict=True)] if has_one_length else []
     return combine(list(values))

@@ -56,14 +56,14 @@ def difference_band(
     SpecError
         When there are fewer than two pairs of seeds.
     """
-    histograms = _paired(first, others)
+    histograms = _checked_pairs(first, others)
     if any(histogram["count"].sum() == 0 for histogram in histograms):
         return pl.DataFrame(schema=dict.fromkeys(("time_ms", *_BOUNDS), pl.Float64))
-    at = np.unique(list(times_ms) or quantiles(_simultaneous_level(histograms), FRACTIONS))
-    shares = np.array([shares_within(histogram, at) for histogram in histograms])
+    times = np.unique(list(times_ms) or quantiles(_simultaneous_level(histograms), FRACTIONS))
+    shares = np.array([shares_within(histogram, times) for histogram in histograms])
     differences = shares[len(first) :] - shares[: len(first)]
     mean, half = differences.mean(axis=0), band_half_width(differences, confidence=confidence)
-    return pl.DataFrame({"time_ms": at, "difference": mean, "low": mean - half, "high": mean + half})
+    return pl.DataFrame({"time_ms": times, "difference": mean, "low": mean - half, "high": mean + half})
 
 
 def quantile_differences(
@@ -101,22 +101,22 @@ def quantile_differences(
     >>> quantile_differences([histogram] * 2, [histogram] * 2, fractions=[0.975])["difference"].to_list()
     [0.0]
     """
-    histograms = _paired(first, others)
-    at = list(fractions)
-    values = np.array([quantiles(histogram, at) for histogram in histograms])
+    histograms = _checked_pairs(first, others)
+    shares = list(fractions)
+    values = np.array([quantiles(histogram, shares) for histogram in histograms])
     if not np.isfinite(values).all():
         return pl.DataFrame(schema=dict.fromkeys(("fraction", *_BOUNDS), pl.Float64))
     differences = values[len(first) :] - values[: len(first)]
     mean, half = differences.mean(axis=0), half_width(differences, confidence=confidence, axis=0)
-    return pl.DataFrame({"fraction": at, "difference": mean, "low": mean - half, "high": mean + half})
+    return pl.DataFrame({"fraction": shares, "difference": mean, "low": mean - half, "high": mean + half})
 
 
-def share_intervals(together: pl.DataFrame, histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def share_intervals(pooled: pl.DataFrame, histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Add the interval over the seeds to a distribution of all seeds together, for each time separately.
 
     Parameters
     ----------
-    together
+    pooled
         ``time_ms`` and ``fraction``, as :func:`aqmlab.stats.cdf` returns them.
     histograms
         The histogram of each seed. With one seed, or a seed without requests, there is no interval.
@@ -134,12 +134,10 @@ def share_intervals(together: pl.DataFrame, histograms: Sequence[pl.DataFrame]) 
     [0.0]
     """
     if len(histograms) < 2 or any(histogram["count"].sum() == 0 for histogram in histograms):
-        return together
-    shares = np.array([shares_within(histogram, together["time_ms"]) for histogram in histograms])
+        return pooled
+    shares = np.array([shares_within(histogram, pooled["time_ms"]) for histogram in histograms])
     half = pl.Series(half_width(shares, confidence=0.95, axis=0))
-    return together.with_columns(
-        low=(pl.col("fraction") - half).clip(0, 1), high=(pl.col("fraction") + half).clip(0, 1)
-    )
+    return pooled.with_columns(low=(pl.col("fraction") - half).clip(0, 1), high=(pl.col("fraction") + half).clip(0, 1))
 
 
 def band_half_width(differences: Values, *, confidence: float = 0.95) -> Values:
@@ -148,11 +146,11 @@ def band_half_width(differences: Values, *, confidence: float = 0.95) -> Values:
     return np.asarray(half_width(differences, confidence=1 - (1 - confidence) / times, axis=-2))
 
 
-def _paired(first: Sequence[pl.DataFrame], others: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+def _checked_pairs(first: Sequence[pl.DataFrame], others: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     if len(first) != len(others) or len(first) < 2:
         raise SpecError(f"band: must have two pairs of seeds at least, got {len(first)} and {len(others)} seeds")
     return [*first, *others]
 
 
 def _simultaneous_level(histograms: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat([each.select("time_low_ms", "time_high_ms", "count") for each in histograms])
+    return pl.concat([histogram.select("time_low_ms", "time_high_ms", "count") for histogram in histograms])

@@ -65,7 +65,7 @@ def quantiles(response_times: pl.DataFrame, fractions: Iterable[float]) -> list[
     for fraction in fractions:
         if not 0 <= fraction <= 1:
             raise SpecError(f"quantile: must be from 0 to 1, got {fraction}")
-    edges, share = _walk(response_times)
+    edges, share = _curve(response_times)
     return [float(np.interp(fraction, share, edges)) if len(edges) else math.nan for fraction in fractions]
 
 
@@ -74,16 +74,16 @@ def shares_within(response_times: pl.DataFrame, times_ms: Iterable[float]) -> li
 
     They are NaN without requests.
     """
-    edges, share = _walk(response_times)
+    edges, share = _curve(response_times)
     return [float(np.interp(time, edges, share)) if len(edges) else math.nan for time in times_ms]
 
 
-def _walk(response_times: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _curve(response_times: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the edges of a histogram's bins, and the share of requests below each; gaps between bins are empty."""
     bins = response_times.group_by("time_low_ms", "time_high_ms").agg(pl.col("count").sum()).sort("time_low_ms")
     bins = bins.filter(pl.col("count") > 0)
     if bins.is_empty():
         return np.empty(0), np.empty(0)
     edges = bins.select("time_low_ms", "time_high_ms").to_numpy().ravel()
-    after = bins["count"].cum_sum().to_numpy() / bins["count"].sum()
-    return edges, np.column_stack((np.concatenate(([0.0], after[:-1])), after)).ravel()
+    cumulative = bins["count"].cum_sum().to_numpy() / bins["count"].sum()
+    return edges, np.column_stack((np.concatenate(([0.0], cumulative[:-1])), cumulative)).ravel()

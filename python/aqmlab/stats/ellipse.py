@@ -23,12 +23,12 @@ class Ellipse:
     """The angle from the x-axis to the major axis, above -90 and at most 90."""
 
     @classmethod
-    def of(cls, x: ArrayLike, y: ArrayLike) -> Ellipse:
+    def from_points(cls, x: ArrayLike, y: ArrayLike) -> Ellipse:
         """Fit the ellipse to at least two points by their means and sample covariances.
 
         Examples
         --------
-        >>> Ellipse.of([0, 2, 4], [1, 1, 1])
+        >>> Ellipse.from_points([0, 2, 4], [1, 1, 1])
         Ellipse(x=2.0, y=1.0, major=2.0, minor=0.0, angle_deg=0.0)
         """
         points = np.array([x, y], dtype=np.float64)
@@ -37,6 +37,6 @@ class Ellipse:
         minor, major = np.sqrt(variances.clip(min=0)).tolist()
         along_x, along_y = axes[:, 1].tolist()
         angle = math.degrees(math.atan2(along_y, along_x))
-        turned = angle - 180 if angle > 90 else angle + 180 if angle <= -90 else angle
+        normalized = angle - 180 if angle > 90 else angle + 180 if angle <= -90 else angle
         mean_x, mean_y = points.mean(axis=1).tolist()
-        return cls(x=mean_x, y=mean_y, major=major, minor=minor, angle_deg=turned)
+        return cls(x=mean_x, y=mean_y, major=major, minor=minor, angle_deg=normalized)

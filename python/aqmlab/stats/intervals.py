@@ -30,16 +30,16 @@ def mean_interval(values: Values, *, confidence: float = 0.95) -> tuple[float, f
     return mean, mean - half, mean + half
 
 
-def interval(values: Iterable[float | None], *, most: float = math.inf) -> pl.DataFrame:
+def interval(values: Iterable[float | None], *, upper_bound: float = math.inf) -> pl.DataFrame:
     """Return the ``mean`` of the values other than ``None``, and the bounds of its 95 % interval, ``low`` and ``high``.
 
     The bounds are null for one value; without a value there is no row. The interval is limited to the possible values
-    of a measure, from 0 to ``most``.
+    of a measure, from 0 to ``upper_bound``.
     """
-    known = np.array([value for value in values if value is not None], dtype=float)
-    mean, low, high = mean_interval(known)
-    bounds = (max(low, 0.0), min(high, most)) if len(known) > 1 else (None, None)
-    row = {"mean": [mean], "low": [bounds[0]], "high": [bounds[1]]} if len(known) else {}
+    present = np.array([value for value in values if value is not None], dtype=float)
+    mean, low, high = mean_interval(present)
+    bounds = (max(low, 0.0), min(high, upper_bound)) if len(present) > 1 else (None, None)
+    row = {"mean": [mean], "low": [bounds[0]], "high": [bounds[1]]} if len(present) else {}
     return pl.DataFrame(row, schema=dict.fromkeys(("mean", "low", "high"), pl.Float64))
 
 

@@ -19,7 +19,7 @@ from aqmlab.metrics.metrics import MEASURES, PARTS
 from aqmlab.stats.aggregate import map_numbers
 from aqmlab.stats.intervals import LEVEL, Values, mean_interval, p_value
 
-FEWEST = 3
+MIN_SEEDS = 3
 """The smallest useful number of pairs: with two, Student's interval is 13 standard errors wide on either side."""
 
 Records = Sequence[Mapping[str, Any]]
@@ -38,12 +38,12 @@ class Difference:
     if the interval excludes 0."""
 
     @classmethod
-    def of(cls, others: Values, firsts: Values, *, comparisons: int = 1, looks: int = 1) -> Difference:
-        """Return the mean of ``others`` minus ``firsts`` over the pairs, with its interval.
+    def between(cls, others: Values, first: Values, *, comparisons: int = 1, looks: int = 1) -> Difference:
+        """Return the mean of ``others`` minus ``first`` over the pairs, with its interval.
 
         Parameters
         ----------
-        others, firsts
+        others, first
             The values of the same seeds in the same order.
         comparisons
             The number of schemes that are compared with one: their intervals hold together.
@@ -52,18 +52,18 @@ class Difference:
 
         Examples
         --------
-        >>> found = Difference.of(np.array([5.0, 7.0, 6.0]), np.array([1.0, 2.0, 3.0]))
+        >>> found = Difference.between(np.array([5.0, 7.0, 6.0]), np.array([1.0, 2.0, 3.0]))
         >>> print(f"{found.mean:.3g} [{found.low:.3g}, {found.high:.3g}]", found.is_significant)
         4 [1.52, 6.48] True
         """
-        differences = np.subtract(others, firsts)
+        differences = np.subtract(others, first)
         # Differences that are equal except for rounding do not vary either.
-        rounding = 1e-12 * max(np.abs(others).max(), np.abs(firsts).max())
-        alone = p_value(differences) if np.ptp(differences) > rounding else None
-        if alone is None:
+        rounding = 1e-12 * max(np.abs(others).max(), np.abs(first).max())
+        p = p_value(differences) if np.ptp(differences) > rounding else None
+        if p is None:
             return cls(float(differences.mean()), -math.inf, math.inf)
         tests = comparisons * looks
-        return cls(*mean_interval(differences, confidence=1 - LEVEL / tests), p=min(1.0, tests * alone))
+        return cls(*mean_interval(differences, confidence=1 - LEVEL / tests), p=min(1.0, tests * p))
 
     @property
     def is_significant(self) -> bool:
@@ -88,7 +88,7 @@ def from_best(values: Mapping[str, Values], *, looks: int = 1) -> dict[str, Diff
     order = sorted(values, key=lambda name: float(values[name].mean()))
     comparisons = max(1, len(order) - 1)
     best = values[order[0]]
-    others = {name: Difference.of(values[name], best, comparisons=comparisons, looks=looks) for name in order[1:]}
+    others = {name: Difference.between(values[name], best, comparisons=comparisons, looks=looks) for name in order[1:]}
     return {order[0]: None, **others}
 
 
@@ -116,21 +116,23 @@ def paired(first: Records, others: Sequence[Records], *, looks: int = 1) -> list
 
 
 def _differences(first: Records, records: Records, *, comparisons: int, looks: int) -> dict[str, Any]:
-    measured = [{name: each[name] for name in (*MEASURES, *PARTS)} for each in (*first, *records)]
+    measured = [{name: record[name] for name in (*MEASURES, *PARTS)} for record in (*first, *records)]
 
     def combine(values: list[Any]) -> Difference | None:
         if None in values:
             return None
-        firsts, others = (np.array(of, dtype=float) for of in (values[: len(first)], values[len(first) :]))
-        return Difference.of(others, firsts, comparisons=comparisons, looks=looks)
+        first_values, other_values = (
+            np.array(part, dtype=float) for part in (values[: len(first)], values[len(first) :])
+        )
+        return Difference.between(other_values, first_values, comparisons=comparisons, looks=looks)
 
-    found = map_numbers(combine, measured)
+    differences = map_numbers(combine, measured)
     return {
         "confidence": 1 - LEVEL / comparisons / looks,
-        "difference": _each(found, lambda difference: difference.mean),
-        "low": _each(found, lambda difference: _finite(difference.low)),
-        "high": _each(found, lambda difference: _finite(difference.high)),
-        "p": _each(found, lambda difference: difference.p),
+        "difference": _map_differences(differences, lambda difference: difference.mean),
+        "low": _map_differences(differences, lambda difference: _finite(difference.low)),
+        "high": _map_differences(differences, lambda difference: _finite(difference.high)),
+        "p": _map_differences(differences, lambda difference: difference.p),
     }
 
 
@@ -138,10 +140,10 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _each(tree: Any, read: Callable[[Difference], float | None]) -> Any:
+def _map_differences(tree: Any, read: Callable[[Difference], float | None]) -> Any:
     """Read a number of each difference in nested objects and lists."""
     if isinstance(tree, Mapping):
-        return {name: _each(value, read) for name, value in tree.items()}
+        return {name: _map_differences(value, read) for name, value in tree.items()}
     if isinstance(tree, list):
-        return [_each(value, read) for value in tree]
+        return [_map_differences(value, read) for value in tree]
     return read(tree) if isinstance(tree, Difference) else tree

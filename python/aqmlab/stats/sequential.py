@@ -54,7 +54,7 @@ def is_precise(values: Values, fraction: float) -> NDArray[np.bool_]:
     return np.asarray(relative_width(values) <= fraction)
 
 
-def most_affected(seeds: int) -> float:
+def max_affected_share(seeds: int) -> float:
     """Return the upper 95 % bound of the share of seeds with an event that none of these seeds has.
 
     For many seeds it is 3 / n, the rule of three. It holds at all looks together without a correction: no event at a
@@ -62,7 +62,7 @@ def most_affected(seeds: int) -> float:
 
     Examples
     --------
-    >>> round(most_affected(5), 2), round(most_affected(40), 3)
+    >>> round(max_affected_share(5), 2), round(max_affected_share(40), 3)
     (0.45, 0.072)
     """
     return 1.0 - float(LEVEL ** (1 / seeds))
@@ -76,18 +76,18 @@ def _skewed_interval(values: Values, error: float) -> tuple[Values, Values]:
     is_positive = values > 0
     k = is_positive.sum(axis=-1)
     # Without zeros the share is 1, and the whole error is that of the lognormal mean.
-    of_mean = np.where(k == n, error, error / 2)
+    mean_error = np.where(k == n, error, error / 2)
     logs = np.log(np.where(is_positive, values, 1.0))
-    freedom = np.maximum(k - 1, 1)
-    middle = logs.sum(axis=-1) / np.maximum(k, 1)
-    variance = np.where(is_positive, (logs - middle[..., None]) ** 2, 0.0).sum(axis=-1) / freedom
-    half = special.stdtrit(freedom, 1 - of_mean / 2) * np.sqrt(
-        variance / np.maximum(k, 1) + variance**2 / (2 * freedom)
+    degrees_of_freedom = np.maximum(k - 1, 1)
+    mean_log = logs.sum(axis=-1) / np.maximum(k, 1)
+    variance = np.where(is_positive, (logs - mean_log[..., None]) ** 2, 0.0).sum(axis=-1) / degrees_of_freedom
+    half = special.stdtrit(degrees_of_freedom, 1 - mean_error / 2) * np.sqrt(
+        variance / np.maximum(k, 1) + variance**2 / (2 * degrees_of_freedom)
     )
     share_low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), n - k + 1, error / 4), 0.0)
     share_high = np.where(k < n, special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - error / 4), 1.0)
     share_low = np.where(k == n, 1.0, share_low)
     with np.errstate(over="ignore"):
-        low = share_low * np.exp(middle + variance / 2 - half)
-        high = share_high * np.exp(middle + variance / 2 + half)
+        low = share_low * np.exp(mean_log + variance / 2 - half)
+        high = share_high * np.exp(mean_log + variance / 2 + half)
     return np.where(k > 1, low, 0.0), np.where(k > 1, high, np.inf)

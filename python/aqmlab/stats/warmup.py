@@ -19,12 +19,12 @@ def mser5(series: Values) -> int:
     in simulation output", Simulation 69, 1997; White, Cobb and Spratt, "A comparison of five steady-state truncation
     heuristics for simulation", Winter Simulation Conference 2000).
     """
-    number = len(series) // _BATCH
-    if number < 2:
+    batch_count = len(series) // _BATCH
+    if batch_count < 2:
         return 0
     # Reversed, so that the k-th sum is over the last k batches.
-    batches = series[: number * _BATCH].reshape(number, _BATCH).mean(axis=1)[::-1]
-    kept = np.arange(1, number + 1)
-    squares = np.cumsum(batches**2) - np.cumsum(batches) ** 2 / kept
-    error = (squares / kept**2)[::-1]
-    return _BATCH * int(np.argmin(error[: number // 2 + 1]))
+    batches = series[: batch_count * _BATCH].reshape(batch_count, _BATCH).mean(axis=1)[::-1]
+    counts = np.arange(1, batch_count + 1)
+    squares = np.cumsum(batches**2) - np.cumsum(batches) ** 2 / counts
+    error = (squares / counts**2)[::-1]
+    return _BATCH * int(np.argmin(error[: batch_count // 2 + 1]))

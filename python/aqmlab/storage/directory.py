@@ -37,8 +37,8 @@ class Directory:
 
     def stamps(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the stamp of each cell that exists: a text that changes when a file of the cell changes."""
-        found = ((key, _stamp(f"{self.cells}/{key}")) for key in keys)
-        return {key: stamp for key, stamp in found if stamp is not None}
+        stamped = ((key, _stamp(f"{self.cells}/{key}")) for key in keys)
+        return {key: stamp for key, stamp in stamped if stamp is not None}
 
     def read(self, keys: Iterable[str]) -> Iterator[tuple[str, StoredCell | Damaged]]:
         """Yield each of these cells that exists, or its damage."""
@@ -55,10 +55,10 @@ class Directory:
             else:
                 yield key, StoredCell(directory, metadata, files, size)
 
-    def tables(self, kept: Sequence[StoredCell], name: str) -> Iterator[Path | Damaged]:
+    def tables(self, cells: Sequence[StoredCell], name: str) -> Iterator[Path | Damaged]:
         """Yield the checked file of a table for each of these cells, or its damage."""
         with ThreadPoolExecutor() as pool:
-            yield from pool.map(partial(checked, name), kept)
+            yield from pool.map(partial(checked, name), cells)
 
     @contextmanager
     def create(self, key: str) -> Iterator[Path]:
@@ -67,7 +67,7 @@ class Directory:
         with ExitStack() as stack:
             try:
                 self.cells.mkdir(exist_ok=True)
-                draft = stack.enter_context(self._drafts.new(key))
+                draft = stack.enter_context(self._drafts.create(key))
             except OSError as error:
                 raise WriteError(f"out: must be a directory to write to, got {self._out} ({error.strerror})") from None
             yield draft
@@ -87,22 +87,22 @@ class Directory:
             if directory.is_symlink() or directory.is_file():
                 directory.unlink()
             else:
-                with self._drafts.new(key) as draft:
+                with self._drafts.create(key) as draft:
                     directory.rename(draft)
 
     def set_aside(self, key: str) -> Path | None:
         """Move a damaged cell to ``damaged``; return its new place, ``None`` if another process has moved it."""
         marker.claim(self._out)
-        directory, aside = self.cells / key, self._out / "damaged"
+        directory, damaged = self.cells / key, self._out / "damaged"
         names = itertools.chain([key], (f"{key}-{n}" for n in itertools.count(2)))
-        place = next(place for name in names if not os.path.lexists(place := aside / name))
-        with writing(place):
+        target = next(target for name in names if not os.path.lexists(target := damaged / name))
+        with writing(target):
             try:
-                aside.mkdir(exist_ok=True)
-                directory.rename(place)
+                damaged.mkdir(exist_ok=True)
+                directory.rename(target)
             except FileNotFoundError:
                 return None
-        return place
+        return target
 
 
 def _stamp(directory: str) -> str | None:
@@ -112,5 +112,5 @@ def _stamp(directory: str) -> str | None:
             files = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
     except OSError:
         return None
-    text = "/".join(f"{name} {about.st_mode} {about.st_size} {about.st_mtime_ns}" for name, about in files)
+    text = "/".join(f"{name} {status.st_mode} {status.st_size} {status.st_mtime_ns}" for name, status in files)
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()

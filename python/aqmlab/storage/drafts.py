@@ -23,12 +23,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from aqmlab.storage.memoize import once
+from aqmlab.storage.memoize import memoize
 
-_PLACE = re.compile(r"[0-9a-f]{16}-[a-z0-9_]{8}")
+_FOLDER_NAME = re.compile(r"[0-9a-f]{16}-[a-z0-9_]{8}")
 """The name of a draft's directory: nothing else is ever removed."""
 
-_OF_ANOTHER_MACHINE_S = 86_400.0
+_MAX_IDLE_S = 86_400.0
 """A draft of another machine is abandoned if it is unlocked and this old: locks may not reach across machines."""
 
 
@@ -37,70 +37,70 @@ class Drafts:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._sweep_once = once(self.sweep)
+        self._sweep_once = memoize(self.sweep)
 
     @contextmanager
-    def new(self, name: str) -> Iterator[Path]:
+    def create(self, name: str) -> Iterator[Path]:
         """Return an empty directory, which is removed when the block ends unless it was moved.
 
         The first draft of each writer removes abandoned drafts.
         """
         self._directory.mkdir(exist_ok=True)
         self._sweep_once()
-        place = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._directory))
-        alive = None
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._directory))
+        marker = None
         try:
-            alive = _mark_alive(place)
-            draft = place / name
+            marker = _mark_alive(folder)
+            draft = folder / name
             draft.mkdir()
             yield draft
         finally:
-            shutil.rmtree(place, ignore_errors=True)
-            if alive is not None:
-                os.close(alive)
+            shutil.rmtree(folder, ignore_errors=True)
+            if marker is not None:
+                os.close(marker)
 
     def sweep(self) -> None:
         """Remove the drafts of processes that have ended."""
         with os.scandir(self._directory) as entries:
-            places = [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
-        for place in places:
-            if _PLACE.fullmatch(place.name) and _is_abandoned(place):
-                shutil.rmtree(place, ignore_errors=True)
+            folders = [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
+        for folder in folders:
+            if _FOLDER_NAME.fullmatch(folder.name) and _is_abandoned(folder):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
-def _mark_alive(place: Path) -> int:
+def _mark_alive(folder: Path) -> int:
     """Write and lock the file that shows that the process is alive; rename it to its final name once it is locked."""
-    unnamed = place / "unnamed"
-    alive = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    draft = folder / "unnamed"
+    marker = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        os.write(alive, platform.node().encode())
+        os.write(marker, platform.node().encode())
         # Without locks an abandoned draft cannot be recognised, so that none is removed.
         with suppress(OSError):
-            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        unnamed.rename(place / "alive")
+            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        draft.rename(folder / "alive")
     except BaseException:
-        os.close(alive)
+        os.close(marker)
         raise
-    return alive
+    return marker
 
 
-def _is_abandoned(place: Path) -> bool:
+def _is_abandoned(folder: Path) -> bool:
     try:
-        alive = os.open(place / "alive", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        marker = os.open(folder / "alive", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     try:
-        about = os.fstat(alive)
-        if not stat.S_ISREG(about.st_mode):
+        status = os.fstat(marker)
+        if not stat.S_ISREG(status.st_mode):
             return False
-        fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_of_this_machine = os.read(alive, 1024) == platform.node().encode()
-        return is_of_this_machine or time.time() - _last_change_s(place) > _OF_ANOTHER_MACHINE_S
+        fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_of_this_machine = os.read(marker, 1024) == platform.node().encode()
+        return is_of_this_machine or time.time() - _last_change_s(folder) > _MAX_IDLE_S
     except OSError:
         return False
     finally:
-        os.close(alive)
+        os.close(marker)
 
 
-def _last_change_s(place: Path) -> float:
-    return max(file.lstat().st_mtime for file in (place, *place.rglob("*")))
+def _last_change_s(folder: Path) -> float:
+    return max(file.lstat().st_mtime for file in (folder, *folder.rglob("*")))

@@ -25,10 +25,10 @@ from aqmlab.storage.location import Location
 
 METADATA = "metadata.json"
 
-MOST_METADATA_BYTES = 1 << 20
+MAX_METADATA_BYTES = 1 << 20
 """Longer metadata are damaged: a cell's metadata have a few thousand bytes."""
 
-_AT_ONCE = 1 << 20
+_MAX_CHECKED_BYTES = 1 << 20
 """The checksum of files up to this size is checked when the cell is opened, in less than a millisecond each.
 
 Of larger files only the length is checked until they are read.
@@ -47,7 +47,7 @@ class FileDigest(NamedTuple):
     """Its checksum."""
 
 
-_SEEN: set[tuple[int, int, int, int, FileDigest]] = set()
+_CHECKED_FILES: set[tuple[int, int, int, int, FileDigest]] = set()
 """Files that this process has verified: device, inode, length and modification time."""
 
 _TICK_NS = 2_000_000_000
@@ -71,8 +71,8 @@ class StoredCell(NamedTuple):
 def finalize(directory: Path, metadata: Mapping[str, Any]) -> None:
     """Write a cell's metadata, with the digest of every other file. This completes the cell."""
     files = {file.name: _digest_of(file)._asdict() for file in sorted(directory.iterdir())}
-    whole = {**metadata, "files": files}
-    text = json.dumps({**whole, _CHECKSUM: _checksum(whole)}, indent=2) + "\n"
+    content = {**metadata, "files": files}
+    text = json.dumps({**content, _CHECKSUM: _checksum(content)}, indent=2) + "\n"
     (directory / METADATA).write_text(text)
 
 
@@ -80,7 +80,7 @@ def read_metadata(directory: Location) -> dict[str, Any]:
     """Read a cell's metadata, or raise :class:`Damaged`."""
     file = directory / METADATA
     if isinstance(file, Path):
-        content = read_whole(file, MOST_METADATA_BYTES)
+        content = read_whole(file, MAX_METADATA_BYTES)
     else:
         with reading(file):
             content = file.read_bytes()
@@ -100,8 +100,8 @@ def parse_metadata(file: Location, content: bytes) -> dict[str, Any]:
         _Metadata.model_validate(metadata)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))[:80]
-        raise Damaged(f"{file} is damaged: {where}: {first['msg']}") from None
+        path = ".".join(map(str, first["loc"]))[:80]
+        raise Damaged(f"{file} is damaged: {path}: {first['msg']}") from None
     if checksum != _checksum(metadata):
         raise Damaged(f"{file} is damaged: its checksum is not that of what was written")
     return metadata
@@ -109,7 +109,7 @@ def parse_metadata(file: Location, content: bytes) -> dict[str, Any]:
 
 def files_of(metadata: Mapping[str, Any]) -> Files:
     """Return the digests of a cell's files."""
-    return {name: FileDigest(it["bytes"], it["sha256"]) for name, it in metadata["files"].items()}
+    return {name: FileDigest(entry["bytes"], entry["sha256"]) for name, entry in metadata["files"].items()}
 
 
 def _checksum(metadata: Mapping[str, Any]) -> str:
@@ -120,7 +120,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _check_moment(text: str) -> str:
+def _check_timestamp(text: str) -> str:
     if datetime.fromisoformat(text).tzinfo is None:
         raise ValueError("must have a time zone")
     return text
@@ -131,22 +131,22 @@ _Name = Annotated[str, Field(pattern=rf"^{_NAME.pattern}$")]
 _Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Part(BaseModel):
+class _Model(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class _FileEntry(_Part):
+class _FileEntry(_Model):
     bytes: Annotated[int, Field(ge=0, lt=2**63)]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class _Live(_Part):
+class _Live(_Model):
     valid: bool
     invalid_reasons: list[str]
     router_lateness_ms_p99: _Seconds
 
 
-class _Metadata(_Part):
+class _Metadata(_Model):
     """The metadata that readers use; other entries are allowed."""
 
     seed: Annotated[int, Field(ge=0, lt=2**64)]
@@ -158,7 +158,7 @@ class _Metadata(_Part):
     commit: str | None
     python: str
     machine: str
-    created: Annotated[str, AfterValidator(_check_moment)]
+    created: Annotated[str, AfterValidator(_check_timestamp)]
     checks: dict[str, bool] = {}
     live: _Live | None = None
     files: dict[_Name, _FileEntry]
@@ -172,52 +172,52 @@ def check_all(directory: Path, files: Files) -> int:
     Damaged
         When a file has a wrong length, or is small and has a wrong checksum.
     """
-    for name, written in files.items():
+    for name, digest in files.items():
         file = directory / name
         with open_checked(file) as content:
             length = os.fstat(content.fileno()).st_size
-            check_length(file, length, written)
-            if length <= _AT_ONCE:
-                _check_content(file, content, written)
+            check_length(file, length, digest)
+            if length <= _MAX_CHECKED_BYTES:
+                _check_content(file, content, digest)
     with reading(directory / METADATA):
-        return (directory / METADATA).lstat().st_size + sum(written.bytes for written in files.values())
+        return (directory / METADATA).lstat().st_size + sum(digest.bytes for digest in files.values())
 
 
-def check_length(file: Location, length: int, written: FileDigest) -> None:
+def check_length(file: Location, length: int, digest: FileDigest) -> None:
     """Raise :class:`Damaged` when a file has a wrong length."""
-    if length != written.bytes:
-        raise Damaged(f"{file} is damaged: it has {length:,} bytes, and {written.bytes:,} were written")
+    if length != digest.bytes:
+        raise Damaged(f"{file} is damaged: it has {length:,} bytes, and {digest.bytes:,} were written")
 
 
-def check(file: Path, written: FileDigest, *, of: Location | None = None) -> None:
+def check(file: Path, digest: FileDigest, *, name: Location | None = None) -> None:
     """Raise :class:`Damaged` when the checksum of a file, or of its copy, is wrong.
 
     A process checks a file once, and again after the file has changed.
     """
     with open_checked(file) as content:
-        _check_content(of or file, content, written)
+        _check_content(name or file, content, digest)
 
 
-def _check_content(file: Location, content: BufferedReader, written: FileDigest) -> None:
-    about = os.fstat(content.fileno())
-    seen = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, written)
-    if seen in _SEEN:
+def _check_content(file: Location, content: BufferedReader, digest: FileDigest) -> None:
+    status = os.fstat(content.fileno())
+    identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, digest)
+    if identity in _CHECKED_FILES:
         return
-    found = FileDigest(sha256=hashlib.file_digest(content, "sha256").hexdigest(), bytes=content.tell())
-    if found != written:
+    actual = FileDigest(sha256=hashlib.file_digest(content, "sha256").hexdigest(), bytes=content.tell())
+    if actual != digest:
         raise Damaged(f"{file} is damaged: its checksum is not that of what was written")
     # Two changes within a tick of the file system's clock have the same modification time.
-    if time.time_ns() - about.st_mtime_ns > _TICK_NS:
-        _SEEN.add(seen)
+    if time.time_ns() - status.st_mtime_ns > _TICK_NS:
+        _CHECKED_FILES.add(identity)
 
 
-def read_whole(file: Path, most: int) -> bytes:
-    """Read a local regular file; one with more than ``most`` bytes is :class:`Damaged`."""
+def read_whole(file: Path, max_bytes: int) -> bytes:
+    """Read a local regular file; one with more than ``max_bytes`` bytes is :class:`Damaged`."""
     with open_checked(file) as content:
-        found = content.read(most + 1)
-    if len(found) > most:
-        raise Damaged(f"{file} is damaged: it has more than {most:,} bytes")
-    return found
+        data = content.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise Damaged(f"{file} is damaged: it has more than {max_bytes:,} bytes")
+    return data
 
 
 @contextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from upath import UPath
 
 
-_MOST_BYTES = 1 << 28
+_MAX_BYTES = 1 << 28
 """The largest file that is read as a whole."""
 
 
@@ -38,7 +38,7 @@ def read_bytes(out: Location, name: str) -> bytes | None:
         try:
             if isinstance(file, Path):
                 file.lstat()
-                return read_whole(file, _MOST_BYTES)
+                return read_whole(file, _MAX_BYTES)
             return bytes(file.fs.cat_file(file.path))
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -54,13 +54,13 @@ def write_bytes(out: Location, name: str, content: bytes) -> None:
     """
     with writing(out / name):
         if isinstance(out, Path):
-            _put_here(out / name, content)
+            _write_local(out / name, content)
         else:
-            there = out / name
-            in_folders(there, out, lambda: there.fs.pipe_file(there.path, content))
+            file = out / name
+            in_folders(file, out, lambda: file.fs.pipe_file(file.path, content))
 
 
-def _put_here(file: Path, content: bytes) -> None:
+def _write_local(file: Path, content: bytes) -> None:
     # The draft is hidden: a directory that holds nothing else still counts as empty.
     draft = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
     try:
@@ -96,14 +96,14 @@ def names(out: Location, folder: str) -> list[str]:
     StoreError
         When it cannot be listed.
     """
-    where = out / folder
-    with reading(where):
-        if not isinstance(where, Path):
+    location = out / folder
+    with reading(location):
+        if not isinstance(location, Path):
             # Other processes write there too.
-            where.fs.invalidate_cache()
-            return sorted(path.rpartition("/")[2] for path in where.fs.find(where.path))
+            location.fs.invalidate_cache()
+            return sorted(path.rpartition("/")[2] for path in location.fs.find(location.path))
         try:
-            return sorted(file.name for file in where.iterdir())
+            return sorted(file.name for file in location.iterdir())
         except (FileNotFoundError, NotADirectoryError):
             return []
 
@@ -128,15 +128,15 @@ def fetch_all(directory: Location, files: Files) -> Path:
     """Return a local directory with all files of a cell; errors are those of :func:`fetch`."""
     if isinstance(directory, Path):
         return directory
-    here = Path(tempfile.mkdtemp(dir=_copies())) / directory.name
-    here.mkdir()
-    for name, written in files.items():
-        os.link(fetch(directory / name, written), here / name)
-    (here / METADATA).write_bytes(read_bytes(directory, METADATA) or b"")
-    return here
+    copy = Path(tempfile.mkdtemp(dir=_copies())) / directory.name
+    copy.mkdir()
+    for name, digest in files.items():
+        os.link(fetch(directory / name, digest), copy / name)
+    (copy / METADATA).write_bytes(read_bytes(directory, METADATA) or b"")
+    return copy
 
 
-def fetch(file: Location, written: FileDigest) -> Path:
+def fetch(file: Location, digest: FileDigest) -> Path:
     """Return a local, checked copy of a file; each process fetches a remote file once.
 
     Raises
@@ -147,9 +147,9 @@ def fetch(file: Location, written: FileDigest) -> Path:
         When it cannot be read.
     """
     if isinstance(file, Path):
-        check(file, written)
+        check(file, digest)
         return file
-    copy = _copies() / f"{written.sha256}{file.suffix}"
+    copy = _copies() / f"{digest.sha256}{file.suffix}"
     if not copy.exists():
         handle, name = tempfile.mkstemp(dir=copy.parent)
         os.close(handle)
@@ -157,7 +157,7 @@ def fetch(file: Location, written: FileDigest) -> Path:
         try:
             with reading(file):
                 file.fs.get_file(file.path, name)
-            check(draft, written, of=file)
+            check(draft, digest, name=file)
             draft.replace(copy)
         finally:
             draft.unlink(missing_ok=True)

@@ -37,16 +37,16 @@ def location(out: str | Location) -> Location:
     from upath import UPath
 
     try:
-        found = UPath(out)
+        remote = UPath(out)
         # Open the file system now, so that a missing package is reported before anything runs.
-        _ = found.fs
+        _ = remote.fs
     except ImportError as error:
         package = getattr(error.__cause__, "name", None) or error.name
         raise SpecError(f"out: {out} needs a package that is not installed: pip install '{package}'") from None
     except (ValueError, TypeError, OSError) as error:
-        what = " ".join(str(error).split())
-        raise SpecError(f"out: must be a directory or a URL that fsspec knows, got {str(out)!r} ({what})") from None
-    return found
+        reason = " ".join(str(error).split())
+        raise SpecError(f"out: must be a directory or a URL that fsspec knows, got {str(out)!r} ({reason})") from None
+    return remote
 
 
 _KEY = re.compile(r"[0-9a-f]{16}")
@@ -57,6 +57,6 @@ def is_key(name: str) -> bool:
     return _KEY.fullmatch(name) is not None
 
 
-def is_local(out: Location) -> Path:
+def local_folder(out: Location) -> Path:
     """Return the local directory for figures and reports: the store itself, or ``results`` for a remote store."""
     return out if isinstance(out, Path) else Path("results")

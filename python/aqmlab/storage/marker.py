@@ -13,7 +13,7 @@ from pathlib import Path
 from aqmlab.storage.errors import StoreError, WriteError
 from aqmlab.storage.integrity import reading, writing
 from aqmlab.storage.io import read_bytes, write_bytes
-from aqmlab.storage.location import Location, is_local
+from aqmlab.storage.location import Location, local_folder
 
 NAME = "aqmlab-store.json"
 
@@ -71,7 +71,7 @@ def folder_for_users(out: Location, name: str = "") -> Path:
 
     For a remote store it is in the local directory ``results``. Errors are those of :func:`claim`.
     """
-    store = is_local(out)
+    store = local_folder(out)
     claim(store)
     folder = store / name
     with writing(folder):
@@ -91,12 +91,12 @@ def is_store(out: Location) -> bool:
     if content is None:
         return False
     try:
-        form = json.loads(content)["format"]
+        version = json.loads(content)["format"]
     except (ValueError, LookupError, TypeError, RecursionError):
-        form = None
-    if form != _FORMAT:
-        what = f"of format {form}, and this version has {_FORMAT}" if isinstance(form, int) else "damaged"
-        raise WriteError(f"out: {out / NAME} is {what}")
+        version = None
+    if version != _FORMAT:
+        problem = f"of format {version}, and this version has {_FORMAT}" if isinstance(version, int) else "damaged"
+        raise WriteError(f"out: {out / NAME} is {problem}")
     return True
 
 
@@ -112,13 +112,13 @@ def _names(out: Location) -> list[str]:
     with reading(out):
         if isinstance(out, Path):
             try:
-                found = [file.name for file in out.iterdir()]
+                entries = [file.name for file in out.iterdir()]
             except FileNotFoundError:
                 return []
         else:
             out.fs.invalidate_cache()
             try:
-                found = [path.rstrip("/").rpartition("/")[2] for path in out.fs.ls(out.path, detail=False)]
+                entries = [path.rstrip("/").rpartition("/")[2] for path in out.fs.ls(out.path, detail=False)]
             except FileNotFoundError:
                 return []
-    return [name for name in found if not name.startswith(".")]
+    return [name for name in entries if not name.startswith(".")]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable
 from functools import cache, wraps
 from typing import TypeVar
 
-_Made = TypeVar("_Made")
+_Value = TypeVar("_Value")
 
 
-def once(make: Callable[..., _Made]) -> Callable[..., _Made]:
+def memoize(function: Callable[..., _Value]) -> Callable[..., _Value]:
     """Return a function that is computed once for each choice of arguments, also by concurrent callers.
 
     With :func:`functools.cache` alone, concurrent threads each compute the result, and the last one is kept.
@@ -18,15 +18,15 @@ def once(make: Callable[..., _Made]) -> Callable[..., _Made]:
     Examples
     --------
     >>> opened = []
-    >>> open_once = once(lambda name: opened.append(name) or name.upper())
+    >>> open_once = memoize(lambda name: opened.append(name) or name.upper())
     >>> open_once("a"), open_once("a"), opened
     ('A', 'A', ['a'])
     """
-    made, one_at_a_time = cache(make), threading.Lock()
+    cached, lock = cache(function), threading.Lock()
 
-    @wraps(make)
-    def find_or_make(*given: Hashable) -> _Made:
-        with one_at_a_time:
-            return made(*given)
+    @wraps(function)
+    def wrapper(*arguments: Hashable) -> _Value:
+        with lock:
+            return cached(*arguments)
 
-    return find_or_make
+    return wrapper

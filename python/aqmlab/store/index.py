@@ -35,7 +35,7 @@ _FORM = "index 1"
 FOLDER = "index"
 _SEGMENT = re.compile(r"(\d{1,9})-[0-9a-f]{16}\.parquet")
 
-_MERGED = 16
+_MERGE_COUNT = 16
 """The number of segments of one size class that are merged to one of the next."""
 
 _ATTEMPTS = 5
@@ -44,7 +44,7 @@ _ATTEMPTS = 5
 SCHEMA = pl.Schema([*((name, kind) for name, kind in rows.SCHEMA.items() if name != "path"), ("stamp", pl.String())])
 """The columns of a segment: those of :mod:`aqmlab.store.rows` except the path, and the cell's stamp."""
 
-_ALWAYS = ("cell", "stamp", "created", "bytes", *rows.NEVER_NULL)
+_REQUIRED = ("cell", "stamp", "created", "bytes", *rows.NEVER_NULL)
 """The columns that are always read; none of them is null."""
 
 Stamps = Callable[[Collection[str]], Mapping[str, str]]
@@ -69,16 +69,16 @@ class Index:
 
     def rows(self, keys: Collection[str], columns: Iterable[str] = SCHEMA) -> pl.DataFrame:
         """Return the current row of each cell that has one, with these columns and a few more."""
-        wanted = list(dict.fromkeys((*_ALWAYS, *columns)))
+        selected = list(dict.fromkeys((*_REQUIRED, *columns)))
         for _ in range(_ATTEMPTS):
-            segments = [self._read(name, wanted) for name in self._listed()]
-            found = [segment for segment in segments if segment is not None]
-            if len(found) == len(segments):
+            segments = [self._read(name, selected) for name in self._segments()]
+            frames = [segment for segment in segments if segment is not None]
+            if len(frames) == len(segments):
                 break
-        every = pl.concat([_none(wanted), *found])
-        return every if every.is_empty() else self._current(every, keys)
+        result = pl.concat([_empty(selected), *frames])
+        return result if result.is_empty() else self._current(result, keys)
 
-    def add(self, found: pl.DataFrame) -> None:
+    def add(self, new: pl.DataFrame) -> None:
         """Add rows.
 
         Raises
@@ -86,20 +86,20 @@ class Index:
         StoreError
             When they cannot be written.
         """
-        self._write(found)
+        self._write(new)
         if not self._merging.acquire(blocking=False):
             return
         try:
             by_size: dict[int, list[str]] = {}
-            for name, height in self._listed().items():
+            for name, height in self._segments().items():
                 by_size.setdefault(_size_class(height), []).append(name)
             for _, segments in sorted(by_size.items()):
-                if len(segments) >= _MERGED:
+                if len(segments) >= _MERGE_COUNT:
                     self._merge(segments)
         finally:
             self._merging.release()
 
-    def replace(self, found: pl.DataFrame) -> None:
+    def replace(self, new: pl.DataFrame) -> None:
         """Replace all rows.
 
         Raises
@@ -107,33 +107,33 @@ class Index:
         StoreError
             When they cannot be written.
         """
-        before = self._listed()
-        self._write(found)
-        for name in before:
+        old_segments = self._segments()
+        self._write(new)
+        for name in old_segments:
             remove(self._out, f"{FOLDER}/{name}")
 
     def _merge(self, segments: Sequence[str]) -> None:
         """Merge the current rows of segments into one segment; damaged segments are removed."""
         parts = [part for name in segments if (part := self._read(name, list(SCHEMA))) is not None]
-        every = pl.concat([_none(list(SCHEMA)), *parts])
-        self._write(self._current(every, every["cell"].unique().to_list()))
+        merged = pl.concat([_empty(list(SCHEMA)), *parts])
+        self._write(self._current(merged, merged["cell"].unique().to_list()))
         for name in segments:
             remove(self._out, f"{FOLDER}/{name}")
 
-    def _current(self, every: pl.DataFrame, keys: Collection[str]) -> pl.DataFrame:
+    def _current(self, stored: pl.DataFrame, keys: Collection[str]) -> pl.DataFrame:
         stamps = self._stamps(keys)
         schema = {"cell": pl.String(), "stamp": pl.String()}
-        now = pl.DataFrame({"cell": list(stamps), "stamp": list(stamps.values())}, schema=schema)
-        return every.join(now, on=["cell", "stamp"], how="semi").unique("cell")
+        current = pl.DataFrame({"cell": list(stamps), "stamp": list(stamps.values())}, schema=schema)
+        return stored.join(current, on=["cell", "stamp"], how="semi").unique("cell")
 
-    def _listed(self) -> dict[str, int]:
+    def _segments(self) -> dict[str, int]:
         """Return the segments, each with the number of its rows."""
         try:
-            found = names(self._out, FOLDER)
+            files = names(self._out, FOLDER)
         except StoreError as error:
             _log.warning("%s", error)
             return {}
-        matched = ((name, _SEGMENT.fullmatch(name)) for name in found)
+        matched = ((name, _SEGMENT.fullmatch(name)) for name in files)
         return {name: int(match[1]) for name, match in matched if match is not None}
 
     def _read(self, name: str, columns: list[str]) -> pl.DataFrame | None:
@@ -142,36 +142,36 @@ class Index:
             content = read_bytes(self._out, f"{FOLDER}/{name}")
             return None if content is None else _parsed(content, columns)
         except (StoreError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            why = " ".join(str(error).split())[:80]
-            _log.warning("%s is damaged and left out: %s", self._out / FOLDER / name, why)
-            return _none(columns)
+            reason = " ".join(str(error).split())[:80]
+            _log.warning("%s is damaged and left out: %s", self._out / FOLDER / name, reason)
+            return _empty(columns)
 
-    def _write(self, found: pl.DataFrame) -> None:
-        if not found.is_empty():
+    def _write(self, new: pl.DataFrame) -> None:
+        if not new.is_empty():
             content = io.BytesIO()
-            found.select(SCHEMA.names()).write_parquet(content, metadata={"aqmlab": _FORM})
-            write_bytes(self._out, f"{FOLDER}/{found.height}-{secrets.token_hex(8)}.parquet", content.getvalue())
+            new.select(SCHEMA.names()).write_parquet(content, metadata={"aqmlab": _FORM})
+            write_bytes(self._out, f"{FOLDER}/{new.height}-{secrets.token_hex(8)}.parquet", content.getvalue())
 
 
 def _parsed(content: bytes, columns: list[str]) -> pl.DataFrame:
     """Parse a segment; one of another format has no rows. Raise ``ValueError`` for an incomplete row."""
     if pl.read_parquet_metadata(io.BytesIO(content)).get("aqmlab") != _FORM:
-        return _none(columns)
+        return _empty(columns)
     if pl.read_parquet_schema(io.BytesIO(content)) != SCHEMA:
-        return _none(columns)
-    found = pl.read_parquet(io.BytesIO(content), columns=columns).select(columns)
-    if missing := [name for name in _ALWAYS if found[name].has_nulls()]:
+        return _empty(columns)
+    parsed = pl.read_parquet(io.BytesIO(content), columns=columns).select(columns)
+    if missing := [name for name in _REQUIRED if parsed[name].has_nulls()]:
         raise ValueError(f"{missing[0]} is missing")
-    return found
+    return parsed
 
 
-def _none(columns: list[str]) -> pl.DataFrame:
+def _empty(columns: list[str]) -> pl.DataFrame:
     return pl.DataFrame(schema={name: SCHEMA[name] for name in columns})
 
 
 def _size_class(height: int) -> int:
     """Return the size class of a segment: a merge of segments of one class makes a segment of the next."""
     size = 0
-    while height >= _MERGED:
-        height, size = height // _MERGED, size + 1
+    while height >= _MERGE_COUNT:
+        height, size = height // _MERGE_COUNT, size + 1
     return size

@@ -23,7 +23,7 @@ from aqmlab.storage.integrity import Files, read_metadata
 from aqmlab.storage.io import fetch, fetch_all
 from aqmlab.storage.location import Location
 from aqmlab.ui import html_table
-from aqmlab.ui.counts import counted
+from aqmlab.ui.counts import pluralize
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +31,7 @@ class Result:
     """The result of one cell. Tables are read on access."""
 
     cell: Cell
-    place: Location
+    location: Location
     """Its directory in the store: a local path, or a path of universal-pathlib for a remote store."""
     files: Files = field(default_factory=dict, compare=False)
     """The digests of its files, against which tables are checked when they are read; empty if unknown."""
@@ -39,12 +39,12 @@ class Result:
     @cached_property
     def directory(self) -> Path:
         """A local directory with its files. Files of a remote store are fetched, and removed when the process ends."""
-        return fetch_all(self.place, self.files)
+        return fetch_all(self.location, self.files)
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """Versions, machine, wall and CPU time."""
-        return read_metadata(self.place)
+        return read_metadata(self.location)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -80,12 +80,12 @@ class Result:
     @property
     def exchanges(self) -> pl.DataFrame:
         """One row for each request."""
-        return self._asked_for("exchanges")
+        return self._recorded_table("exchanges")
 
     @property
     def losses(self) -> pl.DataFrame:
         """One row for each packet that a queue dropped in the measurement window: its time, source and flow."""
-        return self._asked_for("losses")
+        return self._recorded_table("losses")
 
     @property
     def valid(self) -> bool:
@@ -102,7 +102,7 @@ class Result:
         SpecError
             When there is no such number; the message lists the numbers.
         """
-        return Parts.of([self.cell.resolved]).find(name, "measure").read(self.summary)
+        return Parts.from_specs([self.cell.resolved]).find(name, "measure").read(self.summary)
 
     def record(self) -> dict[str, Any]:
         """Return settings, measures and costs as one object: a row of ``aqmlab compare --json``.
@@ -115,56 +115,66 @@ class Result:
             **self.cell.identity,
             **{measure: summary[measure] for measure in MEASURES},
             **{part: summary[part] for part in PARTS},
-            "directions": directions.named(summary["directions"], self.cell.direction_names),
+            "directions": directions.with_names(summary["directions"], self.cell.direction_names),
             "wall_s": metadata["wall_s"],
             "cpu_s": metadata["cpu_s"],
             "x_real_time": metadata["simulated_s"] / metadata["wall_s"],
             **{name: live[name] for name in ("valid", "invalid_reasons") if live},
-            "cell": str(self.place),
+            "cell": str(self.location),
         }
 
     def __repr__(self) -> str:
         facts = self.facts
         width = 2 + max(len(name) for name, _ in facts)
-        return "\n".join([str(self.cell), *(f"  {name + ':':{width}}{what}" for name, what in facts)])
+        return "\n".join([str(self.cell), *(f"  {name + ':':{width}}{text}" for name, text in facts)])
 
     @property
     def facts(self) -> list[tuple[str, str]]:
         """The measures as lines with their names, beginning with the directions."""
-        it = self.record()
-        times = ", ".join(f"{name} {_number(value)}" for name, value in it["response_time_ms"].items())
-        requests = f"{counted(it['completed_requests'], 'request')} completed, {it['aborted_requests']:,} aborted"
+        record = self.record()
+        times = ", ".join(f"{name} {_number_text(value)}" for name, value in record["response_time_ms"].items())
+        requests = (
+            f"{pluralize(record['completed_requests'], 'request')} completed, {record['aborted_requests']:,} aborted"
+        )
         return [
             *(
-                (place, f"{_passage(way)}, {_queue(way)}")
-                for place, way in directions.by_place(it["directions"]).items()
+                (position, f"{_link_text(direction)}, {_queue_text(direction)}")
+                for position, direction in directions.by_place(record["directions"]).items()
             ),
-            ("packets", f"{_number(it['packet_bytes_mean'])} bytes in the mean"),
-            ("users", f"{requests}{_limit(it['users_limited_by_percent'])}{_delay_of(it['users'])}"),
+            ("packets", f"{_number_text(record['packet_bytes_mean'])} bytes in the mean"),
+            ("users", f"{requests}{_limit_text(record['users_limited_by_percent'])}{_queueing_text(record['users'])}"),
             ("response", f"{times} ms"),
-            *((one["name"], f"{counted(one['packets'], 'packet')} sent, {_delay(one)}") for one in it["classes"]),
-            *(("source", _source(one)) for one in it["sources"]),
-            *self._how(),
-            ("tables", str(self.place)),
+            *(
+                (part["name"], f"{pluralize(part['packets'], 'packet')} sent, {_delay_text(part)}")
+                for part in record["classes"]
+            ),
+            *(("source", _source_text(part)) for part in record["sources"]),
+            *self._run_facts(),
+            ("tables", str(self.location)),
         ]
 
-    def _how(self) -> list[tuple[str, str]]:
-        it = self.metadata
-        if "live" not in it:
-            speed = it["simulated_s"] / it["wall_s"]
-            return [("simulated", f"{it['simulated_s']:,.0f} s in {it['wall_s']:.1f} s ({speed:.0f} x real time)")]
-        live = it["live"]
+    def _run_facts(self) -> list[tuple[str, str]]:
+        metadata = self.metadata
+        if "live" not in metadata:
+            speed = metadata["simulated_s"] / metadata["wall_s"]
+            return [
+                (
+                    "simulated",
+                    f"{metadata['simulated_s']:,.0f} s in {metadata['wall_s']:.1f} s ({speed:.0f} x real time)",
+                )
+            ]
+        live = metadata["live"]
         late = f"router {live['router_lateness_ms_p99']:.2f} ms late (p99)"
         verdict = "valid" if live["valid"] else f"INVALID: {'; '.join(live['invalid_reasons'])}"
         return [
-            ("live", f"{it['simulated_s']:,.0f} s over Linux {self.cell.kernel}, {late}"),
+            ("live", f"{metadata['simulated_s']:,.0f} s over Linux {self.cell.kernel}, {late}"),
             ("verdict", verdict),
         ]
 
     def _repr_html_(self) -> str:
         return html_table.facts(str(self.cell), self.facts)
 
-    def _asked_for(self, name: str) -> pl.DataFrame:
+    def _recorded_table(self, name: str) -> pl.DataFrame:
         if not self.cell.resolved["record"].get(name):
             raise SpecError(f"record.{name}: must be true to have this table, got false")
         return self._table(name)
@@ -185,13 +195,13 @@ class Result:
         StoreError
             When it is missing or damaged.
         """
-        file = self.place / f"{name}.parquet"
+        file = self.location / f"{name}.parquet"
         if isinstance(file, Path) and file.name not in self.files:
             return file
         try:
             return fetch(file, self.files[file.name])
         except Damaged as damage:
-            raise Damaged(f"{damage}; remove {self.place} and run it again") from None
+            raise Damaged(f"{damage}; remove {self.location} and run it again") from None
 
 
 def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
@@ -202,54 +212,54 @@ def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
     SpecError
         When the cells differ in more than their seeds.
     """
-    every = list(results)
-    check_one_spec(result.cell for result in every)
-    return cdf(pl.concat([result.response_time_bins for result in every]))
+    pooled = list(results)
+    check_one_spec(result.cell for result in pooled)
+    return cdf(pl.concat([result.response_time_bins for result in pooled]))
 
 
-def _passage(it: Mapping[str, Any]) -> str:
+def _link_text(direction: Mapping[str, Any]) -> str:
     """Describe loss, marks and throughput of a direction of a link."""
     return (
-        f"loss {_number(it['loss_percent'], 2)} %, marked {_number(it['mark_percent'], 2)} %,"
-        f" {_rate(it['throughput_mbps'], 1)}, utilisation {it['utilisation']:.3f}"
+        f"loss {_number_text(direction['loss_percent'], 2)} %, marked {_number_text(direction['mark_percent'], 2)} %,"
+        f" {_rate_text(direction['throughput_mbps'], 1)}, utilisation {direction['utilisation']:.3f}"
     )
 
 
-def _queue(it: Mapping[str, Any]) -> str:
-    packets = f"{_number(it['queue_packets_mean'], 1)} packets (p99 {_number(it['queue_packets_p99'])})"
-    return f"{_delay(it)}; {packets}"
+def _queue_text(direction: Mapping[str, Any]) -> str:
+    mean, p99 = _number_text(direction["queue_packets_mean"], 1), _number_text(direction["queue_packets_p99"])
+    packets = f"{mean} packets (p99 {p99})"
+    return f"{_delay_text(direction)}; {packets}"
 
 
-def _delay(it: Mapping[str, Any]) -> str:
-    delay = it["queue_delay_ms"]
-    mean, p50, p99, p999 = (_number(delay[name], 2) for name in ("mean", "p50", "p99", "p999"))
-    in_fifo = f", {_number(delay['device_fifo_mean'], 2)} in the device FIFO" if is_held_by_device(delay) else ""
+def _delay_text(direction: Mapping[str, Any]) -> str:
+    delay = direction["queue_delay_ms"]
+    mean, p50, p99, p999 = (_number_text(delay[name], 2) for name in ("mean", "p50", "p99", "p999"))
+    in_fifo = f", {_number_text(delay['device_fifo_mean'], 2)} in the device FIFO" if is_held_by_device(delay) else ""
     return f"delay {mean} ms{in_fifo} (p50 {p50}, p99 {p99}, p99.9 {p999})"
 
 
-def _delay_of(packets: Mapping[str, Any] | None) -> str:
-    return "" if packets is None else f", queueing {_delay(packets)}"
+def _queueing_text(packets: Mapping[str, Any] | None) -> str:
+    return "" if packets is None else f", queueing {_delay_text(packets)}"
 
 
-def _rate(mbps: float, digits: int) -> str:
+def _rate_text(mbps: float, digits: int) -> str:
     return f"{mbps:.{digits}f} Mbit/s" if mbps >= 1 else f"{1000 * mbps:.1f} kbit/s"
 
 
-def _source(it: Mapping[str, Any]) -> str:
-    what = _rate(it["goodput_mbps"], 2)
-    if datagrams := it["datagrams"]:
+def _source_text(source: Mapping[str, Any]) -> str:
+    text = _rate_text(source["goodput_mbps"], 2)
+    if datagrams := source["datagrams"]:
         lost, mean, p99 = (datagrams[name] for name in ("loss_percent", "delay_ms_mean", "delay_ms_p99"))
-        what += f", {_number(lost, 2)} % of {datagrams['sent']:,} datagrams lost"
-        what += f", one-way delay {_number(mean, 1)} ms (p99 {_number(p99, 1)})"
-    elif it["completed"]:
-        times = it["response_time_ms"]
-        what += (
-            f", {counted(it['completed'], 'request')} completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
-        )
-    return f"{it['name']}: {what}{_limit(it.get('limited_by_percent'))}{_delay_of(it)}"
+        text += f", {_number_text(lost, 2)} % of {datagrams['sent']:,} datagrams lost"
+        text += f", one-way delay {_number_text(mean, 1)} ms (p99 {_number_text(p99, 1)})"
+    elif source["completed"]:
+        times = source["response_time_ms"]
+        requests = pluralize(source["completed"], "request")
+        text += f", {requests} completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
+    return f"{source['name']}: {text}{_limit_text(source.get('limited_by_percent'))}{_queueing_text(source)}"
 
 
-def _limit(shares: Mapping[str, float | None] | None) -> str:
+def _limit_text(shares: Mapping[str, float | None] | None) -> str:
     """Return the limit that applies to connections for most of the time, as a part of a line."""
     shares = shares or {}
     limit = max(shares, key=lambda name: shares[name] or 0.0, default=None)
@@ -258,5 +268,5 @@ def _limit(shares: Mapping[str, float | None] | None) -> str:
     return f", limited by {LIMITS[limit]} for {shares[limit]:.0f} % of the time"
 
 
-def _number(value: float | None, digits: int = 0) -> str:
+def _number_text(value: float | None, digits: int = 0) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"

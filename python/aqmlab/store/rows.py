@@ -23,7 +23,7 @@ _MEASURES = pl.Schema(summary.SCHEMA)
 SUMMARY = pl.Schema([*_IDENTITY.items(), *_MEASURES.items()])
 """The columns of a cell's ``summary.parquet``."""
 
-_PLACE = pl.Schema(
+_STORED = pl.Schema(
     [
         ("unmet", pl.String()),
         ("valid", pl.Boolean()),
@@ -46,7 +46,7 @@ def _flat(schema: pl.Schema, prefix: str = "") -> Iterator[tuple[str, pl.DataTyp
             yield f"{prefix}{name}", kind
 
 
-SCHEMA = pl.Schema([("cell", pl.String()), *_IDENTITY.items(), *_flat(_MEASURES), *_PLACE.items()])
+SCHEMA = pl.Schema([("cell", pl.String()), *_IDENTITY.items(), *_flat(_MEASURES), *_STORED.items()])
 """The columns of every row, in their order."""
 
 NO_ROWS = pl.DataFrame(schema=SCHEMA)
@@ -63,8 +63,8 @@ def checked_columns(columns: Sequence[str] | None) -> list[str]:
     """
     for name in columns or ():
         if name not in SCHEMA:
-            near = difflib.get_close_matches(name, SCHEMA, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f": {', '.join(SCHEMA)}"
+            similar = difflib.get_close_matches(name, SCHEMA, 1)
+            hint = f"; did you mean {similar[0]!r}?" if similar else f": {', '.join(SCHEMA)}"
             raise SpecError(f"columns: must be columns of a cell, got {name!r}{hint}")
     return list(SCHEMA) if columns is None else list(dict.fromkeys(columns))
 
@@ -84,41 +84,42 @@ def row(cell: StoredCell, file: Path) -> pl.DataFrame:
     Damaged
         When the summary is not one row, lacks an identifying column, or has values of other types.
     """
-    place = _place(cell)
+    stored = _stored_values(cell)
     try:
-        found = _flat_summary(file)
+        measures = _flat_summary(file)
     except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        why = " ".join(str(error).split())[:100]
-        raise Damaged(f"{cell.directory / 'summary.parquet'} is damaged: it is no summary ({why})") from None
+        reason = " ".join(str(error).split())[:100]
+        raise Damaged(f"{cell.directory / 'summary.parquet'} is damaged: it is no summary ({reason})") from None
     return pl.concat(
-        [NO_ROWS, found.with_columns(pl.lit(place[name], SCHEMA[name]).alias(name) for name in place)], how="diagonal"
+        [NO_ROWS, measures.with_columns(pl.lit(stored[name], SCHEMA[name]).alias(name) for name in stored)],
+        how="diagonal",
     )
 
 
 def _flat_summary(file: Path) -> pl.DataFrame:
     """Read the columns of a row from a summary, or raise ``ValueError`` if it is not a summary."""
     content = io.BytesIO(file.read_bytes())
-    there = pl.read_parquet_schema(content)
-    wanted = [name for name in SUMMARY if name in there and not isinstance(there[name], pl.List)]
-    found = pl.read_parquet(content, columns=wanted, n_rows=2)
-    if found.height != 1:
+    schema = pl.read_parquet_schema(content)
+    selected = [name for name in SUMMARY if name in schema and not isinstance(schema[name], pl.List)]
+    flat = pl.read_parquet(content, columns=selected, n_rows=2)
+    if flat.height != 1:
         raise ValueError("it must have one row")
-    while parts := [name for name, kind in found.schema.items() if isinstance(kind, pl.Struct)]:
-        found = found.with_columns(pl.col(name).name.prefix_fields(f"{name}_") for name in parts).unnest(parts)
-    for name, kind in found.schema.items():
+    while structs := [name for name, kind in flat.schema.items() if isinstance(kind, pl.Struct)]:
+        flat = flat.with_columns(pl.col(name).name.prefix_fields(f"{name}_") for name in structs).unnest(structs)
+    for name, kind in flat.schema.items():
         if name in SCHEMA and kind != SCHEMA[name]:
             raise ValueError(f"{name}: must be {SCHEMA[name]}, got {kind}")
     for name in NEVER_NULL:
-        if name not in found.columns or found[name].has_nulls():
+        if name not in flat.columns or flat[name].has_nulls():
             raise ValueError(f"{name} is missing")
-    return found.select(name for name in SCHEMA if name in found.columns)
+    return flat.select(name for name in SCHEMA if name in flat.columns)
 
 
-def _place(cell: StoredCell) -> dict[str, Any]:
-    kept, live = cell.metadata.get("checks"), cell.metadata.get("live")
+def _stored_values(cell: StoredCell) -> dict[str, Any]:
+    checks, live = cell.metadata.get("checks"), cell.metadata.get("live")
     return {
         "cell": cell.directory.name,
-        "unmet": None if kept is None else ", ".join(law for law, is_met in kept.items() if not is_met),
+        "unmet": None if checks is None else ", ".join(law for law, is_met in checks.items() if not is_met),
         "valid": None if live is None else live["valid"],
         "path": str(cell.directory),
         "bytes": cell.bytes,

@@ -49,12 +49,12 @@ from aqmlab.store.index import Index
 from aqmlab.store.result import Result
 
 _log = logging.getLogger("aqmlab")
-_LEFT_OUT = "%s; the cell is left out"
+_SKIPPED = "%s; the cell is left out"
 
-_AT_ONCE = 2000
+_BATCH = 2000
 """The number of cells that are read at a time."""
 
-_MOST_ADDED = 1000
+_MAX_ADDED = 1000
 """The largest number of missing rows that a process adds to the index, in some four seconds."""
 
 _MAINTAINED: set[str] = set()
@@ -77,14 +77,14 @@ class Store:
 
     def __init__(self, out: Location | str) -> None:
         self.out = location(out)
-        self._place = Directory(self.out) if isinstance(self.out, Path) else Objects(self.out)
-        self._index = Index(self.out, self._place.stamps)
+        self._backend = Directory(self.out) if isinstance(self.out, Path) else Objects(self.out)
+        self._index = Index(self.out, self._backend.stamps)
 
     def get(self, cell: Cell) -> Result | None:
-        """Return the stored result of a cell; see :meth:`found`."""
-        return self.found([cell], missing_are_run=True).get(cell.key)
+        """Return the stored result of a cell; see :meth:`find`."""
+        return self.find([cell], will_run_missing=True).get(cell.key)
 
-    def found(self, cells: Iterable[Cell], *, missing_are_run: bool = False) -> dict[str, Result]:
+    def find(self, cells: Iterable[Cell], *, will_run_missing: bool = False) -> dict[str, Result]:
         """Return the stored results of these cells, by their keys.
 
         A damaged cell counts as missing.
@@ -93,7 +93,7 @@ class Store:
         ----------
         cells
             The cells to look for.
-        missing_are_run
+        will_run_missing
             The caller runs missing cells, so that :meth:`create` reports damaged ones when it sets them aside.
             Otherwise the log names each damaged cell that is left out.
 
@@ -104,11 +104,11 @@ class Store:
         """
         distinct = {cell.key: cell for cell in reversed(list(cells))}
         results = {}
-        for key, kept in self._read(distinct):
-            if isinstance(kept, StoredCell):
-                results[key] = Result(distinct[key], kept.directory, kept.files)
-            elif not missing_are_run:
-                _log.warning(_LEFT_OUT, kept)
+        for key, stored in self._read(distinct):
+            if isinstance(stored, StoredCell):
+                results[key] = Result(distinct[key], stored.directory, stored.files)
+            elif not will_run_missing:
+                _log.warning(_SKIPPED, stored)
         return results
 
     @contextmanager
@@ -125,10 +125,10 @@ class Store:
         StoreError
             When a remote store cannot be written to, or a damaged cell cannot be set aside.
         """
-        for key, kept in self._read({cell.key: cell}):
-            if isinstance(kept, Damaged):
-                self._set_aside(key, kept)
-        with self._place.create(cell.key) as directory:
+        for key, stored in self._read({cell.key: cell}):
+            if isinstance(stored, Damaged):
+                self._set_aside(key, stored)
+        with self._backend.create(cell.key) as directory:
             yield directory
         self._add_to_index(cell.key)
 
@@ -144,9 +144,9 @@ class Store:
 
     def count(self, keys: Iterable[str]) -> int:
         """Return how many of these cells exist, without checking them for damage."""
-        return len({*self._place.keys()} & {*keys})
+        return len({*self._backend.keys()} & {*keys})
 
-    def kept(self, key: str) -> Result | None:
+    def get_by_key(self, key: str) -> Result | None:
         """Return the result of a cell by its key; ``None`` if it is missing or damaged.
 
         Raises
@@ -154,19 +154,19 @@ class Store:
         SpecError
             When this engine does not understand its spec, for example because a custom law no longer exists.
         """
-        for _, kept in self._place.read([key]):
-            if isinstance(kept, StoredCell) and {*_OF_RESULT} <= {*kept.files}:
+        for _, stored in self._backend.read([key]):
+            if isinstance(stored, StoredCell) and {*_RESULT_FILES} <= {*stored.files}:
                 try:
-                    summary, spec = (fetch(kept.directory / name, kept.files[name]) for name in _OF_RESULT)
-                    row = rows.row(kept, summary).row(0, named=True)
+                    summary, spec = (fetch(stored.directory / name, stored.files[name]) for name in _RESULT_FILES)
+                    row = rows.row(stored, summary).row(0, named=True)
                     resolved = Resolved(spec.read_text())
                 except (Damaged, UnicodeDecodeError):
                     return None
-                of_cell: dict[str, Any] = {name: row.get(name) for name in _OF_CELL}
-                return Result(Cell(spec=resolved, **of_cell), kept.directory, kept.files)
+                of_cell: dict[str, Any] = {name: row.get(name) for name in _CELL_COLUMNS}
+                return Result(Cell(spec=resolved, **of_cell), stored.directory, stored.files)
         return None
 
-    def check_is_one(self, name: str = "out") -> None:
+    def check_is_store(self, name: str = "out") -> None:
         """Refuse a directory that is not a store, so that a mistyped name does not look like an empty store.
 
         A directory with cells and no marker can be read.
@@ -177,7 +177,7 @@ class Store:
             When it is not a store; the message begins with ``name``.
         """
         is_nowhere = isinstance(self.out, Path) and not os.path.isdir(self.out)  # noqa: PTH112 - too long a name
-        if is_nowhere or not (marker.is_store(self.out) or self._place.keys()):
+        if is_nowhere or not (marker.is_store(self.out) or self._backend.keys()):
             raise SpecError(f"{name}: must be a results directory, got {self.out}")
 
     def remove(self, key: str) -> None:
@@ -188,7 +188,7 @@ class Store:
         StoreError
             When it cannot be removed.
         """
-        self._place.remove(key)
+        self._backend.remove(key)
 
     def cells(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return a row for each cell, the newest last.
@@ -219,15 +219,15 @@ class Store:
         the cell itself. The log names each damaged cell that is left out. A flipped bit that changes neither length
         nor modification time of a file is detected by :meth:`check` and by the readers of that file.
         """
-        chosen = rows.checked_columns(columns)
+        selected = rows.checked_columns(columns)
         keys = self.keys()
-        indexed = self._index.rows(keys, [name for name in chosen if name != "path"])
-        others, damages = self._rows({*keys} - {*indexed["cell"]})
+        indexed = self._index.rows(keys, [name for name in selected if name != "path"])
+        unindexed, damages = self._rows({*keys} - {*indexed["cell"]})
         for damage in damages:
-            _log.warning(_LEFT_OUT, damage)
-        found = pl.concat([indexed, others.select(indexed.columns)]).sort("created", "cell")
-        place = pl.lit(f"{self._place.cells / 'x'}"[:-1]) + pl.col("cell")
-        return found.with_columns(path=place).select(chosen)
+            _log.warning(_SKIPPED, damage)
+        all_rows = pl.concat([indexed, unindexed.select(indexed.columns)]).sort("created", "cell")
+        path = pl.lit(f"{self._backend.cells / 'x'}"[:-1]) + pl.col("cell")
+        return all_rows.with_columns(path=path).select(selected)
 
     def compact(self) -> int:
         """Add the missing cells to the index and write it as one file; return its number of cells.
@@ -243,12 +243,12 @@ class Store:
         """
         keys = self.keys()
         indexed = self._index.rows(keys)
-        others, damages = self._rows({*keys} - {*indexed["cell"]})
+        unindexed, damages = self._rows({*keys} - {*indexed["cell"]})
         for damage in damages:
-            _log.warning(_LEFT_OUT, damage)
-        found = pl.concat([indexed, others.select(indexed.columns)])
-        self._index.replace(found)
-        return found.height
+            _log.warning(_SKIPPED, damage)
+        all_rows = pl.concat([indexed, unindexed.select(indexed.columns)])
+        self._index.replace(all_rows)
+        return all_rows.height
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Read one table of all cells, with a column ``cell``; a column that only some laws have is null for others.
@@ -260,11 +260,11 @@ class Store:
         SpecError
             When the directory is not a store, or no cell has such a table.
         """
-        known = rows.SUMMARY if table == "summary" else {}
-        found, damages = self._with_table(self.keys(), table)
-        frame, others = scanning.scan(found, known)
-        for damage in (*damages, *others):
-            _log.warning(_LEFT_OUT, damage)
+        schema = rows.SUMMARY if table == "summary" else {}
+        files, damages = self._with_table(self.keys(), table)
+        frame, unlike = scanning.scan(files, schema)
+        for damage in (*damages, *unlike):
+            _log.warning(_SKIPPED, damage)
         if frame is None:
             raise SpecError(f"table: no cell in {self.out} has a table of this name, got {table!r}")
         return frame
@@ -277,9 +277,9 @@ class Store:
         SpecError
             When the directory is not a store.
         """
-        keys = self._place.keys()
+        keys = self._backend.keys()
         if not keys:
-            self.check_is_one()
+            self.check_is_store()
         return keys
 
     def check(self) -> list[Damaged]:
@@ -295,14 +295,14 @@ class Store:
         StoreError
             When a file cannot be read.
         """
-        found = dict(self._place.read(self.keys()))
-        damages = {key: kept for key, kept in found.items() if isinstance(kept, Damaged)}
-        whole = [kept for kept in found.values() if isinstance(kept, StoredCell)]
-        for name in sorted({name for kept in whole for name in kept.files}):
-            having = [kept for kept in whole if name in kept.files]
-            for kept, file in zip(having, self._place.tables(having, name), strict=True):
+        cells_by_key = dict(self._backend.read(self.keys()))
+        damages = {key: stored for key, stored in cells_by_key.items() if isinstance(stored, Damaged)}
+        intact = [stored for stored in cells_by_key.values() if isinstance(stored, StoredCell)]
+        for name in sorted({name for stored in intact for name in stored.files}):
+            with_file = [stored for stored in intact if name in stored.files]
+            for stored, file in zip(with_file, self._backend.tables(with_file, name), strict=True):
                 if isinstance(file, Damaged):
-                    damages.setdefault(kept.directory.name, file)
+                    damages.setdefault(stored.directory.name, file)
         return [damages[key] for key in sorted(damages)]
 
     def _add_to_index(self, key: str) -> None:
@@ -310,10 +310,10 @@ class Store:
         keys, store = {key}, str(self.out.absolute())
         if store not in _MAINTAINED:
             _MAINTAINED.add(store)
-            there = self.keys()
-            without = sorted({*there} - {*self._index.rows(there, ())["cell"]})
+            keys_in_store = self.keys()
+            unindexed = sorted({*keys_in_store} - {*self._index.rows(keys_in_store, ())["cell"]})
             # A random sample, so that processes that begin at the same time add different rows.
-            keys.update(random.sample(without, min(len(without), _MOST_ADDED)))
+            keys.update(random.sample(unindexed, min(len(unindexed), _MAX_ADDED)))
         try:
             self._index.add(self._rows(keys)[0])
         except StoreError as error:
@@ -322,67 +322,77 @@ class Store:
 
     def _rows(self, keys: Collection[str]) -> tuple[pl.DataFrame, list[Damaged]]:
         """Read the rows of cells, each with the stamp from before it was read, and the damage of those left out."""
-        every, frames, damages = sorted(keys), [rows.NO_ROWS.with_columns(stamp=pl.lit("", pl.String))], []
-        for start in range(0, len(every), _AT_ONCE):
-            batch = every[start : start + _AT_ONCE]
-            stamps, frame = self._place.stamps(batch), []
-            found, wrong = self._with_table(batch, "summary")
-            damages += wrong
-            for cell, file in found:
+        keys_in_order, frames, damages = sorted(keys), [rows.NO_ROWS.with_columns(stamp=pl.lit("", pl.String))], []
+        for start in range(0, len(keys_in_order), _BATCH):
+            batch = keys_in_order[start : start + _BATCH]
+            stamps, batch_frames = self._backend.stamps(batch), []
+            cells, batch_damages = self._with_table(batch, "summary")
+            damages += batch_damages
+            for cell, file in cells:
                 try:
                     stamp = stamps.get(cell.directory.name, "")
-                    frame.append(rows.row(cell, file).with_columns(stamp=pl.lit(stamp, pl.String)))
+                    batch_frames.append(rows.row(cell, file).with_columns(stamp=pl.lit(stamp, pl.String)))
                 except Damaged as damage:
                     damages.append(damage)
-            if frame:
-                frames.append(pl.concat(frame, rechunk=True))
+            if batch_frames:
+                frames.append(pl.concat(batch_frames, rechunk=True))
         return pl.concat(frames), damages
 
     def _with_table(self, keys: Iterable[str], table: str) -> tuple[list[tuple[StoredCell, Path]], list[Damaged]]:
         """Return the cells that have a table, each with its local file, and the damage of those left out."""
         name = f"{table}.parquet"
-        whole, damages = [], []
-        for _, kept in self._place.read(list(keys)):
-            if isinstance(kept, Damaged):
-                damages.append(kept)
-            elif name in kept.files:
-                whole.append(kept)
+        intact, damages = [], []
+        for _, stored in self._backend.read(list(keys)):
+            if isinstance(stored, Damaged):
+                damages.append(stored)
+            elif name in stored.files:
+                intact.append(stored)
             elif table == "summary":
-                damages.append(Damaged(f"{kept.directory / name} is damaged: no such file"))
-        found = []
-        for cell, file in zip(whole, self._place.tables(whole, name), strict=True):
+                damages.append(Damaged(f"{stored.directory / name} is damaged: no such file"))
+        files = []
+        for cell, file in zip(intact, self._backend.tables(intact, name), strict=True):
             if isinstance(file, Damaged):
                 damages.append(file)
             else:
-                found.append((cell, file))
-        return found, damages
+                files.append((cell, file))
+        return files, damages
 
     def _read(self, cells: Mapping[str, Cell]) -> Iterator[tuple[str, StoredCell | Damaged]]:
         """Yield each of these cells that exists by its key, or its damage."""
-        for key, kept in self._place.read(list(cells)):
-            if isinstance(kept, StoredCell) and not _matches(kept, cells[key]):
-                yield key, Damaged(f"{kept.directory} is damaged: it is another cell's")
+        for key, stored in self._backend.read(list(cells)):
+            if isinstance(stored, StoredCell) and not _matches(stored, cells[key]):
+                yield key, Damaged(f"{stored.directory} is damaged: it is another cell's")
             else:
-                yield key, kept
+                yield key, stored
 
     def _set_aside(self, key: str, damage: Damaged) -> None:
         try:
-            place = self._place.set_aside(key)
+            location = self._backend.set_aside(key)
         except StoreError as error:
-            directory = self._place.cells / key
+            directory = self._backend.cells / key
             raise StoreError(f"{damage}; remove {directory}, which cannot be set aside ({error})") from None
-        if place is not None:
-            _log.warning("%s; the cell is set aside as %s and run again", damage, place)
+        if location is not None:
+            _log.warning("%s; the cell is set aside as %s and run again", damage, location)
 
 
-def _matches(kept: StoredCell, cell: Cell) -> bool:
+def _matches(stored: StoredCell, cell: Cell) -> bool:
     """Return true if a stored cell has the spec and the seed of this cell."""
     spec = hashlib.sha256(f"{cell.spec.json}\n".encode()).hexdigest()
-    written = kept.files.get("spec.json")
-    return written is not None and written.sha256 == spec and kept.metadata.get("seed") == cell.seed
+    digest = stored.files.get("spec.json")
+    return digest is not None and digest.sha256 == spec and stored.metadata.get("seed") == cell.seed
 
 
-_OF_RESULT = ("summary.parquet", "spec.json")
+_RESULT_FILES = ("summary.parquet", "spec.json")
 
-_OF_CELL = ["label", "signal", "load_percent", "users_per_side", "seed", "kernel", "testbed", "experiment", "variant"]
+_CELL_COLUMNS = [
+    "label",
+    "signal",
+    "load_percent",
+    "users_per_side",
+    "seed",
+    "kernel",
+    "testbed",
+    "experiment",
+    "variant",
+]
 """The columns that make a cell from a row, besides its spec."""

@@ -48,11 +48,11 @@ COLUMNS = (
 """The columns of :meth:`aqmlab.Store.cells` that the table uses."""
 
 _TITLES = ("cell", "scheme", "load %", "users", "rtt", "seed", "MB", "created")
-_BEFORE = _TITLES.index("seed")
+_INSERT_AT = _TITLES.index("seed")
 """The place of the columns that tell cells apart."""
-_LEFT = ("cell", "scheme", "rtt", "created")
+_LEFT_ALIGNED = ("cell", "scheme", "rtt", "created")
 
-_MANY = 1_000
+_MAX_RICH_ROWS = 1_000
 """The largest number of rows that rich lays out, which takes 20 times as long as aligning text."""
 
 
@@ -60,15 +60,15 @@ def distinguishing(frame: pl.DataFrame) -> list[str]:
     """Return the columns in which cells of several experiments differ; none for one experiment."""
     if frame["experiment"].n_unique() < 2:
         return []
-    differ = [name for name in DISTINGUISHING if frame[name].n_unique() > 1]
+    names = [name for name in DISTINGUISHING if frame[name].n_unique() > 1]
     if frame["rate_back_mbps"].eq_missing(frame["rate_mbps"]).all():
-        return [name for name in differ if name != "rate_back_mbps"]
-    return differ
+        return [name for name in names if name != "rate_back_mbps"]
+    return names
 
 
 def cells(frame: pl.DataFrame) -> Table | str:
     """Return the cells of a store as a table, one row each, with the columns in which their experiments differ."""
-    differ = distinguishing(frame)
+    extra_columns = distinguishing(frame)
     rows = [
         (
             row["cell"],
@@ -76,37 +76,37 @@ def cells(frame: pl.DataFrame) -> Table | str:
             "" if row["load_percent"] is None else f"{row['load_percent']:.3g}",
             f"{row['users_per_side']:,}",
             row["rtt"] or "",
-            *(text_of(row[name]) for name in differ),
+            *(text_of(row[name]) for name in extra_columns),
             f"{row['seed']}",
             f"{row['bytes'] / 1e6:.1f}",
             f"{row['created'].astimezone():%Y-%m-%d %H:%M}",
         )
         for row in frame.select(COLUMNS).iter_rows(named=True)
     ]
-    titles = (*_TITLES[:_BEFORE], *differ, *_TITLES[_BEFORE:])
-    left = (*_LEFT, *(name for name in differ if not frame.schema[name].is_numeric()))
+    titles = (*_TITLES[:_INSERT_AT], *extra_columns, *_TITLES[_INSERT_AT:])
+    left = (*_LEFT_ALIGNED, *(name for name in extra_columns if not frame.schema[name].is_numeric()))
     return _table(titles, rows, left=left)
 
 
-_LONGEST = 24
+_MAX_TEXT = 24
 """Characters that are shown of a value of a column that tells cells apart."""
 
 
 def text_of(value: object) -> str:
     """Return a value of a column that tells cells apart, as text; of a long one, its beginning."""
     text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}..."
 
 
-def frame(shown: pl.DataFrame) -> Table | str:
+def frame(values: pl.DataFrame) -> Table | str:
     """Return a frame as a table, with numbers right-aligned."""
-    rows = [tuple("" if value is None else str(value) for value in row) for row in shown.iter_rows()]
-    left = [name for name, dtype in shown.schema.items() if not dtype.is_numeric()]
-    return _table(shown.columns, rows, left=left)
+    rows = [tuple("" if value is None else str(value) for value in row) for row in values.iter_rows()]
+    left = [name for name, dtype in values.schema.items() if not dtype.is_numeric()]
+    return _table(values.columns, rows, left=left)
 
 
 def _table(titles: Sequence[str], rows: Sequence[tuple[str, ...]], *, left: Sequence[str]) -> Table | str:
-    if len(rows) > _MANY:
+    if len(rows) > _MAX_RICH_ROWS:
         return "\n".join(_aligned(titles, rows, left))
     table = console.sheet(collapse_padding=True)
     for title in titles:
@@ -126,9 +126,9 @@ def _aligned(titles: Sequence[str], rows: Sequence[tuple[str, ...]], left: Seque
     """Yield lines with two spaces between columns."""
     lines = [tuple(titles), *(tuple(visible(text).replace("\n", " ") for text in row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    put = [str.ljust if title in left else str.rjust for title in titles]
+    aligners = [str.ljust if title in left else str.rjust for title in titles]
     for line in lines:
-        yield "  ".join(each(text, width) for each, text, width in zip(put, line, widths, strict=True)).rstrip()
+        yield "  ".join(align(text, width) for align, text, width in zip(aligners, line, widths, strict=True)).rstrip()
 
 
 def _world(row: Mapping[str, Any]) -> str:

@@ -9,16 +9,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.spec.schemes import BETWEEN_DIRECTIONS
+from aqmlab.spec.schemes import DIRECTION_SEPARATOR
 from aqmlab.topology.network import LinkView, SenderView, Topology, rows
 from aqmlab.ui.console import columns, sheet
-from aqmlab.ui.layout import Fitted
+from aqmlab.ui.layout import FittedTable
 from aqmlab.ui.terminal import Terminal
 
 _ROUTER = 5
 """The width of a router in columns."""
 
-_LEAST = 10
+_MIN_LINK = 10
 """The smallest width of a link with room for its rate, in columns."""
 
 _LINK, _RATE, _SENDER = "cyan", "bold", "green"
@@ -26,11 +26,11 @@ _LINK, _RATE, _SENDER = "cyan", "bold", "green"
 
 def show(network: Topology, title: str) -> None:
     """Print a network and its senders, within the width of tables."""
-    width = max(columns(), _ROUTER + _LEAST + _ROUTER)
+    width = max(columns(), _ROUTER + _MIN_LINK + _ROUTER)
     console = Terminal(width=width, color_system="auto" if sys.stdout.isatty() else None)
     parts: list[RenderableType] = [Text(title, style="bold"), "", *drawing(network, console.width), ""]
     with console.capture() as capture:
-        console.print(Group(*parts, Fitted(_links(network)), Fitted(_senders(network))))
+        console.print(Group(*parts, FittedTable(_links(network)), FittedTable(_senders(network))))
         if network.common_queue is not None:
             console.print(Text(f"Queue at each end of every link: {network.common_queue}"))
         console.print(Text(_directions(network)))
@@ -42,25 +42,25 @@ def show(network: Topology, title: str) -> None:
 def drawing(network: Topology, width: int) -> list[Text]:
     """Return routers, links and senders as lines of at most ``width`` columns, in several pieces if necessary."""
     links = network.links
-    a_piece = max(1, (width - _ROUTER) // (_ROUTER + _LEAST))
+    links_per_segment = max(1, (width - _ROUTER) // (_ROUTER + _MIN_LINK))
     lines: list[Text] = []
-    for first in range(0, len(links), a_piece):
-        piece = links[first : first + a_piece]
+    for first in range(0, len(links), links_per_segment):
+        segment = links[first : first + links_per_segment]
         if lines:
             lines.append(Text())
-        lines += _Piece(first + 1, piece, width, is_whole=len(links) <= a_piece).lines(network.senders)
+        lines += _Segment(first + 1, segment, width, is_whole=len(links) <= links_per_segment).lines(network.senders)
     return lines
 
 
-class _Piece:
+class _Segment:
     """A part of a drawing: adjacent links."""
 
     def __init__(self, first: int, links: Sequence[LinkView], width: int, *, is_whole: bool) -> None:
         self.first = first
         """The router at the left end."""
         self.links = links
-        most = 40 if is_whole else _LEAST
-        self.link = min(most, (width - _ROUTER) // len(links) - _ROUTER)
+        max_width = 40 if is_whole else _MIN_LINK
+        self.link = min(max_width, (width - _ROUTER) // len(links) - _ROUTER)
         """The width of a link in columns."""
 
     @property
@@ -70,32 +70,32 @@ class _Piece:
 
     def lines(self, senders: Sequence[SenderView]) -> list[Text]:
         """Return the lines of the links, and below them those of their senders."""
-        here = [each for each in senders if each.path[0] < self.last and self.first < each.path[1]]
-        packed = rows(here, [each.path for each in here])
-        return [*self._routers(), *(self._row(row) for row in packed)]
+        visible = [sender for sender in senders if sender.path[0] < self.last and self.first < sender.path[1]]
+        packed_rows = rows(visible, [sender.path for sender in visible])
+        return [*self._routers(), *(self._row(row) for row in packed_rows)]
 
     def _routers(self) -> list[Text]:
-        above, middle, below = Text(), Text(), Text()
+        top, middle, bottom = Text(), Text(), Text()
         for number in range(self.first, self.last + 1):
             name = f"R{number}".center(_ROUTER - 2)
-            above.append("┌───┐")
+            top.append("┌───┐")
             left = "┤" if number > self.first else "│"
             right = "├" if number < self.last else "│"
             middle.append(f"{left}{name}{right}")
-            below.append("└───┘")
+            bottom.append("└───┘")
             if number < self.last:
                 link = self.links[number - self.first]
-                above.append(_fit(link.rates, self.link), style=_RATE)
+                top.append(_fit(link.rates, self.link), style=_RATE)
                 middle.append(("~" if link.rate_changes else "─") * self.link, style=_LINK)
-                below.append(_fit(link.delay, self.link), style=_LINK)
-        return [above, middle, below]
+                bottom.append(_fit(link.delay, self.link), style=_LINK)
+        return [top, middle, bottom]
 
     def _row(self, senders: Sequence[SenderView]) -> Text:
         row = Text()
-        for each in senders:
-            begins, ends = self._column(each.path[0]), self._column(each.path[1])
-            row.append(" " * (begins - len(row)))
-            row.append(_arrow(each, ends - begins), style=_SENDER)
+        for sender in senders:
+            start, end = self._column(sender.path[0]), self._column(sender.path[1])
+            row.append(" " * (start - len(row)))
+            row.append(_arrow(sender, end - start), style=_SENDER)
         return row
 
     def _column(self, router: int) -> int:
@@ -119,7 +119,7 @@ def _arrow(sender: SenderView, length: int) -> str:
 def _directions(network: Topology) -> str:
     """Return the sentence that explains the directions, and the order of two values separated by a slash."""
     (forward, reverse), last = network.directions, len(network.links) + 1
-    has_two = any(link.rate_back is not None or BETWEEN_DIRECTIONS in link.queue for link in network.links)
+    has_two = any(link.rate_back is not None or DIRECTION_SEPARATOR in link.queue for link in network.links)
     slash = f"; a / b is {forward} / {reverse}" if has_two else ""
     return f"Directions: {forward} from R1 to R{last}, {reverse} from R{last} to R1{slash}."
 
@@ -131,30 +131,33 @@ def _links(network: Topology) -> Table:
             runs[-1] = (runs[-1][0], number + 1, link)
         else:
             runs.append((number, number + 1, link))
-    shown = []
+    cells = []
     for first, last, link in runs:
         name = f"R{first} to R{last}" + (f", {last - first} alike" if last - first > 1 else "")
         changes = [f"{rate} from {at}" for at, rate in link.rate_changes]
-        listed = ", ".join(changes[:3]) + (f" and {len(changes) - 3:,} more" if len(changes) > 3 else "")
+        change_text = ", ".join(changes[:3]) + (f" and {len(changes) - 3:,} more" if len(changes) > 3 else "")
         fifo = f"{link.device_fifo:,} packets" if link.device_fifo else "none"
         queue = "" if network.common_queue else link.queue
-        shown.append((name, link.rates, link.delay, queue, fifo, listed))
-    return _table(("link", "rate", "delay", "queue at each end", "device FIFO", "rate changes"), shown)
+        cells.append((name, link.rates, link.delay, queue, fifo, change_text))
+    return _table(("link", "rate", "delay", "queue at each end", "device FIFO", "rate changes"), cells)
 
 
 def _senders(network: Topology) -> Table:
     return _table(
-        ("who", "kind", "data", "what", "hosts' round trip"),
-        [(each.name, each.kind, network.way(each), each.what, each.rtt) for each in network.senders],
+        ("sender", "kind", "data", "traffic", "hosts' round trip"),
+        [
+            (sender.name, sender.kind, network.direction_text(sender), sender.description, sender.rtt)
+            for sender in network.senders
+        ],
     )
 
 
 def _table(titles: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
     """Return a table; empty columns are left out."""
-    kept = [column for column in range(len(titles)) if any(row[column] for row in cells)]
-    made = sheet()
-    for column in kept:
-        made.add_column(titles[column], no_wrap=titles[column] in ("link", "data"))
+    filled = [column for column in range(len(titles)) if any(row[column] for row in cells)]
+    table = sheet()
+    for column in filled:
+        table.add_column(titles[column], no_wrap=titles[column] in ("link", "data"))
     for row in cells:
-        made.add_row(*(Text(row[column]) for column in kept))
-    return made
+        table.add_row(*(Text(row[column]) for column in filled))
+    return table

@@ -13,10 +13,10 @@ from aqmlab.spec.experiment import Experiment, QueueSpec
 
 T = TypeVar("T")
 
-_USUAL = ("start", "spread", "request", "jitter")
+_DEFAULTED = ("start", "spread", "request", "jitter")
 """Keys of sources that are shown only if they differ from their defaults."""
 
-_ELSEWHERE = ("name", "side", "direction", "path", "rtt", "delay_at")
+_OTHER_COLUMNS = ("name", "side", "direction", "path", "rtt", "delay_at")
 """Keys of sources that have a column of their own, or are not shown."""
 
 _DELAY_AT = {"browser": "", "server": ", at the servers", "split": ", half at the servers"}
@@ -45,8 +45,8 @@ class LinkView:
         """The rate, or the rates of both directions."""
         if self.rate_back is None:
             return self.rate
-        (forth, unit), (back, unit_back) = self.rate.split(), self.rate_back.split()
-        return f"{forth}/{back} {unit}" if unit == unit_back else f"{self.rate} / {self.rate_back}"
+        (forward, unit), (reverse, reverse_unit) = self.rate.split(), self.rate_back.split()
+        return f"{forward}/{reverse} {unit}" if unit == reverse_unit else f"{self.rate} / {self.rate_back}"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class SenderView:
 
     name: str
     kind: str
-    what: str
+    description: str
     """A description of its traffic."""
     path: tuple[int, int]
     """The first and the last router of its path."""
@@ -88,7 +88,7 @@ class Topology:
         queues = {link.queue for link in self.links}
         return queues.pop() if len(queues) == 1 else None
 
-    def way(self, sender: SenderView) -> str:
+    def direction_text(self, sender: SenderView) -> str:
         """Return the name of the direction of a sender's data, in a chain with the routers of its path."""
         name = "both directions" if sender.direction is None else self.directions[sender.direction]
         if len(self.links) == 1:
@@ -101,13 +101,13 @@ def topology(experiment: Experiment, spec: Resolved) -> Topology:
     """Return the topology of an experiment with its resolved spec."""
     resolved = json.loads(spec.json)
     chain = resolved.get("chain") or [resolved["link"]]
-    whole = (1, len(chain) + 1)
+    full_path = (1, len(chain) + 1)
     protocol, users = resolved["protocol"], resolved["users"]
     rtt = _rtt_table(users["rtt"])
     interface = resolved["hosts"]["rate"]
-    senders = [_source(source, whole, rtt, interface) for source in resolved.get("sources", ())]
+    senders = [_source(source, full_path, rtt, interface) for source in resolved.get("sources", ())]
     if users["per_side"] > 0:
-        senders.insert(0, _users(users, experiment.sides, whole, rtt))
+        senders.insert(0, _users(users, experiment.sides, full_path, rtt))
     return Topology(
         links=tuple(map(_link, chain, spec.links, experiment.queues)),
         senders=tuple(senders),
@@ -119,105 +119,110 @@ def topology(experiment: Experiment, spec: Resolved) -> Topology:
     )
 
 
-def rows(of: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
+def rows(items: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
     """Distribute items with spans of routers over as few rows as possible, without overlaps.
 
     Parameters
     ----------
-    of
+    items
         The items.
     spans
         The first and the last router of each item.
     """
-    filled: list[tuple[int, list[T]]] = []
-    for each, (begins, ends) in sorted(zip(of, spans, strict=True), key=lambda pair: pair[1][0]):
-        for place, (free_from, row) in enumerate(filled):
-            if free_from <= begins:
-                filled[place] = (ends, [*row, each])
+    packed_rows: list[tuple[int, list[T]]] = []
+    for item, (start, end) in sorted(zip(items, spans, strict=True), key=lambda pair: pair[1][0]):
+        for index, (free_at, row) in enumerate(packed_rows):
+            if free_at <= start:
+                packed_rows[index] = (end, [*row, item])
                 break
         else:
-            filled.append((ends, [each]))
-    return [row for _, row in filled]
+            packed_rows.append((end, [item]))
+    return [row for _, row in packed_rows]
 
 
-def _link(link: Mapping[str, Any], in_numbers: Link, queues: tuple[QueueSpec, QueueSpec]) -> LinkView:
+def _link(link: Mapping[str, Any], numbers: Link, queues: tuple[QueueSpec, QueueSpec]) -> LinkView:
     texts = dict.fromkeys(schemes.label(queue, ecn=False) for queue in queues)
     return LinkView(
         rate=link["rate"],
-        rate_bps=in_numbers.rate_bps,
+        rate_bps=numbers.rate_bps,
         rate_back=link.get("rate_back"),
         delay=link["delay"],
         device_fifo=link["device_fifo"],
         # Spaces after commas allow line breaks.
-        queue=schemes.BETWEEN_DIRECTIONS.join(texts).replace(",", ", "),
+        queue=schemes.DIRECTION_SEPARATOR.join(texts).replace(",", ", "),
         rate_changes=tuple((change["at"], change["rate"]) for change in link.get("rate_changes", ())),
-        rate_changes_s=tuple(at for at, _ in in_numbers.rate_changes),
+        rate_changes_s=tuple(at for at, _ in numbers.rate_changes),
     )
 
 
-def _users(users: Mapping[str, Any], sides: Sequence[str] | None, whole: tuple[int, int], rtt: str) -> SenderView:
+def _users(users: Mapping[str, Any], sides: Sequence[str] | None, full_path: tuple[int, int], rtt: str) -> SenderView:
     is_on_one = users.get("sides", 2) == 1
-    where = f"at {directions.side(0, sides)}" if is_on_one else "on each side"
+    place = f"at {directions.side(0, sides)}" if is_on_one else "on each side"
     return SenderView(
         name="web users",
         kind="web users",
-        what=f"{users['per_side']:,} {where}, {users['workload']['name']}",
-        path=_path(users, whole),
+        description=f"{users['per_side']:,} {place}, {users['workload']['name']}",
+        path=_path(users, full_path),
         direction=1 if is_on_one else None,
         rtt=rtt + _DELAY_AT[users["delay_at"]],
     )
 
 
-def _source(source: Mapping[str, Any], whole: tuple[int, int], users_rtt: str, interface: str) -> SenderView:
-    ((kind, it),) = source.items()
-    usual = {**{key: schema.source(kind)[key].get("default") for key in _USUAL if key in it}, "interface": interface}
-    known = {key: value for key, value in it.items() if key not in _ELSEWHERE and usual.get(key) != value}
+def _source(source: Mapping[str, Any], full_path: tuple[int, int], users_rtt: str, interface: str) -> SenderView:
+    ((kind, parameters),) = source.items()
+    defaults = {
+        **{key: schema.source(kind)[key].get("default") for key in _DEFAULTED if key in parameters},
+        "interface": interface,
+    }
+    shown_parameters = {
+        key: value for key, value in parameters.items() if key not in _OTHER_COLUMNS and defaults.get(key) != value
+    }
     if kind == "datagrams":
         rtt = ""
-    elif "rtt" in it and isinstance(it["rtt"], Mapping):
-        rtt = _rtt(it["rtt"])
+    elif "rtt" in parameters and isinstance(parameters["rtt"], Mapping):
+        rtt = _rtt(parameters["rtt"])
     else:
-        rtt = "its file's" if "rtt" in it or "rtt_ms" in it else users_rtt
+        rtt = "its file's" if "rtt" in parameters or "rtt_ms" in parameters else users_rtt
     return SenderView(
-        name=it.get("name") or kind,
+        name=parameters.get("name") or kind,
         kind=kind.replace("_", " "),
-        what=", ".join(_text(key, value) for key, value in known.items()),
-        path=_path(it, whole),
-        direction=_direction(kind, it),
-        rtt=rtt + _DELAY_AT[it.get("delay_at", "browser")],
+        description=", ".join(_text(key, value) for key, value in shown_parameters.items()),
+        path=_path(parameters, full_path),
+        direction=_direction(kind, parameters),
+        rtt=rtt + _DELAY_AT[parameters.get("delay_at", "browser")],
     )
 
 
-def _path(of: Mapping[str, Any], whole: tuple[int, int]) -> tuple[int, int]:
-    first, last = of.get("path", whole)
+def _path(parameters: Mapping[str, Any], full_path: tuple[int, int]) -> tuple[int, int]:
+    first, last = parameters.get("path", full_path)
     return first, last
 
 
-def _direction(kind: str, it: Mapping[str, Any]) -> int | None:
+def _direction(kind: str, parameters: Mapping[str, Any]) -> int | None:
     """Return the direction of a source's data, which is opposite to that of its requests."""
     if kind == "transfers":
-        asking = [side for side, rate in enumerate(it["rate_per_second"]) if rate > 0]
-        return 1 - asking[0] if len(asking) == 1 else None
-    if "side" not in it or isinstance(it["side"], list):
+        sides = [side for side, rate in enumerate(parameters["rate_per_second"]) if rate > 0]
+        return 1 - sides[0] if len(sides) == 1 else None
+    if "side" not in parameters or isinstance(parameters["side"], list):
         return None
-    sends = kind == "datagrams" or it.get("direction") == "upload"
-    return int(it["side"] if sends else 1 - it["side"])
+    sends = kind == "datagrams" or parameters.get("direction") == "upload"
+    return int(parameters["side"] if sends else 1 - parameters["side"])
 
 
 def _text(key: str, value: Any) -> str:
     if key == "rate_per_second":
         rates = [rate for rate in (value if isinstance(value, list) else [value]) if rate > 0]
-        return f"{' and '.join(map(_words, rates))} a second"
+        return f"{' and '.join(map(_value_text, rates))} a second"
     if key in ("flows", "users"):
         return f"{value:,} {key if value != 1 else key.removesuffix('s')}"
-    return f"{key.replace('_', ' ')} {_words(value)}"
+    return f"{key.replace('_', ' ')} {_value_text(value)}"
 
 
-def _words(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, Mapping):
-        return " ".join(f"{key} {_words(each)}".removeprefix("fixed ") for key, each in value.items())
+        return " ".join(f"{key} {_value_text(item)}".removeprefix("fixed ") for key, item in value.items())
     if isinstance(value, list):
-        return "/".join(map(_words, value)) if len(value) <= 2 else f"({len(value):,} values)"
+        return "/".join(map(_value_text, value)) if len(value) <= 2 else f"({len(value):,} values)"
     if isinstance(value, str) and len(value) > 40:
         return f"({len(value.splitlines()):,} lines)"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ DEFAULT = "default"
 
 
 @dataclass(frozen=True)
-class Unwritten:
+class DefaultValue:
     """A value that the spec does not write."""
 
     path: str
@@ -24,7 +24,7 @@ class Unwritten:
     """Its origin: ``default``, a testbed, a TCP profile, or other values of the spec."""
 
 
-def unwritten(experiment: Experiment, resolved: Mapping[str, Any]) -> list[Unwritten]:
+def default_values(experiment: Experiment, resolved: Mapping[str, Any]) -> list[DefaultValue]:
     """Return the unwritten values in the order of the resolved spec, those of TCP profiles last.
 
     Parameters
@@ -35,14 +35,16 @@ def unwritten(experiment: Experiment, resolved: Mapping[str, Any]) -> list[Unwri
         Its resolved spec.
     """
     origins = _Origins(experiment, resolved)
-    found = [
-        Unwritten(
-            path, getattr(experiment.users, path.partition(".")[2]) if path in _NAMED else value, origins.of(path)
+    values = [
+        DefaultValue(
+            path,
+            getattr(experiment.users, path.partition(".")[2]) if path in _NAMED else value,
+            origins.origin_of(path),
         )
         for path, value in _leaves(resolved, "")
-        if not origins.is_written(path) and not _is_of_absent_users(path, resolved)
+        if not origins.is_set_in_spec(path) and not _is_of_absent_users(path, resolved)
     ]
-    return sorted(found, key=lambda each: each.origin.startswith(_PROFILE))
+    return sorted(values, key=lambda value: value.origin.startswith(_PROFILE))
 
 
 _PROFILE = "profile "
@@ -54,34 +56,34 @@ class _Origins:
     """Finds the origin of a value."""
 
     def __init__(self, experiment: Experiment, resolved: Mapping[str, Any]) -> None:
-        self.written = {path for path, _ in _leaves(experiment.written, "")}
+        self.set_paths = {path for path, _ in _leaves(experiment.explicit_values, "")}
         self.resolved = resolved
-        self.testbed = None if experiment.testbed is None else testbeds.named(experiment.testbed)
+        self.testbed = None if experiment.testbed is None else testbeds.find(experiment.testbed)
 
-    def is_written(self, path: str) -> bool:
+    def is_set_in_spec(self, path: str) -> bool:
         """Return true if a path is written, also in a shorter form: ``size = "12 kB"`` for ``size.fixed``."""
         return any(
-            path[:end] in self.written for end in range(1, len(path) + 1) if path[end : end + 1] in ("", ".", "[")
+            path[:end] in self.set_paths for end in range(1, len(path) + 1) if path[end : end + 1] in ("", ".", "[")
         )
 
-    def of(self, path: str) -> str:
+    def origin_of(self, path: str) -> str:
         if self.testbed is not None and path in self.testbed.sources:
             return f"testbed {self.testbed.name}: {self.testbed.sources[path]}"
         table, _, key = path.partition(".")
         if path == "users.per_side":
-            return self._of_users()
+            return self._users_origin()
         if table == "tcp" and key != "profile":
             return _PROFILE + self._profile(key)
         if path == "hosts.rate":
             return "ten times the fastest link, at least 1 Gbit/s"
         if table.startswith("sources["):
-            return self._of_source(key)
+            return self._source_origin(key)
         if table.startswith("chain["):
-            return self._of_hop(table, key)
-        return self._of_queue(path) if table in ("queue", "queue_back") else DEFAULT
+            return self._hop_origin(table, key)
+        return self._queue_origin(path) if table in ("queue", "queue_back") else DEFAULT
 
-    def _of_users(self) -> str:
-        if "users.load" in self.written:
+    def _users_origin(self) -> str:
+        if "users.load" in self.set_paths:
             return "users.load"
         if self.testbed is not None and "users.load" in self.testbed.sources:
             load = self.testbed.tables["users"]["load"]
@@ -94,31 +96,31 @@ class _Origins:
         entry = self.resolved["tcp"]["mix"][int(key[len("mix[") : key.index("]")])]
         return str(entry["profile"])
 
-    def _of_source(self, key: str) -> str:
+    def _source_origin(self, key: str) -> str:
         name = key.partition(".")[2]
         if name == "delay_at":
             return "users.delay_at"
         if name != "interface":
             return DEFAULT
-        given = "hosts.rate" in self.written or (self.testbed is not None and "hosts.rate" in self.testbed.sources)
-        return "hosts.rate" if given else "ten times the fastest link on its path, at least 1 Gbit/s"
+        is_set = "hosts.rate" in self.set_paths or (self.testbed is not None and "hosts.rate" in self.testbed.sources)
+        return "hosts.rate" if is_set else "ten times the fastest link on its path, at least 1 Gbit/s"
 
-    def _of_hop(self, table: str, key: str) -> str:
+    def _hop_origin(self, table: str, key: str) -> str:
         if not key.startswith("queue"):
             return f"link.{key}"
-        own = any(path.startswith(f"{table}.queue.") for path in self.written)
-        return self._of_queue(key) if own else "queue"
+        has_own_queue = any(path.startswith(f"{table}.queue.") for path in self.set_paths)
+        return self._queue_origin(key) if has_own_queue else "queue"
 
-    def _of_queue(self, path: str) -> str:
-        place, discipline, *names = path.split(".", 2)
+    def _queue_origin(self, path: str) -> str:
+        table, discipline, *names = path.split(".", 2)
         if not names or registry.is_custom(discipline):
             return DEFAULT
-        if f"queue.{discipline}.{names[0]}" in self.written:
+        if f"queue.{discipline}.{names[0]}" in self.set_paths:
             return f"queue.{discipline}.{names[0]}"
-        known = {parameter.name: parameter for parameter in registry.discipline(discipline).parameters}
-        parameter = known.get(names[0].partition("[")[0])
+        parameters = {parameter.name: parameter for parameter in registry.discipline(discipline).parameters}
+        parameter = parameters.get(names[0].partition("[")[0])
         if parameter is None or "default" in parameter.schema:
-            return DEFAULT if place == "queue" else "queue"
+            return DEFAULT if table == "queue" else "queue"
         return f"derived: {parameter.default}"
 
 

@@ -7,24 +7,27 @@ from collections.abc import Sequence
 import polars as pl
 from rich.table import Table
 
-from aqmlab.topology.origins import Unwritten
+from aqmlab.topology.origins import DefaultValue
 from aqmlab.ui import console
 
 
-def defaults_frame(values: Sequence[Unwritten]) -> pl.DataFrame:
+def defaults_frame(values: Sequence[DefaultValue]) -> pl.DataFrame:
     """Return values that a spec does not write, as text, and where each is from."""
-    rows = [{"path": each.path, "value": _text(each.value), "origin": each.origin} for each in values]
+    rows = [
+        {"path": default_value.path, "value": _text(default_value.value), "origin": default_value.origin}
+        for default_value in values
+    ]
     return pl.DataFrame(rows, schema=dict.fromkeys(("path", "value", "origin"), pl.String))
 
 
-def defaults_table(values: Sequence[Unwritten]) -> Table:
+def defaults_table(values: Sequence[DefaultValue]) -> Table:
     """Return the values that a spec does not write as a table with their origins."""
     table = console.sheet()
     table.add_column("not in the spec")
     table.add_column("value")
     table.add_column("origin")
-    for each in values:
-        table.add_row(each.path, _text(each.value), each.origin)
+    for default_value in values:
+        table.add_row(default_value.path, _text(default_value.value), default_value.origin)
     return table
 
 

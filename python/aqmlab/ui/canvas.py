@@ -37,7 +37,7 @@ _DASHES = (
 _STYLES = [(colour, (colour + turn) % len(_DASHES)) for turn in range(len(_DASHES)) for colour in range(len(PALETTE))]
 """All combinations of colour and dashes, by their indices."""
 
-_THICKEST, _THINNEST = 2.8, 1.3
+_MAX_WIDTH, _MIN_WIDTH = 2.8, 1.3
 """Line widths in points. Later lines are thinner, so that a coinciding lower line stays visible."""
 
 _SIZE = (8, 4.5)
@@ -46,7 +46,7 @@ _SIZE = (8, 4.5)
 NARROW = (4, 3)
 """The size in inches of a figure for phones, at whose width letters keep their size."""
 
-_BELOW, _BELOW_WIDTH = "below", 36
+_BELOW_ID, _BELOW_COLUMNS = "below", 36
 """The identifier of a legend below its axis, and the characters of its lines."""
 
 _RC: dict[Any, Any] = {
@@ -66,7 +66,7 @@ _RC: dict[Any, Any] = {
 }
 """The style of all figures."""
 
-_STAMPS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
+_TIME_KEYS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
 """The metadata of each file format that would contain a date or a version."""
 
 GROUPED = FuncFormatter(lambda value, _: f"{value:,.12g}")
@@ -104,14 +104,14 @@ def _write(files: Sequence[Path], draw: Callable[[Figure], None], *, size: tuple
         figure = Figure(figsize=size, layout=layout)
         draw(figure)
         for axis in figure.axes:
-            _write_numbers_alike(axis)
+            _format_numbers(axis)
         _make_room(figure)
         # Compute the layout once for all formats: it takes longer than writing them.
         layout.execute(figure)
         figure.set_layout_engine(None)
         for file, kind in zip(files, kinds, strict=True):
             with output_files.opened(file) as out:
-                figure.savefig(out, format=kind, dpi=160, metadata={_STAMPS[kind]: None})
+                figure.savefig(out, format=kind, dpi=160, metadata={_TIME_KEYS[kind]: None})
 
 
 class LineStyles:
@@ -123,38 +123,38 @@ class LineStyles:
 
     def __init__(self, baseline: str) -> None:
         self.baseline = baseline
-        self._beside: dict[str, set[str]] = {}
-        self._chosen: dict[str, tuple[int, int]] = {}
+        self._neighbours: dict[str, set[str]] = {}
+        self._styles_by_label: dict[str, tuple[int, int]] = {}
 
     def share_styles(self, labels: Iterable[str]) -> None:
         """Give lines that share a figure different styles; call it for all figures before the first is drawn."""
         lines = [label for label in labels if label != self.baseline]
         for label in lines:
-            self._beside.setdefault(label, set()).update(lines)
+            self._neighbours.setdefault(label, set()).update(lines)
 
     def __getitem__(self, label: str) -> dict[str, Any]:
         if label == self.baseline:
             return {"color": "black", "linewidth": 0.8, "zorder": 3}
-        for each in self._beside:
-            if each not in self._chosen:
-                self._chosen[each] = self._free(each)
-        colour, dashes = self._chosen[label]
+        for other in self._neighbours:
+            if other not in self._styles_by_label:
+                self._styles_by_label[other] = self._choose_style(other)
+        colour, dashes = self._styles_by_label[label]
         return {
             "color": PALETTE[colour],
-            "linewidth": max(_THINNEST, _THICKEST - 0.4 * colour),
+            "linewidth": max(_MIN_WIDTH, _MAX_WIDTH - 0.4 * colour),
             "linestyle": _DASHES[dashes],
             "dash_capstyle": "butt",
             # Thin and dashed lines are above thick ones, which they do not hide.
             "zorder": 2 + colour / 10 + dashes / 100,
         }
 
-    def _free(self, label: str) -> tuple[int, int]:
+    def _choose_style(self, label: str) -> tuple[int, int]:
         """Return the colour and dashes that are rarest in the figures of this line, and then in all figures."""
-        beside = [self._chosen[other] for other in self._beside[label] if other in self._chosen]
+        used = [self._styles_by_label[other] for other in self._neighbours[label] if other in self._styles_by_label]
 
         def rarity(style: tuple[int, int]) -> tuple[int, int, int]:
-            colours, dashes = zip(*beside, strict=True) if beside else ((), ())
-            return colours.count(style[0]), dashes.count(style[1]), list(self._chosen.values()).count(style)
+            colours, dashes = zip(*used, strict=True) if used else ((), ())
+            return colours.count(style[0]), dashes.count(style[1]), list(self._styles_by_label.values()).count(style)
 
         return min(_STYLES, key=rarity)
 
@@ -168,76 +168,78 @@ def check_writable(file: Path) -> None:
 def check_kind(file: Path) -> str:
     """Return the format of a figure from its file's suffix, or raise a ``ValueError`` that lists the formats."""
     kind = file.suffix.removeprefix(".")
-    if kind not in _STAMPS:
-        raise ValueError(f"a figure is one of {', '.join(_STAMPS)}, got {file.name!r}")
+    if kind not in _TIME_KEYS:
+        raise ValueError(f"a figure is one of {', '.join(_TIME_KEYS)}, got {file.name!r}")
     return kind
 
 
-def name_inside(axis: Axes, *, colour: str = "linecolor") -> Axes:
+def legend_inside(axis: Axes, *, colour: str = "linecolor") -> Axes:
     """Add a legend inside the axis where it hides least, in the order of the lines from top to bottom."""
-    axis.legend(handles=_from_top(axis), loc="best", labelcolor=colour)
+    axis.legend(handles=_lines_from_top(axis), loc="best", labelcolor=colour)
     return axis
 
 
-def name_lines(where: Axes | Figure, lines: Sequence[Artist], *, colour: str = "linecolor") -> None:
+def legend_right(target: Axes | Figure, lines: Sequence[Artist], *, colour: str = "linecolor") -> None:
     """Add a legend at the right of an axis, or at the right of all panels of a figure with the same lines."""
-    if isinstance(where, Axes):
-        where.legend(handles=lines, loc="center left", bbox_to_anchor=(1.01, 0.5), labelcolor=colour)
+    if isinstance(target, Axes):
+        target.legend(handles=lines, loc="center left", bbox_to_anchor=(1.01, 0.5), labelcolor=colour)
     else:
-        where.legend(handles=lines, loc="outside right center", labelcolor=colour)
+        target.legend(handles=lines, loc="outside right center", labelcolor=colour)
 
 
-def name_below(axis: Axes) -> None:
+def legend_below(axis: Axes) -> None:
     """Move the legend of a figure's only axis below it, for a narrow screen."""
     figure = axis.get_figure(root=True)
     assert figure is not None, "it is drawn on"
-    if (beside := axis.get_legend()) is not None:
-        beside.remove()
-    lines = _from_top(axis)
-    names = [textwrap.fill(str(line.get_label()), _BELOW_WIDTH) for line in lines]
+    if (inner_legend := axis.get_legend()) is not None:
+        inner_legend.remove()
+    lines = _lines_from_top(axis)
+    names = [textwrap.fill(str(line.get_label()), _BELOW_COLUMNS) for line in lines]
     legend = figure.legend(lines, names, loc="outside lower left", labelcolor="linecolor")
-    legend.set_gid(_BELOW)
+    legend.set_gid(_BELOW_ID)
 
 
 def label_lines(axis: Axes) -> Axes:
     """Name the lines at the right of the axis, from top to bottom as they lie in it; empty lines come last."""
-    name_lines(axis, _from_top(axis))
+    legend_right(axis, _lines_from_top(axis))
     return axis
 
 
-def _from_top(axis: Axes) -> list[Line2D]:
-    across = np.linspace(0, 1, 200)
+def _lines_from_top(axis: Axes) -> list[Line2D]:
+    positions = np.linspace(0, 1, 200)
 
     def height(line: Line2D) -> float:
         if np.size(line.get_xdata()) == 0:
             return -1.0
         x, y = axis.transAxes.inverted().transform(axis.transData.transform(line.get_xydata())).T
-        return float(np.interp(across, x, y).clip(0, 1).mean())
+        return float(np.interp(positions, x, y).clip(0, 1).mean())
 
     return sorted(axis.get_lines(), key=height, reverse=True)
 
 
-def _write_numbers_alike(axis: Axes) -> None:
+def _format_numbers(axis: Axes) -> None:
     """Group thousands and write out powers of ten, on all axes without a format of their own."""
-    for each in (axis.xaxis, axis.yaxis):
-        for is_minor, formatter in ((False, each.get_major_formatter()), (True, each.get_minor_formatter())):
-            put = each.set_minor_formatter if is_minor else each.set_major_formatter
+    for axis_part in (axis.xaxis, axis.yaxis):
+        for is_minor, formatter in ((False, axis_part.get_major_formatter()), (True, axis_part.get_minor_formatter())):
+            set_formatter = axis_part.set_minor_formatter if is_minor else axis_part.set_major_formatter
             if isinstance(formatter, LogFormatter):
-                put(_GroupedDecades(labelOnlyBase=formatter.labelOnlyBase, minor_thresholds=formatter.minor_thresholds))
+                set_formatter(
+                    _GroupedDecades(labelOnlyBase=formatter.labelOnlyBase, minor_thresholds=formatter.minor_thresholds)
+                )
             elif isinstance(formatter, ScalarFormatter) and not is_minor:
-                put(GROUPED)
+                set_formatter(GROUPED)
 
 
 def _make_room(figure: Figure) -> None:
     """Enlarge a figure if its legends exceed their share: labels can be as long as a user's schemes."""
     width, height = figure.get_size_inches()
-    beside = [(legend, 0.4) for axis in figure.axes if (legend := axis.get_legend()) is not None]
-    wider = taller = 0.0
-    below = [legend for legend in figure.legends if legend.get_gid() == _BELOW]
+    outer = [(legend, 0.4) for axis in figure.axes if (legend := axis.get_legend()) is not None]
+    extra_width = extra_height = 0.0
+    bottom = [legend for legend in figure.legends if legend.get_gid() == _BELOW_ID]
     # A legend of a figure must not make its panels smaller.
-    for legend, share in (*beside, *((legend, 0.0) for legend in figure.legends if legend not in below)):
+    for legend, share in (*outer, *((legend, 0.0) for legend in figure.legends if legend not in bottom)):
         size = legend.get_window_extent()
-        wider = max(wider, size.width / figure.dpi - share * width)
-        taller = max(taller, size.height / figure.dpi - 0.9 * height)
-    taller += sum(legend.get_window_extent().height / figure.dpi for legend in below)
-    figure.set_size_inches(width + wider, height + taller)
+        extra_width = max(extra_width, size.width / figure.dpi - share * width)
+        extra_height = max(extra_height, size.height / figure.dpi - 0.9 * height)
+    extra_height += sum(legend.get_window_extent().height / figure.dpi for legend in bottom)
+    figure.set_size_inches(width + extra_width, height + extra_height)

@@ -9,10 +9,10 @@ from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
-from aqmlab.ui.layout import Fitted
+from aqmlab.ui.layout import FittedTable
 from aqmlab.ui.terminal import Terminal
 
-_WIDE = 400
+_DEFAULT_WIDTH = 400
 
 _UNBOUNDED = 10_000
 """The width of a table in a pipe, where each row is one line for programs such as ``grep`` and ``tail``."""
@@ -35,16 +35,16 @@ def show(table: RenderableType) -> None:
         return
     console = _console(width=None)
     if console.is_terminal:
-        console.print(_fitted(table))
+        console.print(_fit(table))
     else:
-        print(plain(table, width=columns()))
+        print(render_text(table, width=columns()))
 
 
-def plain(table: RenderableType, *, width: int = _WIDE) -> str:
+def render_text(table: RenderableType, *, width: int = _DEFAULT_WIDTH) -> str:
     """Return a table as text without colours, at most ``width`` columns wide."""
     console = _console(width=width)
     with console.capture() as capture:
-        console.print(_fitted(table))
+        console.print(_fit(table))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
@@ -53,8 +53,8 @@ def columns() -> int:
     return shutil.get_terminal_size((_UNBOUNDED, 0)).columns
 
 
-def _fitted(table: RenderableType) -> RenderableType:
-    return Fitted(table) if isinstance(table, Table) else table
+def _fit(table: RenderableType) -> RenderableType:
+    return FittedTable(table) if isinstance(table, Table) else table
 
 
 def _console(width: int | None) -> Terminal:

@@ -19,7 +19,7 @@ def visible(text: str) -> str:
     >>> visible("codel\x1b[31m")
     'codel\\x1b[31m'
     """
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 class VisibleStream:

@@ -19,10 +19,10 @@ from markdown_it.renderer import RendererHTML
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_FOLD = re.compile(r"<details><summary>([^<>]*)</summary>\s*")
+_DETAILS = re.compile(r"<details><summary>([^<>]*)</summary>\s*")
 _END = re.compile(r"</details>\s*")
 
-_MANY = 40
+_LONG_CELL = 40
 """The number of characters from which a table cell gets the class ``long``."""
 
 
@@ -78,23 +78,23 @@ class _Page(RendererHTML):
     link_close = link_open
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        says = escapeHtml(self.renderInlineAsText(tokens[idx].children, options, env))
+        label = escapeHtml(self.renderInlineAsText(tokens[idx].children, options, env))
         picture = env["pictures"].get(str(tokens[idx].attrs["src"]))
         if picture is None:
-            return says
+            return label
         # As an image, SVG can neither run scripts nor load files, and its ids do not collide with others.
         data = base64.b64encode(picture.encode()).decode()
         return (
-            f'<span class="wide" tabindex="0" role="region" aria-label="{says}">'
-            f'<img alt="{says}" src="data:image/svg+xml;base64,{data}"></span>'
+            f'<span class="wide" tabindex="0" role="region" aria-label="{label}">'
+            f'<img alt="{label}" src="data:image/svg+xml;base64,{data}"></span>'
         )
 
     def html_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         text = tokens[idx].content
-        if fold := _FOLD.fullmatch(text):
-            env["part"] = fold[1]
+        if details := _DETAILS.fullmatch(text):
+            env["part"] = details[1]
             env["open"] += 1
-            return f"<details><summary>{fold[1]}</summary>\n"
+            return f"<details><summary>{details[1]}</summary>\n"
         if _END.fullmatch(text) and env["open"]:
             env["open"] -= 1
             return "</details>\n"
@@ -112,4 +112,4 @@ def _kind(tokens: Sequence[Token], idx: int) -> str:
     """Return the class attribute of a cell: ``n`` for numbers, which are right-aligned, or ``long`` for long text."""
     if "right" in str(tokens[idx].attrs.get("style", "")):
         return ' class="n"'
-    return ' class="long"' if len(tokens[idx + 1].content) > _MANY else ""
+    return ' class="long"' if len(tokens[idx + 1].content) > _LONG_CELL else ""

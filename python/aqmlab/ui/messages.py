@@ -18,7 +18,7 @@ from aqmlab.ui.escaping import visible
 logger = logging.getLogger("aqmlab")
 
 
-_LONGEST = 2_000
+_MAX_CHARACTERS = 2_000
 """The largest number of characters of a message, which may quote long input."""
 
 
@@ -29,8 +29,8 @@ class _Formatter(logging.Formatter):
         text = visible(record.message)
         if record.levelno >= logging.ERROR:
             text = text.replace("\n", r"\n")
-        if len(text) > _LONGEST:
-            text = f"{text[:_LONGEST]}... ({len(text):,} characters)"
+        if len(text) > _MAX_CHARACTERS:
+            text = f"{text[:_MAX_CHARACTERS]}... ({len(text):,} characters)"
         record.message = text
         return super().formatMessage(record)
 
@@ -39,8 +39,8 @@ class _StandardError(logging.Handler):
     """Writes to the present ``sys.stderr``: rich replaces it to print above progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        refusal = "aqmlab: " if record.levelno >= logging.ERROR else ""
-        print(f"{refusal}{self.format(record)}", file=sys.stderr)
+        prefix = "aqmlab: " if record.levelno >= logging.ERROR else ""
+        print(f"{prefix}{self.format(record)}", file=sys.stderr)
 
 
 _standard_error = _StandardError()
@@ -48,7 +48,7 @@ _standard_error.setFormatter(_Formatter())
 
 
 @contextmanager
-def level_of() -> Iterator[None]:
+def logging_to_stderr() -> Iterator[None]:
     """Write messages in the block to standard error."""
     logger.setLevel(logging.DEBUG)
     logger.propagate = False

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-_WRITTEN_INTO = (Path("/dev"), Path("/proc"))
+_DEVICE_FOLDERS = (Path("/dev"), Path("/proc"))
 """System directories whose files refer to other files, as ``/dev/stdout`` does to a redirected file."""
 
 _DRAFT = ".draft"
@@ -34,13 +34,13 @@ def opened(file: Path) -> Iterator[BinaryIO]:
             with file.open("wb") as out:
                 yield out
             return
-        place, draft = _draft(file)
+        target, draft = _draft(file)
         try:
             with draft.open("xb") as out:
                 yield out
             with suppress(FileNotFoundError):
-                draft.chmod(stat.S_IMODE(place.stat().st_mode))
-            draft.replace(place)
+                draft.chmod(stat.S_IMODE(target.stat().st_mode))
+            draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
@@ -68,8 +68,8 @@ def check(file: Path) -> None:
 
 def _draft(file: Path) -> tuple[Path, Path]:
     """Return the real path of a file, and the path of its draft in the same directory."""
-    place = Path(os.path.realpath(file))
-    return place, place.with_name(f".{place.name[:200]}-{secrets.token_hex(4)}{_DRAFT}")
+    target = Path(os.path.realpath(file))
+    return target, target.with_name(f".{target.name[:200]}-{secrets.token_hex(4)}{_DRAFT}")
 
 
 def _is_special(file: Path) -> bool:
@@ -81,4 +81,4 @@ def _is_special(file: Path) -> bool:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(21, os.strerror(21), str(file))
     absolute = Path(os.path.abspath(file))  # noqa: PTH100 - links are not to be followed here
-    return not stat.S_ISREG(mode) or any(absolute.is_relative_to(folder) for folder in _WRITTEN_INTO)
+    return not stat.S_ISREG(mode) or any(absolute.is_relative_to(folder) for folder in _DEVICE_FOLDERS)

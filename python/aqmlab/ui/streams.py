@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 from aqmlab.ui.escaping import VisibleStream
 
-_PLAIN = {"±": "+-", "²": "^2", "→": "->", "…": "..."}
+_ASCII = {"±": "+-", "²": "^2", "→": "->", "…": "..."}
 """ASCII replacements of characters that the locale's encoding lacks; other characters become a question mark."""
 
 
@@ -19,7 +19,7 @@ def _ascii_fallback(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(character, "?") for character in missing), error.end
+    return "".join(_ASCII.get(character, "?") for character in missing), error.end
 
 
 codecs.register_error("aqmlab.plainly", _ascii_fallback)
@@ -28,15 +28,15 @@ codecs.register_error("aqmlab.plainly", _ascii_fallback)
 @contextmanager
 def use_ascii_fallback() -> Iterator[None]:
     """Replace control characters, and characters that the locale's encoding lacks, on standard output."""
-    before = sys.stdout
-    if isinstance(before, io.TextIOWrapper) and before.errors in ("strict", "surrogateescape"):
-        before.reconfigure(errors="aqmlab.plainly")
-    if before is not None:
-        sys.stdout = VisibleStream(before)
+    previous = sys.stdout
+    if isinstance(previous, io.TextIOWrapper) and previous.errors in ("strict", "surrogateescape"):
+        previous.reconfigure(errors="aqmlab.plainly")
+    if previous is not None:
+        sys.stdout = VisibleStream(previous)
     try:
         yield
     finally:
-        sys.stdout = before
+        sys.stdout = previous
 
 
 def flush() -> None:
@@ -54,6 +54,6 @@ def flush() -> None:
 def discard_stdout() -> None:
     """Discard unwritten output, so that the interpreter does not retry when it exits."""
     with suppress(OSError, AttributeError):
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
-        os.close(nothing)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)

@@ -18,18 +18,18 @@ from aqmlab.campaigns.failures import one_line
 from aqmlab.campaigns.search import space
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
-from aqmlab.cells.calibration_model import Calibrations, known
+from aqmlab.cells.calibration_model import Calibrations, load_calibrations
 from aqmlab.cells.cell import Cell
 from aqmlab.metrics.parts import Parts
 from aqmlab.results.cells import variant_cells
 from aqmlab.running import checks
-from aqmlab.running.sweep import Failed
+from aqmlab.running.sweep import FailureCallback
 from aqmlab.running.validation import check_executor, check_experiment, check_out, check_workers
 from aqmlab.spec import schemes, testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.schemes import Scheme
 from aqmlab.spec.variants import parsing
-from aqmlab.spec.variants.variant import JOINED, Variant
+from aqmlab.spec.variants.variant import VARIANT_SEPARATOR, Variant
 from aqmlab.storage.location import Location
 from aqmlab.store.store import Store
 from aqmlab.ui.messages import logger
@@ -39,7 +39,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass
-class Trial:
+class Evaluator:
     """The context in which settings of a scheme are evaluated."""
 
     variant: Variant
@@ -52,15 +52,15 @@ class Trial:
     out: Location
     workers: int | None
     executor: Executor | None
-    mistakes: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     """The reasons why settings could not be run."""
-    unmet: dict[str, set[str]] = field(default_factory=dict)
+    failed_checks: dict[str, set[str]] = field(default_factory=dict)
     """The keys of cells that fail a check, by law."""
-    read: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
     """The keys of the evaluated cells."""
 
     @classmethod
-    def of(
+    def create(
         cls,
         scheme: str,
         over: str,
@@ -80,26 +80,28 @@ class Trial:
         SpecError
             When an argument has a wrong type, or the discipline has no such parameters.
         """
-        whole = Experiment(testbed=testbeds.PAPERS) if experiment is None else experiment
-        check_experiment(whole)
-        parsing.check(whole)
-        variant = parsing.parse(scheme, whole)
-        varied = variant.scheme or Scheme(variant.label, whole.queue, None)
-        chosen = space.read(varied, over)
+        base = Experiment(testbed=testbeds.PAPERS) if experiment is None else experiment
+        check_experiment(base)
+        parsing.check(base)
+        variant = parsing.parse(scheme, base)
+        start = variant.scheme or Scheme(variant.label, base.queue, None)
+        ranges = space.read(start, over)
         check_workers(workers)
         check_executor(executor)
-        place = check_out(out)
-        as_given = variant_cells(variant, whole, [1], known(place))
-        return cls(variant, varied, chosen, objectives(Parts.of_cells(as_given)), whole, place, workers, executor)
+        location = check_out(out)
+        cells = variant_cells(variant, base, [1], load_calibrations(location))
+        return cls(variant, start, ranges, objectives(Parts.from_cells(cells)), base, location, workers, executor)
 
     @contextmanager
-    def running(self) -> Iterator[Self]:
+    def with_executor(self) -> Iterator[Self]:
         """Return the trial with one executor for all of its cells, because processes take a second to start."""
-        with executors.chosen(
+        with executors.choose_executor(
             self.executor, disciplines=[self.scheme.queue.discipline], out=self.out, workers=self.workers
         ) as executor:
             yield replace(self, executor=executor)
-        for note in checks.tally((law for law, cells in self.unmet.items() for _ in cells), of=len(self.read)):
+        for note in checks.tally(
+            (law for law, cells in self.failed_checks.items() for _ in cells), total=len(self.keys)
+        ):
             logger.warning(note)
 
     def baseline(self, seeds: Sequence[int]) -> list[Values]:
@@ -110,7 +112,7 @@ class Trial:
         SpecError
             When it cannot be run, or an objective has no value.
         """
-        calibrations, store = known(self.out), Store(self.out)
+        calibrations, store = load_calibrations(self.out), Store(self.out)
         cells = variant_cells(self.variant, self.experiment, seeds, calibrations)
         self._run(cells, store, _refuse)
         values = self._read(cells, store)
@@ -118,50 +120,50 @@ class Trial:
             raise SpecError(f"objective: {self.variant.label} has no value")
         return values
 
-    def at(self, point: Sequence[float]) -> Variant:
+    def variant_at(self, point: Sequence[float]) -> Variant:
         """Return the variant at a point of the space, with a label as it would be typed."""
         text = space.scheme_at(self.scheme, self.space, point)
-        return Variant(JOINED.join([text, *self.variant.changes]), schemes.parse(text), self.variant.changes)
+        return Variant(VARIANT_SEPARATOR.join([text, *self.variant.changes]), schemes.parse(text), self.variant.changes)
 
-    def values(self, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[list[Values] | None]:
+    def evaluate(self, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[list[Values] | None]:
         """Return the values of settings in each objective; ``None`` for one that is impossible, fails or has none."""
-        calibrations, store = known(self.out), Store(self.out)
-        cells = [self._possible(point, seeds, calibrations) for point in points]
+        calibrations, store = load_calibrations(self.out), Store(self.out)
+        cells = [self._cells_at(point, seeds, calibrations) for point in points]
         self._run(
-            [cell for each in cells for cell in each],
+            [cell for group in cells for cell in group],
             store,
-            lambda cell, error: self._mistaken(f"{cell}: {one_line(error)}"),
+            lambda cell, error: self._skip(f"{cell}: {one_line(error)}"),
         )
-        return [self._read(each, store) if each else None for each in cells]
+        return [self._read(group, store) if group else None for group in cells]
 
-    def _run(self, cells: Sequence[Cell], store: Store, failed: Failed) -> None:
-        found = store.found(cells, missing_are_run=True)
-        missing = list({cell.key: cell for cell in cells if cell.key not in found}.values())
-        executors.run_cells_with(missing, store, executor=self.executor, workers=self.workers, failed=failed)
+    def _run(self, cells: Sequence[Cell], store: Store, on_failure: FailureCallback) -> None:
+        stored = store.find(cells, will_run_missing=True)
+        missing = list({cell.key: cell for cell in cells if cell.key not in stored}.values())
+        executors.run_cells_with(missing, store, executor=self.executor, workers=self.workers, on_failure=on_failure)
 
-    def _possible(self, point: Sequence[float], seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
+    def _cells_at(self, point: Sequence[float], seeds: Sequence[int], calibrations: Calibrations) -> list[Cell]:
         try:
-            return variant_cells(self.at(point), self.experiment, seeds, calibrations)
+            return variant_cells(self.variant_at(point), self.experiment, seeds, calibrations)
         except SpecError as error:
             text = space.scheme_at(self.scheme, self.space, point)
-            self._mistaken(str(error) if str(error).startswith(text) else f"{text}: {error}")
+            self._skip(str(error) if str(error).startswith(text) else f"{text}: {error}")
             return []
 
     def _read(self, cells: Sequence[Cell], store: Store) -> list[Values] | None:
-        found = store.found(cells, missing_are_run=True)
-        if len(found) < len(cells):
+        results = store.find(cells, will_run_missing=True)
+        if len(results) < len(cells):
             return None
-        for key, result in found.items():
-            self.read.add(key)
+        for key, result in results.items():
+            self.keys.add(key)
             for law, is_met in result.metadata.get("checks", {}).items():
                 if not is_met:
-                    self.unmet.setdefault(law, set()).add(key)
-        rows = [[each.read(found[cell.key].summary) for cell in cells] for each in self.objectives]
+                    self.failed_checks.setdefault(law, set()).add(key)
+        rows = [[objective.read(results[cell.key].summary) for cell in cells] for objective in self.objectives]
         return None if any(None in row for row in rows) else [np.array(row, dtype=float) for row in rows]
 
-    def _mistaken(self, what: str) -> None:
-        self.mistakes.append(what)
-        logger.debug("left out: %s", what)
+    def _skip(self, text: str) -> None:
+        self.errors.append(text)
+        logger.debug("left out: %s", text)
 
 
 def _refuse(cell: Cell, error: BaseException) -> NoReturn:

@@ -16,7 +16,7 @@ class Objective:
     """A number of a run to minimise, or to maximise."""
 
     number: Number
-    is_large: bool = False
+    is_maximised: bool = False
 
     def read(self, summary: Mapping[str, Any]) -> float | None:
         """Return the number; ``None`` if there was nothing to measure."""
@@ -44,12 +44,12 @@ def objectives(minimise: Iterable[str], maximise: Iterable[str], parts: Parts) -
     SpecError
         When there are none, there is no such number, or one is given twice.
     """
-    small, large = ([parts.find(name, "objective") for name in names] for names in (minimise, maximise))
-    asked = [*map(Objective, small), *(Objective(number, is_large=True) for number in large)]
-    if not asked:
+    minimised, maximised = ([parts.find(name, "objective") for name in names] for names in (minimise, maximise))
+    all_objectives = [*map(Objective, minimised), *(Objective(number, is_maximised=True) for number in maximised)]
+    if not all_objectives:
         raise SpecError("objective: write what to minimise or maximise, such as --minimise p95")
-    names = [each.name for each in asked]
+    names = [objective.name for objective in all_objectives]
     for name in names:
         if names.count(name) > 1:
             raise SpecError(f"objective: {name} is given twice")
-    return tuple(asked)
+    return tuple(all_objectives)

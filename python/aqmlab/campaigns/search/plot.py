@@ -22,12 +22,12 @@ def search(figure: Figure, tuned: TuningResult) -> None:
     objectives = tuned.objectives
     has_front = len(objectives) == 2
     axes = figure.subplots(len(objectives), len(tuned.space) + has_front, squeeze=False)
-    best = {each.found.scheme for each in tuned.best}
+    best = {candidate.found.scheme for candidate in tuned.best}
     for row, objective in enumerate(objectives):
         for column, (name, span) in enumerate(tuned.space.items()):
             axis = axes[row][column]
-            tried = [span.number(each.point[column]) for each in tuned.tried]
-            _points(axis, tuned, best, x=tried, y=[each.means[row] for each in tuned.tried])
+            settings = [span.number_at(candidate.point[column]) for candidate in tuned.candidates]
+            _points(axis, tuned, best, x=settings, y=[candidate.means[row] for candidate in tuned.candidates])
             axis.axhline(0, color="0.85", zorder=1)
             if span.scale == "log":
                 axis.set_xscale("log")
@@ -44,41 +44,49 @@ def search(figure: Figure, tuned: TuningResult) -> None:
 
 def _points(axis: Axes, tuned: TuningResult, best: set[str], *, x: Sequence[float], y: Sequence[float]) -> None:
     axis.scatter(x, y, s=14, color="0.6", linewidths=0, zorder=2)
-    chosen = [place for place, each in enumerate(tuned.tried) if each.scheme in best]
-    x_best, y_best = ([values[place] for place in chosen] for values in (x, y))
+    indices = [index for index, candidate in enumerate(tuned.candidates) if candidate.scheme in best]
+    x_best, y_best = ([values[index] for index in indices] for values in (x, y))
     axis.scatter(x_best, y_best, s=34, color="tab:red", marker="D", zorder=3)
 
 
 def _front(axis: Axes, tuned: TuningResult, best: set[str]) -> None:
-    one, other = tuned.objectives
-    _points(axis, tuned, best, x=[each.means[0] for each in tuned.tried], y=[each.means[1] for each in tuned.tried])
-    front = sorted(tuned.front, key=lambda each: each.means[0])
-    axis.plot([each.means[0] for each in front], [each.means[1] for each in front], color="tab:red", lw=1)
-    axis.set_xlabel(f"{one}")
-    axis.set_ylabel(f"{other}")
+    x_objective, y_objective = tuned.objectives
+    _points(
+        axis,
+        tuned,
+        best,
+        x=[candidate.means[0] for candidate in tuned.candidates],
+        y=[candidate.means[1] for candidate in tuned.candidates],
+    )
+    front = sorted(tuned.front, key=lambda candidate: candidate.means[0])
+    axis.plot(
+        [candidate.means[0] for candidate in front], [candidate.means[1] for candidate in front], color="tab:red", lw=1
+    )
+    axis.set_xlabel(f"{x_objective}")
+    axis.set_ylabel(f"{y_objective}")
 
 
-def sensitivity(figure: Figure, found: Sensitivity) -> None:
+def sensitivity(figure: Figure, result: Sensitivity) -> None:
     """Draw the sensitivity of each measure to each parameter as bars, the most influential on top.
 
     For Morris ``mu_star`` in the measure's unit, for Sobol ``S1`` and ``ST``, each with its 95 % interval.
     """
-    shown = ["mu_star"] if found.method == "morris" else ["ST", "S1"]
-    measures = found.indices["measure"].unique(maintain_order=True).to_list()
+    columns = ["mu_star"] if result.method == "morris" else ["ST", "S1"]
+    measures = result.indices["measure"].unique(maintain_order=True).to_list()
     panels = figure.subplots(1, len(measures), squeeze=False)[0]
     for axis, measure in zip(panels, measures, strict=True):
-        rows = found.indices.filter(measure=measure)
-        places = -np.arange(len(rows), dtype=float)
-        height = 0.7 / len(shown)
-        for number, name in enumerate(shown):
-            at = places + 0.35 - height * (number + 0.5)
-            axis.barh(at, rows[name], height, color=PALETTE[number], alpha=0.75, label=name)
-            axis.errorbar(rows[name], at, xerr=rows[f"{name}_half"], fmt="none", ecolor="black", capsize=3, lw=1)
-        axis.set_yticks(places, rows["parameter"])
+        rows = result.indices.filter(measure=measure)
+        positions = -np.arange(len(rows), dtype=float)
+        height = 0.7 / len(columns)
+        for number, name in enumerate(columns):
+            offsets = positions + 0.35 - height * (number + 0.5)
+            axis.barh(offsets, rows[name], height, color=PALETTE[number], alpha=0.75, label=name)
+            axis.errorbar(rows[name], offsets, xerr=rows[f"{name}_half"], fmt="none", ecolor="black", capsize=3, lw=1)
+        axis.set_yticks(positions, rows["parameter"])
         axis.set_title(measure, loc="left", fontsize=10)
-        axis.set_xlabel(f"mu_star, {rows['unit'][0]}" if found.method == "morris" else "share of the variance")
+        axis.set_xlabel(f"mu_star, {rows['unit'][0]}" if result.method == "morris" else "share of the variance")
         axis.grid(visible=False, axis="y")
         # A small index may be estimated below 0, and intervals extend below it.
         axis.axvline(0, color="black", linewidth=0.8)
-    if len(shown) > 1:
+    if len(columns) > 1:
         panels[-1].legend(loc="lower right")

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.search import table
-from aqmlab.campaigns.search.evaluate import Trial
+from aqmlab.campaigns.search.evaluate import Evaluator
 from aqmlab.campaigns.search.objectives import Objective
 from aqmlab.campaigns.search.space import Space
 from aqmlab.metrics.parts import Parts
@@ -75,7 +75,7 @@ class Sensitivity:
         return table.indices_table(title, self.indices, have_units=self.method == "morris")
 
     def __repr__(self) -> str:
-        return console.plain(self.sheet)
+        return console.render_text(self.sheet)
 
 
 def sensitivity(
@@ -130,40 +130,45 @@ def sensitivity(
     if method not in get_args(Method):
         raise SpecError(f"method: must be {' or '.join(get_args(Method))}, got {method!r}")
     if points < 2 or (method == "sobol" and points & (points - 1)):
-        must = "a power of two" if method == "sobol" else "at least 2"
-        raise SpecError(f"points: must be {must}, got {points}")
+        rule = "a power of two" if method == "sobol" else "at least 2"
+        raise SpecError(f"points: must be {rule}, got {points}")
     if not of:
         raise SpecError("of: must be at least one measure, such as p95, got none")
 
-    def wanted(parts: Parts) -> tuple[Objective, ...]:
+    def read_objectives(parts: Parts) -> tuple[Objective, ...]:
         return tuple(Objective(parts.find(name, "of")) for name in of)
 
-    asked = Trial.of(scheme, over, wanted, experiment=experiment, out=out, workers=workers, executor=executor)
-    measures = asked.objectives
-    chosen, given = asked.space, tuple(check_seeds(seeds))
-    problem = {"num_vars": len(chosen), "names": list(chosen), "bounds": [[0.0, 1.0]] * len(chosen)}
+    evaluator = Evaluator.create(
+        scheme, over, read_objectives, experiment=experiment, out=out, workers=workers, executor=executor
+    )
+    measures = evaluator.objectives
+    ranges, checked_seeds = evaluator.space, tuple(check_seeds(seeds))
+    problem = {"num_vars": len(ranges), "names": list(ranges), "bounds": [[0.0, 1.0]] * len(ranges)}
     sampled = _sample(problem, method, points)
     settings = np.unique(sampled, axis=0).tolist()
-    logger.info(f"{len(settings)} settings under {len(given)} {'seed' if len(given) == 1 else 'seeds'} each")
-    with asked.running() as trial:
-        values = trial.values([tuple(point) for point in settings], given)
+    logger.info(
+        f"{len(settings)} settings under {len(checked_seeds)} {'seed' if len(checked_seeds) == 1 else 'seeds'} each"
+    )
+    with evaluator.with_executor() as running:
+        values = running.evaluate([tuple(point) for point in settings], checked_seeds)
     if None in values:
-        why = f": {asked.mistakes[-1]}" if asked.mistakes else ""
-        raise SpecError(f"over: every setting in the ranges must be possible and have values{why}")
+        reason = f": {evaluator.errors[-1]}" if evaluator.errors else ""
+        raise SpecError(f"over: every setting in the ranges must be possible and have values{reason}")
     means = {
-        tuple(point): [float(each.mean()) for each in it or ()] for point, it in zip(settings, values, strict=True)
+        tuple(point): [float(values.mean()) for values in by_measure or ()]
+        for point, by_measure in zip(settings, values, strict=True)
     }
     rows = []
     for number, measure in enumerate(measures):
-        answers = np.array([means[tuple(point)][number] for point in sampled.tolist()])
-        indices = _analyze(problem, method, sampled, answers)
-        for place, name in enumerate(chosen):
-            row = {as_: float(indices[key][place]) for key, as_ in _COLUMNS[method].items()}
+        outputs = np.array([means[tuple(point)][number] for point in sampled.tolist()])
+        indices = _analyze(problem, method, sampled, outputs)
+        for index, name in enumerate(ranges):
+            row = {column: float(indices[key][index]) for key, column in _COLUMNS[method].items()}
             rows.append({"measure": measure.name, "unit": measure.unit, "parameter": name, **row})
     first = next(iter(_COLUMNS[method].values())) if method == "morris" else "ST"
     order = [measure.name for measure in measures]
     frame = pl.DataFrame(rows).sort(pl.col("measure").replace_strict(order, range(len(order))), -pl.col(first))
-    return Sensitivity(scheme, chosen, method, len(settings), given, frame)
+    return Sensitivity(scheme, ranges, method, len(settings), checked_seeds, frame)
 
 
 def _sample(problem: dict[str, Any], method: Method, points: int) -> NDArray[np.float64]:
@@ -177,15 +182,15 @@ def _sample(problem: dict[str, Any], method: Method, points: int) -> NDArray[np.
 
 
 def _analyze(
-    problem: dict[str, Any], method: Method, sampled: NDArray[np.float64], answers: NDArray[np.float64]
+    problem: dict[str, Any], method: Method, sampled: NDArray[np.float64], outputs: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     from SALib.analyze import morris, sobol
 
-    if np.ptp(answers) == 0:
+    if np.ptp(outputs) == 0:
         # A constant measure: SALib would divide by its variance.
         return {name: np.zeros(len(problem["names"])) for name in _COLUMNS[method]}
     if method == "morris":
-        analyzed: dict[str, NDArray[np.float64]] = morris.analyze(problem, sampled, answers, num_levels=_LEVELS, seed=1)
+        analyzed: dict[str, NDArray[np.float64]] = morris.analyze(problem, sampled, outputs, num_levels=_LEVELS, seed=1)
     else:
-        analyzed = sobol.analyze(problem, answers, calc_second_order=False, seed=1)
+        analyzed = sobol.analyze(problem, outputs, calc_second_order=False, seed=1)
     return analyzed

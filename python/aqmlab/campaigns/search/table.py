@@ -18,7 +18,7 @@ Difference = tuple[float, tuple[float, float, float]]
 
 
 def differences_table(
-    title: str, objectives: Sequence[Objective], settings: Iterable[tuple[str, Sequence[Difference]]]
+    title: str, objectives: Sequence[Objective], candidates: Iterable[tuple[str, Sequence[Difference]]]
 ) -> Table:
     """Return the differences of settings from the given scheme in each objective, as a table."""
     table = console.sheet(collapse_padding=True, title=title, title_justify="left")
@@ -26,11 +26,11 @@ def differences_table(
     for objective in objectives:
         table.add_column(f"{objective}, as found", justify="right")
         table.add_column("on fresh seeds, 95 %", justify="right")
-    for scheme, differences in settings:
+    for scheme, differences in candidates:
         cells = []
-        for found, (mean, low, high) in differences:
+        for value, (mean, low, high) in differences:
             interval = f" [{low:+.4g}, {high:+.4g}]" if math.isfinite(high) else ""
-            cells += [f"{found:+.4g}", f"{mean:+.4g}{interval}"]
+            cells += [f"{value:+.4g}", f"{mean:+.4g}{interval}"]
         table.add_row(Text(scheme), *cells)
     return table
 
@@ -40,12 +40,12 @@ def indices_table(title: str, indices: pl.DataFrame, *, have_units: bool) -> Tab
     table = console.sheet(collapse_padding=True, title=title, title_justify="left")
     table.add_column("measure")
     table.add_column("parameter")
-    shown = [name for name in indices.columns[3:] if not name.endswith("_half")]
-    for name in shown:
+    columns = [name for name in indices.columns[3:] if not name.endswith("_half")]
+    for name in columns:
         table.add_column(name, justify="right")
     for row in indices.iter_rows(named=True):
         unit = f", {row['unit']}" if have_units else ""
-        table.add_row(f"{row['measure']}{unit}", row["parameter"], *(_index(row, name) for name in shown))
+        table.add_row(f"{row['measure']}{unit}", row["parameter"], *(_index(row, name) for name in columns))
     return table
 
 

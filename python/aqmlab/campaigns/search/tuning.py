@@ -21,7 +21,7 @@ from rich.table import Table
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.search import space, table
-from aqmlab.campaigns.search.evaluate import Trial, Values
+from aqmlab.campaigns.search.evaluate import Evaluator, Values
 from aqmlab.campaigns.search.objectives import Objective, objectives
 from aqmlab.campaigns.search.space import Space
 from aqmlab.metrics.parts import Parts
@@ -51,7 +51,7 @@ class Candidate:
     @property
     def means(self) -> list[float]:
         """The mean difference in each objective."""
-        return [float(each.mean()) for each in self.differences]
+        return [float(differences.mean()) for differences in self.differences]
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class Confirmed:
 
     found: Candidate
     fresh: Candidate
-    among: int
+    comparisons: int
     """The number of confirmed settings: the intervals of an objective hold together for all of them."""
 
     def interval(self, objective: int) -> tuple[float, float, float]:
         """Return the mean difference on fresh seeds with its 95 % interval."""
         differences = self.fresh.differences[objective]
-        found = Difference.of(differences, np.zeros_like(differences), comparisons=self.among)
-        return found.mean, found.low, found.high
+        difference = Difference.between(differences, np.zeros_like(differences), comparisons=self.comparisons)
+        return difference.mean, difference.low, difference.high
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +78,7 @@ class TuningResult:
     space: Space
     objectives: tuple[Objective, ...]
     seeds: tuple[int, ...]
-    tried: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...]
     baseline: tuple[Values, ...]
     """The values of the given scheme: one array over seeds for each objective."""
     best: tuple[Confirmed, ...] = ()
@@ -93,18 +93,25 @@ class TuningResult:
     @property
     def front(self) -> list[Candidate]:
         """The Pareto front: the settings that no other setting dominates."""
-        return [each for each in self.tried if not any(self._dominates(other, each) for other in self.tried)]
+        return [
+            candidate
+            for candidate in self.candidates
+            if not any(self._dominates(other, candidate) for other in self.candidates)
+        ]
 
     @cached_property
     def trials(self) -> pl.DataFrame:
         """A row for each setting: scheme, parameters, the mean difference in each objective."""
         rows = [
             {
-                "scheme": each.scheme,
-                **{name: span.at(share) for (name, span), share in zip(self.space.items(), each.point, strict=True)},
-                **{str(what): mean for what, mean in zip(self.objectives, each.means, strict=True)},
+                "scheme": candidate.scheme,
+                **{
+                    name: span.value_at(share)
+                    for (name, span), share in zip(self.space.items(), candidate.point, strict=True)
+                },
+                **{str(objective): mean for objective, mean in zip(self.objectives, candidate.means, strict=True)},
             }
-            for each in self.tried
+            for candidate in self.candidates
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -114,12 +121,12 @@ class TuningResult:
             "scheme": self.scheme,
             "objectives": [
                 {
-                    "name": each.name,
-                    "unit": each.unit,
-                    "maximise": each.is_large,
-                    **_named(self.baseline_interval(number), "baseline", "baseline_low", "baseline_high"),
+                    "name": confirmed.name,
+                    "unit": confirmed.unit,
+                    "maximise": confirmed.is_maximised,
+                    **_finite_values(self.baseline_interval(number), "baseline", "baseline_low", "baseline_high"),
                 }
-                for number, each in enumerate(self.objectives)
+                for number, confirmed in enumerate(self.objectives)
             ],
             "seeds": list(self.seeds),
             "fresh_seeds": list(self.fresh_seeds),
@@ -127,23 +134,23 @@ class TuningResult:
             "trials": self.trials.to_dicts(),
             "best": [
                 {
-                    "scheme": each.found.scheme,
-                    "found": each.found.means,
+                    "scheme": confirmed.found.scheme,
+                    "found": confirmed.found.means,
                     "fresh": [
-                        _named(each.interval(number), "difference", "low", "high")
+                        _finite_values(confirmed.interval(number), "difference", "low", "high")
                         for number in range(len(self.objectives))
                     ],
                 }
-                for each in self.best
+                for confirmed in self.best
             ],
         }
 
     def _dominates(self, one: Candidate, other: Candidate) -> bool:
-        signs = [-1 if each.is_large else 1 for each in self.objectives]
-        ones, others = (np.multiply(signs, each.means) for each in (one, other))
-        return bool(np.all(ones <= others) and np.any(ones < others))
+        signs = [-1 if item.is_maximised else 1 for item in self.objectives]
+        one_means, other_means = (np.multiply(signs, item.means) for item in (one, other))
+        return bool(np.all(one_means <= other_means) and np.any(one_means < other_means))
 
-    def as_given(self, objective: int) -> str:
+    def baseline_text(self, objective: int) -> str:
         """Return the mean of the given scheme as text, with half of its 95 % interval for several seeds."""
         mean, _, high = self.baseline_interval(objective)
         return f"{mean:,.4g}" + (f" ±{high - mean:,.2g}" if math.isfinite(high) else "")
@@ -151,19 +158,21 @@ class TuningResult:
     @property
     def sheet(self) -> Table:
         """The differences of the best settings from the given scheme, when found and on fresh seeds, as a table."""
-        baseline = ", ".join(f"{each.name} {self.as_given(n)} {each.unit}" for n, each in enumerate(self.objectives))
+        baseline = ", ".join(
+            f"{confirmed.name} {self.baseline_text(n)} {confirmed.unit}" for n, confirmed in enumerate(self.objectives)
+        )
         settings = [
-            (each.found.scheme, [(found, each.interval(n)) for n, found in enumerate(each.found.means)])
-            for each in self.best
+            (confirmed.found.scheme, [(found, confirmed.interval(n)) for n, found in enumerate(confirmed.found.means)])
+            for confirmed in self.best
         ]
         title = f"Differences from {self.scheme}, which has {baseline}"
         return table.differences_table(title, self.objectives, settings)
 
     def __repr__(self) -> str:
-        return console.plain(self.sheet)
+        return console.render_text(self.sheet)
 
 
-def _named(interval: tuple[float, float, float], *names: str) -> dict[str, float | None]:
+def _finite_values(interval: tuple[float, float, float], *names: str) -> dict[str, float | None]:
     """Return a mean and its bounds by names; infinite bounds, of a single seed, become ``None`` for JSON."""
     return {name: value if math.isfinite(value) else None for name, value in zip(names, interval, strict=True)}
 
@@ -225,91 +234,101 @@ def tune(
 
     require("search")
 
-    def wanted(parts: Parts) -> tuple[Objective, ...]:
+    def read_objectives(parts: Parts) -> tuple[Objective, ...]:
         return objectives(minimise, maximise, parts)
 
-    asked = Trial.of(scheme, over, wanted, experiment=experiment, out=out, workers=workers, executor=executor)
-    given = tuple(check_seeds(seeds))
-    with asked.running() as trial:
-        tried, left_out = _search(trial, given, trials)
-        if not tried:
-            raise SpecError(f"over: none of {left_out} settings can be run, the last: {trial.mistakes[-1]}")
-        found = TuningResult(
+    evaluator = Evaluator.create(
+        scheme, over, read_objectives, experiment=experiment, out=out, workers=workers, executor=executor
+    )
+    checked_seeds = tuple(check_seeds(seeds))
+    with evaluator.with_executor() as running:
+        candidates, left_out = _search(running, checked_seeds, trials)
+        if not candidates:
+            raise SpecError(f"over: none of {left_out} settings can be run, the last: {running.errors[-1]}")
+        result = TuningResult(
             scheme,
-            trial.space,
-            trial.objectives,
-            given,
-            tuple(tried),
-            tuple(trial.baseline(given)),
+            running.space,
+            running.objectives,
+            checked_seeds,
+            tuple(candidates),
+            tuple(running.baseline(checked_seeds)),
             left_out=left_out,
         )
-        best = _best(found, confirm)
-        fresh_seeds = tuple(range(max(given) + 1, max(given) + 1 + len(given))) if best else ()
+        best = _best(result, confirm)
+        fresh_seeds = tuple(range(max(checked_seeds) + 1, max(checked_seeds) + 1 + len(checked_seeds))) if best else ()
         if best:
             logger.info(f"confirming {len(best)} under seeds {fresh_seeds[0]} to {fresh_seeds[-1]}")
-        fresh = _differences(trial, [each.point for each in best], fresh_seeds) if best else []
+        fresh = _differences(running, [candidate.point for candidate in best], fresh_seeds) if best else []
         confirmed = tuple(
-            Confirmed(one, again, len(best)) for one, again in zip(best, fresh, strict=True) if again is not None
+            Confirmed(candidate, fresh_candidate, len(best))
+            for candidate, fresh_candidate in zip(best, fresh, strict=True)
+            if fresh_candidate is not None
         )
-    return replace(found, best=confirmed, fresh_seeds=fresh_seeds)
+    return replace(result, best=confirmed, fresh_seeds=fresh_seeds)
 
 
-def _search(trial: Trial, seeds: Sequence[int], trials: int) -> tuple[list[Candidate], int]:
+def _search(evaluator: Evaluator, seeds: Sequence[int], trials: int) -> tuple[list[Candidate], int]:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     distributions: dict[str, optuna.distributions.BaseDistribution] = {
-        name: optuna.distributions.FloatDistribution(0, 1) for name in trial.space
+        name: optuna.distributions.FloatDistribution(0, 1) for name in evaluator.space
     }
     study = optuna.create_study(
-        directions=["maximize" if each.is_large else "minimize" for each in trial.objectives],
+        directions=["maximize" if objective.is_maximised else "minimize" for objective in evaluator.objectives],
         sampler=optuna.samplers.TPESampler(seed=1, multivariate=True, constant_liar=True, n_startup_trials=_BATCH * 2),
     )
-    start = space.default_in(trial.scheme, trial.space)
+    start = space.default_in(evaluator.scheme, evaluator.space)
     if start is not None:
-        study.enqueue_trial(dict(zip(trial.space, start, strict=True)))
-    tried: list[Candidate] = []
+        study.enqueue_trial(dict(zip(evaluator.space, start, strict=True)))
+    candidates: list[Candidate] = []
     # An impossible setting costs nothing and is not a trial, but the loop must end.
-    while (left := trials - len(tried)) > 0 and len(study.trials) < _MAX_PROPOSALS * trials:
-        asked = [study.ask(distributions) for _ in range(min(_BATCH, left))]
-        outcomes = _differences(trial, [[each.params[name] for name in trial.space] for each in asked], seeds)
-        for each, outcome in zip(asked, outcomes, strict=True):
+    while (remaining := trials - len(candidates)) > 0 and len(study.trials) < _MAX_PROPOSALS * trials:
+        proposals = [study.ask(distributions) for _ in range(min(_BATCH, remaining))]
+        points = [[proposal.params[name] for name in evaluator.space] for proposal in proposals]
+        outcomes = _differences(evaluator, points, seeds)
+        for proposal, outcome in zip(proposals, outcomes, strict=True):
             if outcome is None:
-                study.tell(each, state=optuna.trial.TrialState.FAIL)
+                study.tell(proposal, state=optuna.trial.TrialState.FAIL)
             else:
-                study.tell(each, outcome.means)
-                tried.append(outcome)
-        if tried:
-            best = min(tried, key=lambda one: _objective_values(one, trial.objectives))
-            logger.info(f"{len(tried)} of {trials} tried, best so far {best.scheme}")
-    return tried, len(study.trials) - len(tried)
+                study.tell(proposal, outcome.means)
+                candidates.append(outcome)
+        if candidates:
+            best = min(candidates, key=lambda candidate: _objective_values(candidate, evaluator.objectives))
+            logger.info(f"{len(candidates)} of {trials} tried, best so far {best.scheme}")
+    return candidates, len(study.trials) - len(candidates)
 
 
-def _differences(trial: Trial, points: Sequence[Sequence[float]], seeds: Sequence[int]) -> list[Candidate | None]:
+def _differences(
+    evaluator: Evaluator, points: Sequence[Sequence[float]], seeds: Sequence[int]
+) -> list[Candidate | None]:
     """Return the paired differences of settings from the given scheme."""
-    firsts = trial.baseline(seeds)
+    baseline = evaluator.baseline(seeds)
     return [
         None
         if values is None
         else Candidate(
-            trial.at(point).label,
+            evaluator.variant_at(point).label,
             tuple(point),
-            tuple(ours - first for ours, first in zip(values, firsts, strict=True)),
+            tuple(value - reference for value, reference in zip(values, baseline, strict=True)),
         )
-        for point, values in zip(points, trial.values(points, seeds), strict=True)
+        for point, values in zip(points, evaluator.evaluate(points, seeds), strict=True)
     ]
 
 
-def _objective_values(each: Candidate, what: Sequence[Objective]) -> float:
+def _objective_values(candidate: Candidate, objectives: Sequence[Objective]) -> float:
     """Return the value of the first objective, negated if it is to be maximised."""
-    return -each.means[0] if what[0].is_large else each.means[0]
+    return -candidate.means[0] if objectives[0].is_maximised else candidate.means[0]
 
 
-def _best(found: TuningResult, number: int) -> list[Candidate]:
+def _best(result: TuningResult, number: int) -> list[Candidate]:
     """Return the best distinct settings; with several objectives, spread along the front with both ends."""
-    one = len(found.objectives) == 1
-    ranked = sorted(found.tried if one else found.front, key=lambda each: _objective_values(each, found.objectives))
-    distinct = list({each.scheme: each for each in ranked}.values())
-    if one or len(distinct) <= number:
+    is_single = len(result.objectives) == 1
+    ordered = sorted(
+        result.candidates if is_single else result.front,
+        key=lambda candidate: _objective_values(candidate, result.objectives),
+    )
+    distinct = list({candidate.scheme: candidate for candidate in ordered}.values())
+    if is_single or len(distinct) <= number:
         return distinct[:number]
     return [distinct[round(n * (len(distinct) - 1) / max(number - 1, 1))] for n in range(number)]

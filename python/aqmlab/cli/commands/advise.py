@@ -58,7 +58,7 @@ def advise(
     if as_json:
         print_json(advice.record())
     else:
-        print(advice.asked)
-        for sheet in advice.sheets:
+        print(advice.summary_text)
+        for sheet in advice.tables:
             console.show(sheet)
         print(advice.commands, *advice.notes, sep="\n")

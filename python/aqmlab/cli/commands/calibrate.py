@@ -40,7 +40,7 @@ def calibrate(
     """
     from aqmlab.calibration import plot
     from aqmlab.calibration import table as tables
-    from aqmlab.calibration.measure import calibration_cells, fit_calibration, numbers_of_users
+    from aqmlab.calibration.measure import calibration_cells, fit_calibration, user_counts
     from aqmlab.cells import calibration_model
     from aqmlab.spec import quantities
     from aqmlab.spec.experiment import Experiment
@@ -50,13 +50,13 @@ def calibrate(
 
     check_table(table)
     # Check that the stored calibrations can be read, before hours of runs.
-    calibration_model.known(out)
+    calibration_model.load_calibrations(out)
     experiment = Experiment(
         testbed=testbeds.PAPERS,
         users={"rtt": quantities.users_rtt(rtt), "workload": workload, "sides": sides},
         protocol={"warmup": warmup, "duration": duration},
     )
-    cells = calibration_cells(experiment, read_seeds(seeds), numbers_of_users(most_users))
+    cells = calibration_cells(experiment, read_seeds(seeds), user_counts(most_users))
     line = fit_calibration(experiment, run_cells(cells, out, workers))
     results = location(out)
     file = calibration_model.store(line, results)

@@ -23,14 +23,14 @@ def check(out: Directory = "results", as_json: Json = False) -> None:
     from aqmlab.store.store import Store
 
     store = Store(out)
-    store.check_is_one("DIR")
+    store.check_is_store("DIR")
     damaged = store.check()
     cells = len(store.keys())
     if as_json:
-        print_json({"cells": cells, "damaged": [str(each) for each in damaged]})
+        print_json({"cells": cells, "damaged": [str(damage) for damage in damaged]})
     else:
-        for each in damaged:
-            messages.logger.error("%s", each)
+        for damage in damaged:
+            messages.logger.error("%s", damage)
         print(f"{cells:,} {'cell' if cells == 1 else 'cells'} checked, {len(damaged):,} damaged")
     if damaged:
         raise typer.Exit(1)

@@ -18,6 +18,6 @@ def compact(out: Directory = "results") -> None:
     from aqmlab.storage.location import location
     from aqmlab.store.store import Store
 
-    Store(out).check_is_one("DIR")
+    Store(out).check_is_store("DIR")
     number = Store(out).compact()
     print(f"{number:,} {'cell' if number == 1 else 'cells'} in {location(out) / 'index'}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,14 +32,15 @@ from aqmlab.cli.options import (
     spec_and_schemes,
     spec_or_papers,
 )
-from aqmlab.cli.output import check_directory, one_line_refusals, print_json, report_testbed
+from aqmlab.cli.output import check_directory, one_line_errors, print_json, report_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watch import run_watched
-from aqmlab.ui.counts import counted
+from aqmlab.ui.counts import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from aqmlab.cells.cell import Cell
     from aqmlab.results.comparison import Comparison
 
 app = App()
@@ -130,8 +133,8 @@ def compare(
     """
     from aqmlab.results.compare import plan
     from aqmlab.results.measures import check_cells, extra_cells, numbers, on_request
-    from aqmlab.results.measures.table import Measured
-    from aqmlab.results.numbers.table import Chosen
+    from aqmlab.results.measures.table import MeasuredTables
+    from aqmlab.results.numbers.table import NumberTables
     from aqmlab.spec import overrides, quantities
     from aqmlab.spec.experiment import Experiment
     from aqmlab.storage.location import location
@@ -148,19 +151,22 @@ def compare(
         raise SpecError("--sd: adds a column to --table, which is not given")
     check_table(table)
     names = [name.strip() for name in measures.split(",")] if measures else []
-    asked = on_request(names)
+    requested_measures = on_request(names)
     options = {
         "users.load": load,
         "users.per_side": users,
         "users.rtt": None if rtt is None else quantities.users_rtt(rtt),
         "protocol.warmup": warmup,
         "protocol.duration": duration,
-        "record.exchanges": (record is not None or any(each.needs_exchanges for each in asked.values())) or None,
+        "record.exchanges": (
+            record is not None or any(number.needs_exchanges for number in requested_measures.values())
+        )
+        or None,
     }
-    named = [overrides.assignment(path, value) for path, value in options.items() if value is not None]
+    option_changes = [overrides.assignment(path, value) for path, value in options.items() if value is not None]
     file, schemes = spec_and_schemes(given)
-    experiment = Experiment.from_toml(file, changes=[*named, *(changes or ())])
-    planned = plan(
+    experiment = Experiment.from_toml(file, changes=[*option_changes, *(changes or ())])
+    comparison_plan = plan(
         schemes,
         experiment,
         seeds=None if seeds is None else list(read_seeds(seeds)),
@@ -171,54 +177,53 @@ def compare(
         out=out,
         pcap=pcap_of(pcap, pcap_from, pcap_for, pcap_packets),
     )
-    chosen = numbers(names, planned.parts)
-    check_cells(asked, planned.cells)
+    chosen_numbers = numbers(names, comparison_plan.parts)
+    check_cells(requested_measures, comparison_plan.cells)
     if figures is not None:
         check_directory("--figures", figures)
     if watch:
-        run_watched(" ".join(schemes or experiment.variants), out, planned.cells)
-    comparison = planned.run(lambda cells, pcaps: run_cells(cells, out, workers, pcaps))
-    if beside := extra_cells(asked, [result.cell for result in comparison.results]):
-        run_cells(beside, out, workers)
-    repetitions = counted(len({result.cell.seed for result in comparison.results}), "seed")
+        run_watched(" ".join(schemes or experiment.variants), out, comparison_plan.cells)
+    comparison = comparison_plan.run(lambda cells, pcaps: run_cells(cells, out, workers, pcaps))
+    if cells_on_request := extra_cells(requested_measures, [result.cell for result in comparison.results]):
+        run_cells(cells_on_request, out, workers)
+    repetitions = pluralize(len({result.cell.seed for result in comparison.results}), "seed")
     protocol = experiment.protocol
-    title = f"{planned.cells[0].describe_users()}, {protocol.warmup} + {protocol.duration}, {repetitions}"
-    write_table(comparison.frame(*(each.name for each in chosen), sd=sd), table)
+    title = f"{comparison_plan.cells[0].describe_users()}, {protocol.warmup} + {protocol.duration}, {repetitions}"
+    write_table(comparison.frame(*(number.name for number in chosen_numbers), sd=sd), table)
     files = []
     if not no_figures:
         if figures is None:
             figures = folder_for_users(location(out), "figures")
         files = _response_time_figures(comparison, figures, title)
     if as_json:
-        stopped = {} if comparison.stop is None else {"until": comparison.stop.record()}
+        stop_record = {} if comparison.stop is None else {"until": comparison.stop.record()}
         checks = [check.record() for check in comparison.checks]
-        extra: dict[str, Any] = {"measures": comparison.measured(*asked)} if asked else {}
-        if chosen:
-            extra["numbers"] = comparison.frame(*(each.name for each in chosen)).to_dicts()
-        print_json({"cells": comparison.cells, "schemes": comparison.schemes, "checks": checks} | stopped | extra)
+        extra: dict[str, Any] = {"measures": comparison.measured(*requested_measures)} if requested_measures else {}
+        if chosen_numbers:
+            extra["numbers"] = comparison.frame(*(number.name for number in chosen_numbers)).to_dicts()
+        print_json({"cells": comparison.cells, "schemes": comparison.schemes, "checks": checks} | stop_record | extra)
     else:
         report_testbed(experiment.testbed)
         print(title)
         console.show(comparison.tables)
-        if chosen:
-            console.show(Chosen(comparison.frame(*(each.name for each in chosen)), chosen))
-        if asked:
+        if chosen_numbers:
+            console.show(NumberTables(comparison.frame(*(number.name for number in chosen_numbers)), chosen_numbers))
+        if requested_measures:
             print()
-            console.show(Measured(comparison.measured(*asked)))
-        for each in (*files, *(pcap.file for pcap in planned.pcaps.values())):
-            print(each)
+            console.show(MeasuredTables(comparison.measured(*requested_measures)))
+        for number in (*files, *(pcap.file for pcap in comparison_plan.pcaps.values())):
+            print(number)
 
 
 def _response_time_figures(comparison: Comparison, directory: Path, title: str) -> list[Path]:
     """Draw the figures, under a name of the comparison, so that another comparison does not replace them."""
     from aqmlab import plot
-    from aqmlab.cli import filenames
     from aqmlab.ui import canvas
 
     curves = comparison.response_times()
     bands = comparison.response_time_differences()
-    name = filenames.figure_names([result.cell for result in comparison.results])
-    with one_line_refusals():
+    name = _figure_name([result.cell for result in comparison.results])
+    with one_line_errors():
         draw: dict[str, Callable[[Axes], Axes]] = {
             "cdf": lambda axis: canvas.label_lines(plot.cdf(curves, axis)),
             "ccdf": lambda axis: canvas.label_lines(plot.ccdf(curves, axis)),
@@ -230,3 +235,17 @@ def _response_time_figures(comparison: Comparison, directory: Path, title: str) 
             for kind, figure in draw.items()
             for file in canvas.save(directory / f"response-times-{kind}_{name}", figure, title=title)
         ]
+
+
+_MAX_SCHEMES_LENGTH = 80
+"""The largest number of characters of the schemes in a file name, which must be shorter than 255 bytes in all."""
+
+
+def _figure_name(cells: Sequence[Cell]) -> str:
+    """Return the name of a comparison: its schemes, its users, and a hash of all cells."""
+    labels = dict.fromkeys(cell.label for cell in cells if cell.signal != "none")
+    schemes = re.sub(r"[^\w.=+]+", "-", "_".join(labels), flags=re.ASCII)[:_MAX_SCHEMES_LENGTH].strip("-_")
+    load, users = cells[0].load_percent, cells[0].users_per_side
+    users_text = f"{users}-users" if load is None else f"{load:.3g}-percent"
+    identity = "\n".join(f"{cell.label} {cell.key}" for cell in cells)
+    return f"{schemes}_{users_text}_{hashlib.sha256(identity.encode()).hexdigest()[:8]}"

@@ -10,7 +10,7 @@ import typer
 from aqmlab._core import bits_per_second, size_in_bytes
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Json, read
-from aqmlab.cli.output import one_line_refusals, print_json, report_written
+from aqmlab.cli.output import one_line_errors, print_json, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.spec import schema
 
@@ -36,11 +36,11 @@ def ared(
     """Compute Adaptive RED's thresholds and weight, also for RED, after Floyd, Gummadi and Shenker (2001)."""
     from aqmlab import design as rules
 
-    with one_line_refusals():
-        made = rules.ared(
+    with one_line_errors():
+        result = rules.ared(
             packets_per_sec=_capacity(rate, mean_packet, overhead), target_delay_s=read(target_delay, "--target-delay")
         )
-    _show_design(made, table, as_json=as_json)
+    _show_design(result, table, as_json=as_json)
 
 
 @app.command("pi")
@@ -73,19 +73,19 @@ def pi(
     from aqmlab.design import plot
     from aqmlab.ui import canvas
 
-    with one_line_refusals():
-        made = rules.pi(
+    with one_line_errors():
+        result = rules.pi(
             packets_per_sec=_capacity(rate, mean_packet, overhead),
             flows=flows,
             rtt_max_s=read(rtt_max, "--rtt-max"),
             crossover=crossover,
             sampling_hz=sampling_hz,
         )
-        if figure is not None and (loop := made.loop) is not None:
+        if figure is not None and (loop := result.loop) is not None:
             title = f"PI for {rate}, at least {flows:g} flows and round trips of at most {rtt_max}"
-            canvas.write(figure, lambda drawn: plot.pi_loop(drawn, loop, title=title))
+            canvas.write(figure, lambda canvas_figure: plot.pi_loop(canvas_figure, loop, title=title))
             report_written(figure)
-    _show_design(made, table, as_json=as_json)
+    _show_design(result, table, as_json=as_json)
 
 
 @app.command("dualpi2")
@@ -100,9 +100,9 @@ def dualpi2(
     """Compute DualPI2's gains, also for PI2, after RFC 9332, Appendix A."""
     from aqmlab import design as rules
 
-    with one_line_refusals():
-        made = rules.dualpi2(rtt_max_s=read(rtt_max, "--rtt-max"), target_s=read(target, "--target"))
-    _show_design(made, table, as_json=as_json)
+    with one_line_errors():
+        result = rules.dualpi2(rtt_max_s=read(rtt_max, "--rtt-max"), target_s=read(target, "--target"))
+    _show_design(result, table, as_json=as_json)
 
 
 @app.command("codel")
@@ -117,14 +117,14 @@ def codel(
     """Compute CoDel's interval and target, also for FQ-CoDel, after RFC 8290, section 5.2."""
     from aqmlab import design as rules
 
-    with one_line_refusals():
-        made = rules.codel(
+    with one_line_errors():
+        result = rules.codel(
             bits_per_sec=read(rate, "--rate", bits_per_second),
             rtt_max_s=read(rtt_max, "--rtt-max"),
             mtu=read(mtu, "--mtu", size_in_bytes),
             overhead=read(overhead, "--overhead", size_in_bytes),
         )
-    _show_design(made, table, as_json=as_json)
+    _show_design(result, table, as_json=as_json)
 
 
 @app.command("droptail")
@@ -140,24 +140,24 @@ def droptail(
     """Compute drop-tail's queue length, after Villamizar and Song (1994) and Appenzeller et al. (2004)."""
     from aqmlab import design as rules
 
-    with one_line_refusals():
-        made = rules.droptail(
+    with one_line_errors():
+        result = rules.droptail(
             packets_per_sec=_capacity(rate, mean_packet, overhead), rtt_s=read(rtt, "--rtt"), flows=flows
         )
-    _show_design(made, table, as_json=as_json)
+    _show_design(result, table, as_json=as_json)
 
 
-def _show_design(made: Design, file: Path | None, *, as_json: bool) -> None:
+def _show_design(result: Design, file: Path | None, *, as_json: bool) -> None:
     from aqmlab.design import table
     from aqmlab.ui import console
 
     check_table(file)
-    write_table(made.frame(), file)
+    write_table(result.frame(), file)
     if as_json:
-        print_json(made.record())
+        print_json(result.record())
     else:
-        console.show(table.design(made))
-        print(made.scheme)
+        console.show(table.design(result))
+        print(result.scheme)
 
 
 def _capacity(rate: str, mean_packet: str, overhead: str) -> float:

@@ -11,7 +11,7 @@ from aqmlab.cli.app import App
 from aqmlab.cli.options import Json, Out
 from aqmlab.cli.output import print_json
 from aqmlab.cli.tables import TableFile, check_table, write_table
-from aqmlab.ui.counts import counted
+from aqmlab.ui.counts import pluralize
 
 if TYPE_CHECKING:
     from aqmlab.results.numbers.diff import Diff
@@ -44,43 +44,45 @@ def diff(
 
     check_table(table)
     sides, invalid = zip(*(split_valid(selection.results(text, out)) for text in (a, b)), strict=True)
-    found = differences_of(*sides)
-    notes = [note for each in invalid for note in invalid_note(each)]
-    write_table(found.measures, table)
+    result = differences_of(*sides)
+    notes = [note for invalid_results in invalid for note in invalid_note(invalid_results)]
+    write_table(result.measures, table)
     if as_json:
-        only = [[result.place.name for result in side] for side in found.only]
-        rows = {"values": found.values.to_dicts(), "measures": found.measures.to_dicts()}
-        print_json({**rows, "pairs": found.pairs, "only_a": only[0], "only_b": only[1], "notes": notes})
+        only = [[result.location.name for result in side] for side in result.only]
+        rows = {"values": result.values.to_dicts(), "measures": result.measures.to_dicts()}
+        print_json({**rows, "pairs": result.pairs, "only_a": only[0], "only_b": only[1], "notes": notes})
     else:
-        _print(found, notes)
+        _print(result, notes)
 
 
-def _print(found: Diff, notes: list[str]) -> None:
+def _print(result: Diff, notes: list[str]) -> None:
     import polars as pl
 
     from aqmlab.store import table as tables
     from aqmlab.ui import console
 
-    if not found.values.is_empty():
-        console.show(tables.frame(found.values))
-    if not found.measures.is_empty():
+    if not result.values.is_empty():
+        console.show(tables.frame(result.values))
+    if not result.measures.is_empty():
         rounded = pl.selectors.float().round_sig_figs(4)
-        console.show(tables.frame(found.measures.with_columns(rounded)))
-    if found.is_empty:
-        print(f"Nothing differs in {counted(found.pairs, 'pair')} of cells: neither a value of the spec nor a measure.")
-    elif found.pairs and found.measures.is_empty():
-        print(f"No measure differs in {counted(found.pairs, 'pair')} of cells.")
-    for side, only in zip("AB", found.only, strict=True):
+        console.show(tables.frame(result.measures.with_columns(rounded)))
+    if result.is_empty:
+        print(
+            f"Nothing differs in {pluralize(result.pairs, 'pair')} of cells: neither a value of the spec nor a measure."
+        )
+    elif result.pairs and result.measures.is_empty():
+        print(f"No measure differs in {pluralize(result.pairs, 'pair')} of cells.")
+    for side, only in zip("AB", result.only, strict=True):
         if only:
-            print(f"Only in {side}: {_listed(only)}")
+            print(f"Only in {side}: {_join_cells(only)}")
     for note in notes:
         print(note)
 
 
-_MOST_LISTED = 5
+_MAX_LISTED = 5
 
 
-def _listed(results: list[Result]) -> str:
-    cells = [f"{result.cell} ({result.place.name})" for result in results[:_MOST_LISTED]]
-    more = len(results) - _MOST_LISTED
-    return "; ".join([*cells, *([f"and {counted(more, 'cell')} more"] if more > 0 else [])])
+def _join_cells(results: list[Result]) -> str:
+    cells = [f"{result.cell} ({result.location.name})" for result in results[:_MAX_LISTED]]
+    rest = len(results) - _MAX_LISTED
+    return "; ".join([*cells, *([f"and {pluralize(rest, 'cell')} more"] if rest > 0 else [])])

@@ -10,7 +10,7 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Figure, Json
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_written
+from aqmlab.cli.output import check_figure, one_line_errors, print_json, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
 if TYPE_CHECKING:
@@ -43,15 +43,15 @@ def explain(
 
     Example: aqmlab explain results/cells/0123456789abcdef --slowest 3
     """
-    from aqmlab.explanations import explain as explained
+    from aqmlab.explanations import explain as explain_cell
     from aqmlab.running.progress import RunProgress
 
-    if sum(each is not None for each in (request, slowest, figure)) > 1:
+    if sum(option is not None for option in (request, slowest, figure)) > 1:
         raise SpecError("explain: write one of --request, --slowest and --figure")
     check_figure(figure)
     check_table(table)
     with RunProgress(cell.name) as watch:
-        explanation = explained(cell, request=request, slowest=slowest, watch=watch)
+        explanation = explain_cell(cell, request=request, slowest=slowest, watch=watch)
     if request is None and slowest is None:
         _show_parts(explanation, figure, table, as_json=as_json)
         return
@@ -68,7 +68,7 @@ def _show_parts(explanation: Explanation, figure: Path | None, file: Path | None
 
     bands = by_band(explanation.requests)
     if figure is not None:
-        with one_line_refusals():
+        with one_line_errors():
             canvas.write(figure, lambda figure: plot.bands(figure, bands, title=explanation.title))
         report_written(figure)
     write_table(bands, file)
@@ -87,6 +87,6 @@ def _show_timelines(explanation: Explanation) -> None:
     print(explanation.title)
     console.show(table.requests(rows))
     for row in rows:
-        moments = explanation.timeline(row["request"]).to_dicts()
+        events = explanation.timeline(row["request"]).to_dicts()
         print(f"Request {row['request']:,}")
-        console.show(table.timeline(timeline.lines(moments, row["request_bytes"], row["response_bytes"])))
+        console.show(table.timeline(timeline.lines(events, row["request_bytes"], row["response_bytes"])))

@@ -24,7 +24,7 @@ from aqmlab.cli.options import (
     pcap_of,
     read_seeds,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
+from aqmlab.cli.output import check_figure, one_line_errors, print_json, report_testbed, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watch import run_watched
 from aqmlab.live.settings import DEFAULT, Settings
@@ -175,7 +175,7 @@ def parity(
 
     The seeds are the same in both. Live runs are sequential, in real time; invalid ones are left out of all means.
     """
-    from aqmlab.live import parity as both
+    from aqmlab.live import parity as parity_module
     from aqmlab.live import table
     from aqmlab.spec.experiment import Experiment
     from aqmlab.ui import canvas, console
@@ -191,12 +191,12 @@ def parity(
         socket_errors_percent=socket_errors,
         cpu_left_percent=cpu_left,
     )
-    report = both.parity(
+    report = parity_module.parity(
         *(schemes or ()), experiment=experiment, seeds=list(read_seeds(seeds)), out=out, settings=settings
     )
     if figure is not None:
-        with one_line_refusals():
-            canvas.write(figure, lambda drawn: table.overlay(drawn, report))
+        with one_line_errors():
+            canvas.write(figure, lambda canvas_figure: table.overlay(canvas_figure, report))
         report_written(figure)
     write_table(report.frame(), file)
     if as_json:
@@ -248,8 +248,8 @@ def doctor(
 def _show_profile(*, as_json: bool) -> None:
     from aqmlab.live import profile
 
-    told = profile.kernel_profile()
+    settings = profile.kernel_profile()
     if as_json:
-        print_json({"tcp": told})
+        print_json({"tcp": settings})
     else:
-        print(profile.as_toml(told))
+        print(profile.as_toml(settings))

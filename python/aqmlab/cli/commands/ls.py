@@ -39,20 +39,20 @@ def ls(
 
     check_table(table)
     is_plain = where is None and columns is None and table is None and not as_json
-    needed = (["path"] if paths else tables.COLUMNS) if is_plain else None
-    cells = selection.where(stored_cells(out, needed), where or ())
-    shown = cells if columns is None else selection.columns(cells, [name.strip() for name in columns.split(",")])
-    write_table(shown, table)
+    columns_to_read = (["path"] if paths else tables.COLUMNS) if is_plain else None
+    cells = selection.filter_cells(stored_cells(out, columns_to_read), where or ())
+    rows = cells if columns is None else selection.columns(cells, [name.strip() for name in columns.split(",")])
+    write_table(rows, table)
     if paths:
         for path in cells["path"]:
             print(path)
     elif as_json:
-        print_json([_plain(row) for row in shown.to_dicts()])
+        print_json([_json_row(row) for row in rows.to_dicts()])
     else:
-        console.show(tables.cells(shown) if columns is None else tables.frame(shown))
+        console.show(tables.cells(rows) if columns is None else tables.frame(rows))
 
 
-def _plain(row: dict[str, object]) -> dict[str, object]:
+def _json_row(row: dict[str, object]) -> dict[str, object]:
     from datetime import datetime
 
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}

@@ -10,7 +10,7 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Changes, read_seeds
-from aqmlab.cli.output import one_line_refusals
+from aqmlab.cli.output import one_line_errors
 
 app = App()
 
@@ -66,17 +66,17 @@ def report(
         if out not in (cells[0], "results"):
             raise SpecError(f"CELL: {cells[0]} is a results directory, and --out another one, {out}")
         out, cells = cells[0], []
-    Store(out).check_is_one("--out")
-    with one_line_refusals():
-        chosen = None if seeds is None else read_seeds(seeds)
-        written = write(
+    Store(out).check_is_store("--out")
+    with one_line_errors():
+        seed_range = None if seeds is None else read_seeds(seeds)
+        report_file = write(
             *(cells or ()),
             out=out,
             to=file,
             schemes=schemes or (),
             load=load,
-            seeds=chosen,
+            seeds=seed_range,
             experiment=experiment,
             explain=explain,
         )
-    print(written)
+    print(report_file)

@@ -15,7 +15,7 @@ from aqmlab.cli import selection
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import stored_cells
 from aqmlab.cli.options import read
-from aqmlab.cli.output import one_line_refusals
+from aqmlab.cli.output import one_line_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,36 +50,36 @@ def rm(
 
     from aqmlab.store.store import Store
 
-    out, keys = _parted(which or [])
-    wanted = []
+    out, keys = _split_arguments(which or [])
+    conditions = []
     if keys:
-        wanted.append(pl.col("cell").is_in(keys))
+        conditions.append(pl.col("cell").is_in(keys))
     if scheme is not None:
-        wanted.append((pl.col("label") == scheme) | (pl.col("scheme") == scheme))
+        conditions.append((pl.col("label") == scheme) | (pl.col("scheme") == scheme))
     if older_than is not None:
-        with one_line_refusals():
+        with one_line_errors():
             age_s = read(older_than, "--older-than")
-        wanted.append(time.time() - pl.col("created").dt.epoch("ms") / 1e3 > age_s)
-    if not wanted and not where:
+        conditions.append(time.time() - pl.col("created").dt.epoch("ms") / 1e3 > age_s)
+    if not conditions and not where:
         raise SpecError("rm: must have CELL, --scheme, --older-than or --where, got none")
-    every = stored_cells(out)
-    if missing := [key for key in keys if key not in every["cell"]]:
+    all_cells = stored_cells(out)
+    if missing := [key for key in keys if key not in all_cells["cell"]]:
         raise SpecError(f"CELL: {out} has no cell {missing[0]}")
-    cells = selection.where(every.filter(pl.lit(True), *wanted), where or ())
-    what = f"{_counted(cells.height)} of {out}, {sum(cells['bytes']) / 1e6:,.1f} MB"
+    cells = selection.filter_cells(all_cells.filter(pl.lit(True), *conditions), where or ())
+    summary = f"{_cell_count(cells.height)} of {out}, {sum(cells['bytes']) / 1e6:,.1f} MB"
     if cells.is_empty():
-        print(f"{what}: nothing to remove")
-    elif yes or _agreed(f"Remove {what}: {_labels(cells)}?"):
+        print(f"{summary}: nothing to remove")
+    elif yes or _confirm(f"Remove {summary}: {_labels(cells)}?"):
         store = Store(out)
         for key in cells["cell"]:
             store.remove(key)
-        print(f"removed {what}")
+        print(f"removed {summary}")
     else:
         print("nothing is removed")
         raise typer.Exit(1)
 
 
-def _parted(which: Sequence[str]) -> tuple[str, list[str]]:
+def _split_arguments(which: Sequence[str]) -> tuple[str, list[str]]:
     """Return the directory and the keys of the named cells, each given by its key or its directory."""
     directories: list[str] = []
     keys: list[str] = []
@@ -96,16 +96,16 @@ def _parted(which: Sequence[str]) -> tuple[str, list[str]]:
     return (directories[0] if directories else "results"), keys
 
 
-def _agreed(question: str) -> bool:
+def _confirm(question: str) -> bool:
     if not sys.stdin.isatty():
         raise SpecError("rm: asks for confirmation, and standard input is not a terminal: add --yes")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _labels(cells: pl.DataFrame) -> str:
-    counted = [f"{label} ({count})" for label, count in cells["label"].value_counts(sort=True).iter_rows()]
-    return ", ".join(counted[:5]) + (f" and {len(counted) - 5} more" if len(counted) > 5 else "")
+    label_counts = [f"{label} ({count})" for label, count in cells["label"].value_counts(sort=True).iter_rows()]
+    return ", ".join(label_counts[:5]) + (f" and {len(label_counts) - 5} more" if len(label_counts) > 5 else "")
 
 
-def _counted(cells: int) -> str:
+def _cell_count(cells: int) -> str:
     return "1 cell" if cells == 1 else f"{cells:,} cells"

@@ -43,7 +43,7 @@ def run(
     experiment = Experiment.from_toml(spec, changes=changes or ())
     if experiment.variants:
         logger.info("variants of the spec are left out; to run them: aqmlab compare %s", spec)
-    (cell,) = cells_of(experiment, [check_seed(seed)], calibration_model.known(out))
+    (cell,) = cells_of(experiment, [check_seed(seed)], calibration_model.load_calibrations(out))
     capture = pcap_of(pcap, pcap_from, pcap_for, pcap_packets)
     if watch:
         run_watched(str(cell), out, [cell])

@@ -21,7 +21,7 @@ from aqmlab.cli.options import (
     read_seeds,
     spec_and_scheme,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
+from aqmlab.cli.output import check_figure, one_line_errors, print_json, report_testbed, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App()
@@ -69,7 +69,7 @@ def sensitivity(
     check_table(table)
     spec, scheme = spec_and_scheme(given)
     experiment = experiment_of(spec, changes, load)
-    found = study(
+    result = study(
         scheme,
         over,
         of=of or ("p95", "throughput"),
@@ -81,12 +81,12 @@ def sensitivity(
         workers=workers,
     )
     if figure is not None:
-        with one_line_refusals():
-            canvas.write(figure, lambda drawn: plots.sensitivity(drawn, found))
+        with one_line_errors():
+            canvas.write(figure, lambda canvas_figure: plots.sensitivity(canvas_figure, result))
         report_written(figure)
-    write_table(found.indices, table)
+    write_table(result.indices, table)
     if as_json:
-        print_json(found.record())
+        print_json(result.record())
     else:
         report_testbed(experiment.testbed)
-        console.show(found.sheet)
+        console.show(result.sheet)

@@ -9,7 +9,7 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Changes, Figure, Spec
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
+from aqmlab.cli.output import check_figure, one_line_errors, print_json, report_testbed, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App()
@@ -38,24 +38,24 @@ def show(
     from aqmlab.spec.experiment import Experiment
     from aqmlab.topology import drawing, plot, table
     from aqmlab.topology.network import topology
-    from aqmlab.topology.origins import unwritten
+    from aqmlab.topology.origins import default_values
     from aqmlab.ui import console
 
     check_figure(figure)
     check_table(file)
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    (cell,) = cells_of(experiment, [1], calibration_model.known(out))
+    (cell,) = cells_of(experiment, [1], calibration_model.load_calibrations(out))
     network = topology(experiment, cell.spec)
-    left_open = unwritten(experiment, cell.resolved)
-    write_table(table.defaults_frame(left_open), file)
+    defaults = default_values(experiment, cell.resolved)
+    write_table(table.defaults_frame(defaults), file)
     if figure is not None:
-        with one_line_refusals():
+        with one_line_errors():
             plot.save(figure, network, title=spec.stem)
         report_written(figure)
     if as_json:
-        print_json({"spec": cell.resolved, "unwritten": [asdict(value) for value in left_open]})
+        print_json({"spec": cell.resolved, "unwritten": [asdict(value) for value in defaults]})
     else:
         report_testbed(experiment.testbed)
         drawing.show(network, title=spec.stem)
         print()
-        console.show(table.defaults_table(left_open))
+        console.show(table.defaults_table(defaults))

@@ -62,34 +62,36 @@ def study(
     from aqmlab.ui import console
 
     check_table(file)
-    chosen = find(name)
+    selected = find(name)
     if aqm:
-        chosen = chosen.with_schemes([schemes.parse(text) for text in aqm])
-    length = _length(chosen, quick=quick, full=full, seeds=seeds)
+        selected = selected.with_schemes([schemes.parse(text) for text in aqm])
+    length = _length(selected, quick=quick, full=full, seeds=seeds)
     if pages is not None:
         check_directory("--pages", pages)
-    cells = study_cells(chosen, length, calibration_model.known(out))
-    results = {each.cell: each for each in run_cells([cell for some in cells.values() for cell in some], out, workers)}
-    by_run = {name: [results[cell] for cell in some] for name, some in cells.items()}
-    with ReportProgress() as tell:
-        report = Report.from_results(chosen, length, by_run, tell)
-        page = write_page(report, pages or folder_for_users(location(out), "studies"), tell)
+    cells = study_cells(selected, length, calibration_model.load_calibrations(out))
+    results = {
+        result.cell: result for result in run_cells([cell for group in cells.values() for cell in group], out, workers)
+    }
+    by_run = {name: [results[cell] for cell in group] for name, group in cells.items()}
+    with ReportProgress() as progress:
+        report = Report.from_results(selected, length, by_run, progress)
+        page = write_page(report, pages or folder_for_users(location(out), "studies"), progress)
     write_table(table.numbers_frame(report.tables), file)
     if as_json:
-        described = [{"study": name, **decision.described()} for decision in report.decisions]
-        print_json({**report.record(), "claims": described, "page": str(page)})
+        claims = [{"study": name, **decision.described()} for decision in report.decisions]
+        print_json({**report.record(), "claims": claims, "page": str(page)})
         return
-    for testbed in dict.fromkeys(cell.testbed for some in cells.values() for cell in some):
+    for testbed in dict.fromkeys(cell.testbed for group in cells.values() for cell in group):
         report_testbed(testbed)
-    for each in report.tables:
-        console.show(table.numbers(each))
+    for numbers_table in report.tables:
+        console.show(table.numbers(numbers_table))
     if report.decisions:
         console.show(table.claims(report.decisions))
     print(page)
 
 
-def _length(chosen: Study, *, quick: bool, full: bool, seeds: str | None) -> Length:
+def _length(study: Study, *, quick: bool, full: bool, seeds: str | None) -> Length:
     if quick and full:
         raise SpecError("--quick: cannot be with --full")
-    length = chosen.lengths["quick" if quick else "full" if full else "default"]
+    length = study.lengths["quick" if quick else "full" if full else "default"]
     return length if seeds is None else length.repeated(read_seeds(seeds))

@@ -12,10 +12,10 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import interruptible
 from aqmlab.cli.options import Json, Out, Seeds, Watch, Workers, read, read_seeds
-from aqmlab.cli.output import one_line_refusals, print_json, report_testbed
+from aqmlab.cli.output import one_line_errors, print_json, report_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watch import run_watched
-from aqmlab.ui.counts import counted
+from aqmlab.ui.counts import pluralize
 
 app = App()
 
@@ -53,38 +53,38 @@ def sweep(
     Example: aqmlab sweep examples/sweeps/targets.toml --seeds 5 --limit "10 min"
     """
     from aqmlab.campaigns import table as tables
-    from aqmlab.campaigns.campaign import Campaign, Execution, chosen, plan, run
+    from aqmlab.campaigns.campaign import Campaign, Execution, plan, run, select_numbers
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.shards import Shard, sbatch
     from aqmlab.cells import calibration_model
     from aqmlab.storage.location import location
     from aqmlab.ui import console
 
-    with one_line_refusals():
+    with one_line_errors():
         limit_s = None if limit is None else read(limit, "--limit")
     check_table(table)
     if print_sbatch is not None:
         _check_can_be_a_job(shard=shard, table=table, watch=watch)
-    mine = None if shard is None else Shard.parse(shard)
-    how = Execution(workers=workers, limit_s=limit_s, retry=retry)
-    asked = Grid.from_toml(grid)
-    planned = plan(asked, read_seeds(seeds), calibration_model.known(out), shard=mine)
-    numbers = chosen([name.strip() for name in measures.split(",")] if measures else [], planned)
+    parsed_shard = None if shard is None else Shard.parse(shard)
+    execution = Execution(workers=workers, limit_s=limit_s, retry=retry)
+    parsed_grid = Grid.from_toml(grid)
+    planned_cells = plan(parsed_grid, read_seeds(seeds), calibration_model.load_calibrations(out), shard=parsed_shard)
+    numbers = select_numbers([name.strip() for name in measures.split(",")] if measures else [], planned_cells)
     if print_sbatch is not None:
-        print(sbatch(_without("--print-sbatch"), print_sbatch), end="")
+        print(sbatch(_argv_without("--print-sbatch"), print_sbatch), end="")
         return
-    cells = [each.cell for each in planned]
+    cells = [planned_cell.cell for planned_cell in planned_cells]
     if watch:
-        run_watched(f"sweep of {counted(len(cells), 'cell')}", out, cells, grid=grid, seeds=read_seeds(seeds))
-    campaign = Campaign(planned, location(out), numbers)
+        run_watched(f"sweep of {pluralize(len(cells), 'cell')}", out, cells, grid=grid, seeds=read_seeds(seeds))
+    campaign = Campaign(planned_cells, location(out), numbers)
     with interruptible(cells, out):
-        run(campaign, how, progress=True)
+        run(campaign, execution, progress=True)
     write_table(campaign.cells, table)
     if as_json:
         failed = [vars(failure) for failure in campaign.failures]
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
-        report_testbed(asked.experiment().testbed)
+        report_testbed(parsed_grid.experiment().testbed)
         console.show(tables.means_table(campaign.means, campaign.axes, campaign.numbers))
         for note in campaign.notes:
             print(note)
@@ -102,8 +102,8 @@ def _check_can_be_a_job(*, shard: str | None, table: Path | None, watch: bool) -
         raise SpecError("--watch: cannot be with --print-sbatch, whose jobs have no browser")
 
 
-def _without(option: str) -> list[str]:
+def _argv_without(option: str) -> list[str]:
     """Return the command as typed, without an option and its value."""
-    typed = ["aqmlab", *sys.argv[1:]]
-    given = next(place for place, word in enumerate(typed) if word.partition("=")[0] == option)
-    return typed[:given] + typed[given + (1 if "=" in typed[given] else 2) :]
+    argv = ["aqmlab", *sys.argv[1:]]
+    index = next(position for position, word in enumerate(argv) if word.partition("=")[0] == option)
+    return argv[:index] + argv[index + (1 if "=" in argv[index] else 2) :]

@@ -21,7 +21,7 @@ from aqmlab.cli.options import (
     read_seeds,
     spec_and_scheme,
 )
-from aqmlab.cli.output import check_figure, one_line_refusals, print_json, report_testbed, report_written
+from aqmlab.cli.output import check_figure, one_line_errors, print_json, report_testbed, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.metrics.numbers import NUMBERS
 
@@ -82,8 +82,8 @@ def tune(
         workers=workers,
     )
     if figure is not None:
-        with one_line_refusals():
-            canvas.write(figure, lambda drawn: plots.search(drawn, tuned))
+        with one_line_errors():
+            canvas.write(figure, lambda canvas_figure: plots.search(canvas_figure, tuned))
         report_written(figure)
     write_table(tuned.trials, table)
     if as_json:

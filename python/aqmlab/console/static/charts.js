@@ -1,6 +1,6 @@
 "use strict";
 
-// What a run reads off itself while it runs: a chart for each quantity, of the cell that is chosen, else of the newest.
+// Charts of a running job: one for each quantity, for the selected cell, by default the newest.
 const area = document.getElementById("charts");
 const palette = JSON.parse(area.dataset.palette);
 const choice = document.getElementById("cell");
@@ -11,43 +11,43 @@ const charts = new Map();
 const LINE_FROM = 5;
 let isDue = false;
 
-// The warm-up, which nothing is measured of.
+// Shade the warm-up, which is not measured.
 const shade = (chart) => {
   const end = Math.min(Math.max(chart.valToPos(chart.warmup, "x", true), chart.bbox.left), chart.bbox.left + chart.bbox.width);
   chart.ctx.fillStyle = "#8883";
   chart.ctx.fillRect(chart.bbox.left, chart.bbox.top, end - chart.bbox.left, chart.bbox.height);
 };
 
-// Light or dark as the page is at that moment.
+// The text colour, light or dark as the page is now.
 const ink = () => getComputedStyle(document.body).color;
 
-// Where the pointer is, or else the newest.
-const value = (chart, value, of) => {
-  const shown = value ?? chart.data[of].at(-1);
+// The value at the pointer, or the newest one.
+const value = (chart, value, index) => {
+  const shown = value ?? chart.data[index].at(-1);
   return shown?.toLocaleString("en", { maximumSignificantDigits: Math.max(3, Math.trunc(shown).toString().length) }) ?? "-";
 };
 
 const draw = () => {
   isDue = false;
   const axis = { stroke: ink, grid: { stroke: "#8884" }, ticks: { stroke: "#8884" } };
-  const read = readings.get(choice.value);
+  const cellReadings = readings.get(choice.value);
   for (const section of sections) {
-    const named = read.map((reading) => reading[section.dataset.quantity]);
-    const names = Object.keys(Object.assign({}, ...named));
-    const data = [read.map((reading) => reading.now_s), ...names.map((name) => named.map((values) => values[name] ?? null))];
+    const values = cellReadings.map((reading) => reading[section.dataset.quantity]);
+    const names = Object.keys(Object.assign({}, ...values));
+    const data = [cellReadings.map((reading) => reading.now_s), ...names.map((name) => values.map((reading) => reading[name] ?? null))];
     let chart = charts.get(section);
-    const isFew = read.length < LINE_FROM;
-    if (chart?.series.length !== data.length || chart.of !== choice.value || chart.isFew !== isFew) {
+    const isFew = cellReadings.length < LINE_FROM;
+    if (chart?.series.length !== data.length || chart.cell !== choice.value || chart.isFew !== isFew) {
       chart?.destroy();
       const form = isFew ? { paths: () => null, points: { show: true, size: 9 } } : {};
-      const lines = names.map((label, at) => ({ label, value, stroke: palette[at % palette.length], width: 2, ...form }));
+      const lines = names.map((label, index) => ({ label, value, stroke: palette[index % palette.length], width: 2, ...form }));
       const size = { width: section.clientWidth, height: 220 };
-      const made = (chart) => {
-        chart.of = choice.value;
+      const init = (chart) => {
+        chart.cell = choice.value;
         chart.isFew = isFew;
-        chart.warmup = read[0].warmup_s;
+        chart.warmup = cellReadings[0].warmup_s;
       };
-      const hooks = { init: [made], drawClear: [shade] };
+      const hooks = { init: [init], drawClear: [shade] };
       chart = new uPlot({ ...size, hooks, scales: { x: { time: false } }, axes: [axis, { ...axis, size: 65 }], series: [{ label: "s", value }, ...lines] }, data, section);
       charts.set(section, chart);
     } else {

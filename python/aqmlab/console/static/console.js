@@ -1,15 +1,15 @@
 "use strict";
 
-// How many cells are chosen.
+// Show the number of selected cells.
 const count = () => {
-  const chosen = document.getElementById("chosen");
-  if (chosen) chosen.textContent = `${document.querySelectorAll("input[name=cell]:checked").length} chosen.`;
+  const selected = document.getElementById("selected");
+  if (selected) selected.textContent = `${document.querySelectorAll("input[name=cell]:checked").length} selected.`;
 };
 document.addEventListener("change", count);
 document.addEventListener("htmx:afterSettle", count);
 count();
 
-// A row that is taken away leaves the keyboard at what adds one.
+// After removing a row, focus the button that adds one.
 document.addEventListener("click", ({ target }) => {
   const row = target.closest("[data-remove]")?.closest("fieldset");
   const add = row?.parentElement.querySelector(":scope > .add button");
@@ -17,19 +17,19 @@ document.addEventListener("click", ({ target }) => {
   add?.focus();
 });
 
-// What a run says and reads, as it does: charts.js draws what is read.
-const news = document.getElementById("news");
-if (news) {
+// Messages and readings of a job as they arrive; charts.js draws the readings.
+const events = document.getElementById("events");
+if (events) {
   const lines = document.getElementById("lines");
-  const told = new EventSource(news.dataset.news);
-  told.addEventListener("line", (event) => {
+  const source = new EventSource(events.dataset.events);
+  source.addEventListener("line", (event) => {
     lines.textContent += JSON.parse(event.data) + "\n";
     lines.scrollTop = lines.scrollHeight;
   });
-  told.addEventListener("reading", (event) => {
+  source.addEventListener("reading", (event) => {
     document.dispatchEvent(new CustomEvent("reading", { detail: JSON.parse(event.data) }));
   });
-  told.addEventListener("end", () => told.close());
-  // A stream that broke would be told from its beginning again.
-  told.onerror = () => told.close();
+  source.addEventListener("end", () => source.close());
+  // After an error the browser would reconnect and repeat the stream from its start.
+  source.onerror = () => source.close();
 }

@@ -21,44 +21,44 @@ class Ended(BaseException):
     """Interrupts a call of a law. Not an ``Exception``, because a law may catch all of those."""
 
 
-NO_MISTAKES = (KeyboardInterrupt, Ended)
+CONTROL_EXCEPTIONS = (KeyboardInterrupt, Ended)
 """The exceptions that end a call of a law without a mistake of the law."""
 
 
 def raised(law: type, method: str, error: BaseException) -> BaseException:
     """Return the error with the place where ``law`` raised ``error``; exceptions that are no mistake stay unchanged."""
-    if isinstance(error, NO_MISTAKES):
+    if isinstance(error, CONTROL_EXCEPTIONS):
         return error
-    file, line = _place(law, method)
+    file, line = _position(law, method)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    where = f"{file}:{frames[-1].lineno if frames else line}"
-    return _caused(f"{where}: {law.__name__}.{method}: {_said(error)}", error)
+    position = f"{file}:{frames[-1].lineno if frames else line}"
+    return _with_cause(f"{position}: {law.__name__}.{method}: {_error_text(error)}", error)
 
 
-def not_imported(file: str, error: BaseException) -> LawError:
+def import_error(file: str, error: BaseException) -> LawError:
     """Return the error with the place where the import of ``file`` raised ``error``."""
     if isinstance(error, SyntaxError):
-        return _caused(f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}", error)
+        return _with_cause(f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}", error)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return _caused(f"{file}:{lines[-1] if lines else 1}: {_said(error)}", error)
+    return _with_cause(f"{file}:{lines[-1] if lines else 1}: {_error_text(error)}", error)
 
 
 def nonsense(law: type, method: str, must: str, got: object) -> LawError:
     """Return the error about an invalid return value of ``method``, with the accepted values."""
-    file, line = _place(law, method)
-    return LawError(f"{file}:{line}: {law.__name__}.{method} {must}, got {_shown(got)}")
+    file, line = _position(law, method)
+    return LawError(f"{file}:{line}: {law.__name__}.{method} {must}, got {_repr_text(got)}")
 
 
-def call_under_way(thread: int) -> FrameType | None:
+def current_call(thread: int) -> FrameType | None:
     """Return the outermost call of a law in a thread, which the engine made; ``None`` without one."""
-    found = None
+    call = None
     frame = sys._current_frames().get(thread)
     while frame is not None:
         arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount]
         if arguments and isinstance(frame.f_locals.get(arguments[0]), Law):
-            found = frame
+            call = frame
         frame = frame.f_back
-    return found
+    return call
 
 
 def unfinished(call: FrameType) -> str:
@@ -68,11 +68,11 @@ def unfinished(call: FrameType) -> str:
     return f"{code.co_filename}:{call.f_lineno}: {law.__name__}.{code.co_name} does not return"
 
 
-def _place(law: type, method: str) -> tuple[str, int]:
+def _position(law: type, method: str) -> tuple[str, int]:
     """Return the first line of a method, or of the class if it inherits the method."""
-    own = getattr(law, method, None)
-    code = getattr(own, "__code__", None)
-    if code is not None and own is not getattr(Law, method, None):
+    function = getattr(law, method, None)
+    code = getattr(function, "__code__", None)
+    if code is not None and function is not getattr(Law, method, None):
         return code.co_filename, code.co_firstlineno
     try:
         return inspect.getfile(law), inspect.getsourcelines(law)[1]
@@ -80,7 +80,7 @@ def _place(law: type, method: str) -> tuple[str, int]:
         return law.__module__, 0
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     kind = type(error).__name__
     try:
         return " ".join(f"{kind}: {error}".split())
@@ -88,14 +88,14 @@ def _said(error: BaseException) -> str:
         return f"{kind}, which cannot say what it is"
 
 
-def _shown(answer: object) -> str:
+def _repr_text(value: object) -> str:
     try:
-        return " ".join(repr(answer).split())
+        return " ".join(repr(value).split())
     except Exception:
-        return f"something of the class {type(answer).__name__}"
+        return f"something of the class {type(value).__name__}"
 
 
-def _caused(text: str, cause: BaseException) -> LawError:
+def _with_cause(text: str, cause: BaseException) -> LawError:
     error = LawError(text)
     error.__cause__ = cause
     return error

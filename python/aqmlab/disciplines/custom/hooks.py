@@ -10,48 +10,51 @@ from aqmlab.disciplines.custom.law import Law
 
 HOOKS = ("on_enqueue", "on_dequeue", "on_overflow", "on_empty", "on_timeout", "probe", "next_timeout")
 
-_LIKE = 0.8
+_SIMILARITY = 0.8
 """The similarity of two names, from 0 to 1, from which one counts as a misspelling of the other."""
 
 
 def misspelt_hooks(law: type[Law]) -> str:
     """Return a message about a public method whose name resembles a missing hook; an empty text without one."""
-    own = _own(law)
-    lacking = {_plain(hook): hook for hook in HOOKS if hook not in own}
-    for name, value in own.items():
+    attributes = _own_attributes(law)
+    missing_hooks = {_normalize(hook): hook for hook in HOOKS if hook not in attributes}
+    for name, value in attributes.items():
         if callable(value) and not name.startswith("_") and name not in HOOKS:
-            near = difflib.get_close_matches(_plain(name), lacking, n=1, cutoff=_LIKE)
+            similar = difflib.get_close_matches(_normalize(name), missing_hooks, n=1, cutoff=_SIMILARITY)
             # prob is a likely name of a law's own method.
-            if near and (near[0] != "probe" or name.startswith("probe")):
-                return f"{name} is never called: did you mean {lacking[near[0]]}? A method of your own begins with _"
+            if similar and (similar[0] != "probe" or name.startswith("probe")):
+                return (
+                    f"{name} is never called: did you mean {missing_hooks[similar[0]]}?"
+                    " Start the name of your own method with _"
+                )
     return ""
 
 
 def lacks_timeout(law: type[Law]) -> bool:
     """Return true if a law has ``on_timeout``, but nothing in the law or its module sets ``next_timeout``."""
-    own = _own(law)
-    if "on_timeout" not in own or "next_timeout" in own:
+    attributes = _own_attributes(law)
+    if "on_timeout" not in attributes or "next_timeout" in attributes:
         return False
-    names = {name for each in law.__mro__ if issubclass(each, Law) and each is not Law for name in _names_in(each)}
+    names = {name for base in law.__mro__ if issubclass(base, Law) and base is not Law for name in _names_in(base)}
     return "next_timeout" not in names
 
 
-def _own(law: type) -> dict[str, object]:
+def _own_attributes(law: type) -> dict[str, object]:
     """Return the attributes of a law that the base class lacks."""
-    classes = [each for each in reversed(law.__mro__) if each not in Law.__mro__]
-    return {name: value for each in classes for name, value in vars(each).items()}
+    classes = [base for base in reversed(law.__mro__) if base not in Law.__mro__]
+    return {name: value for base in classes for name, value in vars(base).items()}
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     """Normalize a name, so that ``on_enqueue`` and ``onEnqueue`` are equal."""
     return name.replace("_", "").lower()
 
 
 def _names_in(law: type) -> Iterator[str]:
     """Yield all names and strings in the code of a class and of the functions of its module."""
-    functions = [each for each in vars(law).values() if isinstance(each, FunctionType)]
-    beside = functions[0].__globals__.values() if functions else ()
-    for function in (*functions, *(each for each in beside if isinstance(each, FunctionType))):
+    functions = [item for item in vars(law).values() if isinstance(item, FunctionType)]
+    module_values = functions[0].__globals__.values() if functions else ()
+    for function in (*functions, *(item for item in module_values if isinstance(item, FunctionType))):
         yield from _in_code(function.__code__)
 
 

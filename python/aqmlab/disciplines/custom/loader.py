@@ -42,11 +42,11 @@ _may_import = True
 def end_imports() -> Iterator[None]:
     """Refuse to import further modules in the block, in which the names of laws come from untrusted input."""
     global _may_import
-    before, _may_import = _may_import, False
+    previous, _may_import = _may_import, False
     try:
         yield
     finally:
-        _may_import = before
+        _may_import = previous
 
 
 def read(name: str) -> Module:
@@ -67,8 +67,8 @@ def read(name: str) -> Module:
             raise ValueError(f"no module is called {name!r}: neither on sys.path nor in {Path.cwd()}")
         source = Path(spec.origin).read_bytes()
         digest = hashlib.sha256(source).hexdigest()[:16]
-        known = _read.get(name)
-        if known is None or (known.file, known.digest) != (spec.origin, digest):
+        loaded = _read.get(name)
+        if loaded is None or (loaded.file, loaded.digest) != (spec.origin, digest):
             if name in _loading:
                 raise ValueError(f'{spec.origin} runs itself when it is imported: write if __name__ == "__main__":')
             _loading.add(name)
@@ -100,31 +100,31 @@ def _find_spec(name: str) -> ModuleSpec | None:
 def _execute(name: str, spec: ModuleSpec, source: bytes) -> dict[str, Any]:
     assert spec.origin is not None, "a module with a file"
     module = module_from_spec(spec)
-    before = sys.modules.get(name)
+    previous = sys.modules.get(name)
     sys.modules[name] = module
     try:
         exec(compile(source, spec.origin, "exec"), module.__dict__)
     except BaseException as error:
         del sys.modules[name]
-        if isinstance(error, errors.NO_MISTAKES):
+        if isinstance(error, errors.CONTROL_EXCEPTIONS):
             raise
-        raise errors.not_imported(spec.origin, error) from error
+        raise errors.import_error(spec.origin, error) from error
     finally:
-        known = _read.get(name)
-        if before is not None and (known is None or before.__dict__ is not known.namespace):
+        loaded = _read.get(name)
+        if previous is not None and (loaded is None or previous.__dict__ is not loaded.namespace):
             # Restore a module that other code has imported.
-            sys.modules[name] = before
+            sys.modules[name] = previous
     return module.__dict__
 
 
 @contextmanager
 def _current_directory_on_path() -> Iterator[None]:
-    here = str(Path.cwd())
-    if here in sys.path:
+    directory = str(Path.cwd())
+    if directory in sys.path:
         yield
         return
-    sys.path.append(here)
+    sys.path.append(directory)
     try:
         yield
     finally:
-        sys.path.remove(here)
+        sys.path.remove(directory)

@@ -19,12 +19,12 @@ from aqmlab.disciplines import catalogue
 from aqmlab.disciplines.custom import errors, hooks
 from aqmlab.disciplines.custom.law import Law
 
-Make = Callable[[LinkContext, Stream], object]
+LawFactory = Callable[[LinkContext, Stream], object]
 """Makes the law of one queue."""
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
-_KEPT = {
+_RESERVED = {
     "limit": "it belongs to the queue: set the class attribute limit",
     catalogue.NOECN: "it belongs to the queue",
     "ecn": "it belongs to the hosts",
@@ -32,7 +32,7 @@ _KEPT = {
 }
 """Reserved names of parameters, with the reasons."""
 
-_OF_QUEUE = ("limit", catalogue.NOECN)
+_QUEUE_PARAMETERS = ("limit", catalogue.NOECN)
 """The reserved names that a queue's table may have."""
 
 
@@ -88,8 +88,8 @@ class CustomLaw:
         if hooks.lacks_timeout(self.law):
             raise ValueError(f"{self.name}: on_timeout is never called, since nothing sets next_timeout")
         for name, field in self._fields.items():
-            if name in _KEPT:
-                raise ValueError(f"{self.name}: no parameter may be called {name}: {_KEPT[name]}")
+            if name in _RESERVED:
+                raise ValueError(f"{self.name}: no parameter may be called {name}: {_RESERVED[name]}")
             if field.is_required():
                 raise ValueError(f"{self.name}: the parameter {name} needs a default")
 
@@ -113,9 +113,11 @@ class CustomLaw:
             page=inspect.cleandoc(self.law.__doc__ or ""),
         )
 
-    def _described(self, name: str) -> catalogue.Parameter:
+    def _declared_parameter(self, name: str) -> catalogue.Parameter:
         """Return a parameter in the form of the catalogue."""
-        (parameter,) = (each for each in self.discipline.parameters if each.name == name)
+        (parameter,) = (
+            parameter_of_law for parameter_of_law in self.discipline.parameters if parameter_of_law.name == name
+        )
         return parameter
 
     def _parameter(self, name: str, field: FieldInfo) -> catalogue.Parameter:
@@ -137,13 +139,13 @@ class CustomLaw:
         SpecError
             When a value is not accepted.
         """
-        given = {name: self._in_unit(name, value) for name, value in parameters.items() if name not in _KEPT}
+        values = {name: self._in_unit(name, value) for name, value in parameters.items() if name not in _RESERVED}
         try:
             # In JSON mode pydantic accepts a text for a member of an enumeration, and a list for a tuple.
-            return self._adapter.validate_json(json.dumps(given, default=str))
+            return self._adapter.validate_json(json.dumps(values, default=str))
         except ValidationError as error:
             raise SpecError(self._one_line(error)) from None
-        except errors.NO_MISTAKES:
+        except errors.CONTROL_EXCEPTIONS:
             raise
         except BaseException as error:
             raise errors.raised(self.law, "Config", error) from error
@@ -157,27 +159,30 @@ class CustomLaw:
         try:
             number = round(seconds(value) * 1e9) / _UNITS_NS[unit]
         except ValueError as error:
-            default = self._described(name).default
+            default = self._declared_parameter(name).default
             raise SpecError(f"queue.{self.name}.{name}: {error} ({unit}; default {default})") from None
         # The parameter may be an integer.
         return int(number) if number.is_integer() else number
 
     def _one_line(self, error: ValidationError) -> str:
         first = error.errors(include_url=False)[0]
-        what = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
         path = ".".join(str(step) for step in ("queue", self.name, *first["loc"]))
         if not first["loc"]:
-            return f"{path}: {what}"
-        parameter = self._described(str(first["loc"][0]))
-        return f"{path}: {what}, got {first['input']!r} ({parameter.unit}; default {parameter.default})"
+            return f"{path}: {message}"
+        parameter = self._declared_parameter(str(first["loc"][0]))
+        return f"{path}: {message}, got {first['input']!r} ({parameter.unit}; default {parameter.default})"
 
     def with_defaults(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters with all defaults, and the hash of the source."""
         config: dict[str, Any] = self._adapter.dump_python(self.configure(parameters), mode="json")
-        of_queue = {"limit": self.law.limit, **{name: parameters[name] for name in _OF_QUEUE if name in parameters}}
-        return {**config, **of_queue, "source": self.source}
+        queue_parameters = {
+            "limit": self.law.limit,
+            **{name: parameters[name] for name in _QUEUE_PARAMETERS if name in parameters},
+        }
+        return {**config, **queue_parameters, "source": self.source}
 
-    def maker(self, parameters: Mapping[str, Any]) -> Make:
+    def maker(self, parameters: Mapping[str, Any]) -> LawFactory:
         """Return a function that makes a law with these parameters."""
         self.configure(parameters)
 
@@ -186,7 +191,7 @@ class CustomLaw:
             config = self.configure(parameters)
             try:
                 return self.law(config, link, rng)
-            except errors.NO_MISTAKES:
+            except errors.CONTROL_EXCEPTIONS:
                 raise
             except BaseException as error:
                 raise errors.raised(self.law, "__init__", error) from error

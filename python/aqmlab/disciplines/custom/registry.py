@@ -16,7 +16,7 @@ from aqmlab._core import SpecError
 from aqmlab.disciplines import catalogue
 from aqmlab.disciplines.custom import loader, source
 from aqmlab.disciplines.custom.law import Law
-from aqmlab.disciplines.custom.parameters import CustomLaw, Make
+from aqmlab.disciplines.custom.parameters import CustomLaw, LawFactory
 
 NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*"
 """The pattern of a custom law's name, ``module:Class``."""
@@ -88,9 +88,9 @@ def find(name: str) -> CustomLaw:
         if class_name not in module.laws:
             law = module.namespace.get(class_name)
             if law is None:
-                classes = [each for each, value in module.namespace.items() if _is_law(value)]
-                there_are = f"; its laws are {', '.join(classes)}" if classes else ", and no law"
-                raise ValueError(f"{module.file} has no class {class_name!r}{there_are}")
+                classes = [class_of_module for class_of_module, value in module.namespace.items() if _is_law(value)]
+                hint = f"; its laws are {', '.join(classes)}" if classes else ", and no law"
+                raise ValueError(f"{module.file} has no class {class_name!r}{hint}")
             custom = CustomLaw(name, law, module.digest)
             custom.check()
             module.laws[class_name] = custom
@@ -107,7 +107,7 @@ def _is_law(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Law) and value is not Law
 
 
-def makers(resolved: Mapping[str, Any]) -> tuple[Make | None, Make | None]:
+def makers(resolved: Mapping[str, Any]) -> tuple[LawFactory | None, LawFactory | None]:
     """Return the functions that make a resolved spec's laws, one per direction; ``None`` for a catalogue discipline.
 
     Raises
@@ -118,7 +118,7 @@ def makers(resolved: Mapping[str, Any]) -> tuple[Make | None, Make | None]:
     return _maker("queue", resolved["queue"]), _maker("queue_back", resolved.get("queue_back", resolved["queue"]))
 
 
-def _maker(path: str, queue: Mapping[str, Any]) -> Make | None:
+def _maker(path: str, queue: Mapping[str, Any]) -> LawFactory | None:
     ((name, parameters),) = queue.items()
     if not is_custom(name):
         return None

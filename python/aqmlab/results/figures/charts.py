@@ -47,9 +47,11 @@ class Lines:
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the columns of both axes from a scheme's results, and ``low`` and ``high`` of its band."""
-        ends = {"low": self.low, "high": self.high}
-        known = {name: end for name, end in ends.items() if end is not None and end.meta.root_names()[0] in frame}
-        return frame.select(self.x.expression, self.y.expression, **known)
+        bounds = {"low": self.low, "high": self.high}
+        present = {
+            name: bound for name, bound in bounds.items() if bound is not None and bound.meta.root_names()[0] in frame
+        }
+        return frame.select(self.x.expression, self.y.expression, **present)
 
 
 TIME = Axis("time_ms", "response time, ms")
@@ -89,12 +91,12 @@ def slowdown(quantile: str) -> Lines:
     return Lines(SIZE, Axis(quantile, f"slowdown, {QUANTILES[quantile]}").log())
 
 
-def over_time(variable: str, label: str) -> Lines:
+def time_chart(variable: str, label: str) -> Lines:
     """Return the mean of a variable of a queue over time, with a band from its minimum to its maximum."""
     low, mean, high = (pl.col(f"{variable}_{part}") for part in ("low", "mean", "high"))
     return Lines(Axis("time_s", "time since the start, s"), Axis("mean", label, mean), low, high, is_dense=True)
 
 
-DELAY = over_time("delay_ms", "queueing delay, ms")
+DELAY = time_chart("delay_ms", "queueing delay, ms")
 
-PROBABILITY = over_time("probability", "probability")
+PROBABILITY = time_chart("probability", "probability")

@@ -27,7 +27,7 @@ _BAND: Mapping[str, Any] = {"alpha": 0.15, "linewidth": 0}
 _DENSE: Mapping[str, Any] = {"alpha": 0.25, "linewidth": 0, "rasterized": True}
 """The style of a band with much detail, which is stored as pixels in an SVG."""
 
-_LARGEST_KB, _LONGEST_S = 100, 14
+_MAX_KB, _MAX_S = 100, 14
 """The bounds of a density, those of the scatter plots of Le et al. (2004)."""
 
 
@@ -39,11 +39,15 @@ def lines(axis: Axes, chart: Lines, curves: Mapping[str, pl.DataFrame], styles: 
         name = f"{label}: no requests completed" if curve.is_empty() else label
         axis.plot(x, rows[chart.y.column], label=name, **style)
         if "low" in rows:
-            look = _DENSE if chart.is_dense else _BAND
-            axis.fill_between(x, rows["low"], rows["high"], color=style["color"], **look)
-    for name, each in (("x", chart.x), ("y", chart.y)):
-        scale = {f"{name}scale": "log"} if each.is_log else {}
-        axis.set(**scale, **({f"{name}lim": each.limits} if each.limits else {}), **{f"{name}label": each.label})
+            fill = _DENSE if chart.is_dense else _BAND
+            axis.fill_between(x, rows["low"], rows["high"], color=style["color"], **fill)
+    for name, axis_spec in (("x", chart.x), ("y", chart.y)):
+        scale = {f"{name}scale": "log"} if axis_spec.is_log else {}
+        axis.set(
+            **scale,
+            **({f"{name}lim": axis_spec.limits} if axis_spec.limits else {}),
+            **{f"{name}label": axis_spec.label},
+        )
     return axis
 
 
@@ -60,19 +64,19 @@ def difference(axis: Axes, bands: Mapping[str, pl.DataFrame], styles: Styles, to
 def ellipses(axis: Axes, points: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
     """Draw the ellipses of one standard deviation of delay and throughput, with their centres."""
     for label, frame in points.items():
-        fit = Ellipse.of(frame["delay_ms"], frame["throughput_mbps"])
-        place: Any = {"xy": (fit.x, fit.y), "width": 2 * fit.major, "height": 2 * fit.minor, "angle": fit.angle_deg}
+        fit = Ellipse.from_points(frame["delay_ms"], frame["throughput_mbps"])
+        outline: Any = {"xy": (fit.x, fit.y), "width": 2 * fit.major, "height": 2 * fit.minor, "angle": fit.angle_deg}
         colour = styles[label]["color"]
-        axis.add_patch(Outline(**place, facecolor=colour, alpha=0.15, linewidth=0))
-        axis.add_patch(Outline(**place, fill=False, edgecolor=colour, linewidth=1.2))
+        axis.add_patch(Outline(**outline, facecolor=colour, alpha=0.15, linewidth=0))
+        axis.add_patch(Outline(**outline, fill=False, edgecolor=colour, linewidth=1.2))
         axis.plot([fit.x], [fit.y], "o", color=colour, markersize=3.5, label=label)
     axis.autoscale_view()
     axis.set_xlim(left=0)
     return axis
 
 
-def against(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, dots: float = 0) -> Axes:
-    """Draw one number against another as :func:`aqmlab.plot.against`; ``linestyle="none"`` draws only dots."""
+def xy(axis: Axes, curves: Mapping[str, pl.DataFrame], styles: Styles, dots: float = 0) -> Axes:
+    """Draw one number against another as :func:`aqmlab.plot.xy`; ``linestyle="none"`` draws only dots."""
     marker: Mapping[str, Any] = {"marker": "o", "markersize": dots} if dots else {}
     for label, curve in curves.items():
         axis.plot(curve["x"], curve["y"], label=label, **{**styles[label], **marker})
@@ -96,15 +100,15 @@ def trace(axis: Axes, samples: pl.DataFrame) -> Axes:
 
 def density(axis: Axes, exchanges: pl.LazyFrame, **mesh: Any) -> QuadMesh:
     """Draw what :func:`aqmlab.plot.density` does, and return the mappable of its colour bar."""
-    shown = (
+    requests = (
         exchanges.select(kb=pl.col("response_bytes") / 1000, s=pl.col("response_time_ms") / 1000)
-        .filter((pl.col("kb") < _LARGEST_KB) & (pl.col("s") < _LONGEST_S))
+        .filter((pl.col("kb") < _MAX_KB) & (pl.col("s") < _MAX_S))
         .collect()
     )
-    edges = np.linspace(0, _LARGEST_KB, 201), np.linspace(0, _LONGEST_S, 351)
-    count, *_ = np.histogram2d(shown["kb"], shown["s"], bins=edges)
-    look = {"norm": LogNorm(1, 10_000), "cmap": "viridis", "rasterized": True, **mesh}
-    image = axis.pcolormesh(*edges, np.ma.masked_equal(count.T, 0), **look)
-    axis.set(xlabel="response size, kB", xlim=(0, _LARGEST_KB))
-    axis.set(ylabel="response time, s", ylim=(0, _LONGEST_S), yticks=range(_LONGEST_S + 1))
+    edges = np.linspace(0, _MAX_KB, 201), np.linspace(0, _MAX_S, 351)
+    count, *_ = np.histogram2d(requests["kb"], requests["s"], bins=edges)
+    mesh_style = {"norm": LogNorm(1, 10_000), "cmap": "viridis", "rasterized": True, **mesh}
+    image = axis.pcolormesh(*edges, np.ma.masked_equal(count.T, 0), **mesh_style)
+    axis.set(xlabel="response size, kB", xlim=(0, _MAX_KB))
+    axis.set(ylabel="response time, s", ylim=(0, _MAX_S), yticks=range(_MAX_S + 1))
     return image

@@ -23,8 +23,8 @@ __all__ = [
     "MEASURES",
     "Measure",
     "MeasuredRow",
-    "cells_beside",
     "check_cells",
+    "extra_cells",
     "measured",
     "numbers",
     "on_request",
@@ -75,15 +75,17 @@ def check_cells(measures: Mapping[str, Measure], cells: Sequence[Cell]) -> None:
     for name, measure in measures.items():
         if measure.needs_uncongested and all(cell.signal != "none" for cell in cells):
             raise SpecError(f"measures: {name} needs the uncongested network, which is not among the schemes")
-        lacks = next((lack for cell in cells if (lack := measure.lacks(cell)) is not None), None)
-        if lacks is not None:
-            raise SpecError(f"measures: {name} needs {lacks}")
+        missing = next(
+            (missing_text for cell in cells if (missing_text := measure.missing_requirement(cell)) is not None), None
+        )
+        if missing is not None:
+            raise SpecError(f"measures: {name} needs {missing}")
     extra_cells(measures, cells)
 
 
 def extra_cells(measures: Mapping[str, Measure], cells: Iterable[Cell]) -> list[Cell]:
     """Return the further cells that measures need; missing ones are run when the measures are computed."""
-    return [beside for measure in measures.values() for cell in cells for beside in measure.beside(cell)]
+    return [extra for measure in measures.values() for cell in cells for extra in measure.extra_cells(cell)]
 
 
 def measured(names: Sequence[str], results: Sequence[Result]) -> dict[str, list[MeasuredRow]]:
@@ -110,5 +112,5 @@ def measured(names: Sequence[str], results: Sequence[Result]) -> dict[str, list[
     """
     measures = read_measures(names)
     check_cells(measures, [result.cell for result in results])
-    by_scheme = {label: list(of) for label, of in groupby(results, key=lambda result: result.cell.label)}
+    by_scheme = {label: list(group) for label, group in groupby(results, key=lambda result: result.cell.label)}
     return {name: list(measure.rows(by_scheme)) for name, measure in measures.items()}

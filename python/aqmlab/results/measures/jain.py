@@ -30,7 +30,7 @@ from aqmlab.running.sweep import sweep
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
-_MOST_FLOWS = 1000
+_MAX_FLOWS = 1000
 """The largest number of flows with a source of their own."""
 
 
@@ -46,21 +46,21 @@ def jain(shares: Sequence[float]) -> float | None:
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None
 
 
-def flow_by_flow(cell: Cell) -> Cell:
+def split_flows(cell: Cell) -> Cell:
     """Return a cell with one source for each flow; the cell itself if that is already so."""
     sources, tcp = cell.resolved.get("sources", ()), cell.resolved["tcp"]
     if all(flows in (None, 1) for flows in map(_flows, sources)):
         return cell
-    parted = {_name(source): _parted(source) for source in sources}
+    parts = {_name(source): _split_source(source) for source in sources}
     if tcp.get("mix"):
         # The hosts of a source become the hosts of each of its flows.
         mix = [
-            {**hosts, "source": _name(each)} if "source" in hosts else hosts
+            {**hosts, "source": _name(source)} if "source" in hosts else hosts
             for hosts in tcp["mix"]
-            for each in (parted[hosts["source"]] if "source" in hosts else [{}])
+            for source in (parts[hosts["source"]] if "source" in hosts else [{}])
         ]
         tcp = {**tcp, "mix": mix}
-    return cell.varied("flow by flow", sources=[each for those in parted.values() for each in those], tcp=tcp)
+    return cell.with_changes("flow by flow", sources=[source for group in parts.values() for source in group], tcp=tcp)
 
 
 def _name(source: Mapping[str, Any]) -> str:
@@ -75,23 +75,23 @@ def _flows(source: Mapping[str, Any]) -> int | None:
     return flows
 
 
-def _parted(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _split_source(source: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     flows, ((kind, parameters),) = _flows(source), source.items()
     if flows in (None, 1):
         return [source]
     return [{kind: {**parameters, "name": f"{_name(source)} #{n}", "flows": 1}} for n in range(1, flows + 1)]
 
 
-def _of_flows(result: Result) -> float | None:
+def _flow_index(result: Result) -> float | None:
     """Return the index of the goodput of long-lived flows; ``None`` for fewer than two."""
-    cell = flow_by_flow(result.cell)
-    (apart,) = (result,) if cell is result.cell else sweep([cell], Store(result.place.parents[1]))
-    sources = zip(apart.summary["sources"], cell.resolved.get("sources", ()), strict=True)
-    goodputs = [of["goodput_mbps"] for of, source in sources if _flows(source) is not None]
+    cell = split_flows(result.cell)
+    (split_result,) = (result,) if cell is result.cell else sweep([cell], Store(result.location.parents[1]))
+    sources = zip(split_result.summary["sources"], cell.resolved.get("sources", ()), strict=True)
+    goodputs = [summary["goodput_mbps"] for summary, source in sources if _flows(source) is not None]
     return jain(goodputs) if len(goodputs) > 1 else None
 
 
-def _of_users(result: Result) -> float | None:
+def _user_index(result: Result) -> float | None:
     """Return the index of the bytes that web users fetched; a user without a completed request counts as 0."""
     users = result.cell.users_per_side * result.cell.resolved["users"].get("sides", 2)
     if not users:
@@ -103,22 +103,22 @@ def _of_users(result: Result) -> float | None:
 
 def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
-        for of, index in (("flows' goodput", _of_flows), ("users' bytes fetched", _of_users)):
-            seeds = over_seeds([{"jain": index(result)} for result in results])
+        for name, compute in (("flows' goodput", _flow_index), ("users' bytes fetched", _user_index)):
+            seeds = over_seeds([{"jain": compute(result)} for result in results])
             if seeds["jain"] is not None:
-                yield {"label": label, "of": of, **seeds}
+                yield {"label": label, "of": name, **seeds}
 
 
-def _beside(cell: Cell) -> Sequence[Cell]:
-    apart = flow_by_flow(cell)
-    return [] if apart is cell else [apart]
+def _extra_cells(cell: Cell) -> Sequence[Cell]:
+    split_cell = split_flows(cell)
+    return [] if split_cell is cell else [split_cell]
 
 
-def _lacks(cell: Cell) -> str | None:
+def _missing_requirement(cell: Cell) -> str | None:
     flows = sum(filter(None, map(_flows, cell.resolved.get("sources", ()))))
-    if flows > _MOST_FLOWS:
-        return f"at most {_MOST_FLOWS:,} flows, of {flows:,}"
-    return simulated_alone(cell) if flow_by_flow(cell) is not cell else None
+    if flows > _MAX_FLOWS:
+        return f"at most {_MAX_FLOWS:,} flows, of {flows:,}"
+    return simulated_alone(cell) if split_flows(cell) is not cell else None
 
 
 JAIN = Measure(
@@ -126,6 +126,6 @@ JAIN = Measure(
     {"jain": Column("index", 3, "of 1")},
     _rows,
     needs_exchanges=True,
-    lacks=_lacks,
-    beside=_beside,
+    missing_requirement=_missing_requirement,
+    extra_cells=_extra_cells,
 )

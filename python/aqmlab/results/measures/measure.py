@@ -46,9 +46,9 @@ class Measure:
     """True if the table ``exchanges`` is needed."""
     needs_uncongested: bool = False
     """True if the uncongested network is needed."""
-    lacks: Callable[[Cell], str | None] = lambda _cell: None
+    missing_requirement: Callable[[Cell], str | None] = lambda _cell: None
     """A function that returns a missing requirement of a cell in words, or ``None``."""
-    beside: Callable[[Cell], Sequence[Cell]] = lambda _cell: ()
+    extra_cells: Callable[[Cell], Sequence[Cell]] = lambda _cell: ()
     """A function that returns the further cells that the measure of a cell needs; missing ones are run."""
 
 
@@ -66,7 +66,7 @@ def requests_of_users(result: Result) -> pl.DataFrame:
     """Return a row for each request of a web user, with the user."""
     exchanges = result.exchanges
     if "user" not in exchanges.columns:
-        raise SpecError(f"measures: {result.place} is of a version whose exchanges have no column user; remove it")
+        raise SpecError(f"measures: {result.location} is of a version whose exchanges have no column user; remove it")
     return exchanges.filter(pl.col("source") == WEB_USERS)
 
 
@@ -89,10 +89,15 @@ def over_seeds(seeds: Sequence[Mapping[str, float | None]]) -> MeasuredRow:
     >>> over_seeds([{"ms": 3.0}, {"ms": 5.0}, {"ms": None}])["ms"]
     4.0
     """
-    known = {name: np.array([each[name] for each in seeds if each[name] is not None], dtype=float) for name in seeds[0]}
-    means = {name: float(values.mean()) if len(values) else None for name, values in known.items()}
+    present = {
+        name: np.array(
+            [values_of_seed[name] for values_of_seed in seeds if values_of_seed[name] is not None], dtype=float
+        )
+        for name in seeds[0]
+    }
+    means = {name: float(values.mean()) if len(values) else None for name, values in present.items()}
     half_widths = {
         name: float(stats.half_width(values, confidence=0.95)) if len(values) > 1 else None
-        for name, values in known.items()
+        for name, values in present.items()
     }
     return {**means, "half_width": half_widths}

@@ -64,31 +64,33 @@ def outcome(profile: Profile, delay_ms: Mapping[str, float], loss_percent: float
     >>> outcome(PROFILES["example"], {"p99": 350, "p999": 375}, loss_percent=2)
     50.0
     """
-    met = [(delay_ms[percentile], bounds) for percentile, bounds in profile.delay_ms.items()]
-    met.append((loss_percent, profile.loss_percent))
-    shares = (1 - (value - optimal) / (unacceptable - optimal) for value, (optimal, unacceptable) in met)
+    values = [(delay_ms[percentile], bounds) for percentile, bounds in profile.delay_ms.items()]
+    values.append((loss_percent, profile.loss_percent))
+    shares = (1 - (value - optimal) / (unacceptable - optimal) for value, (optimal, unacceptable) in values)
     return 100 * min(max(0.0, min(1.0, share)) for share in shares)
 
 
 def _scores(result: Result, traffic: Mapping[str, Any]) -> dict[str, float | None]:
     """Return the scores of all profiles in the worse direction; ``None`` without packets."""
     propagation_ms = 1000 * sum(link.delay_s for link in result.cell.links)
-    ways = [way for way in traffic["queue_delay_ms_each_way"] if way["mean"] is not None]
-    if not ways:
+    delays = [delay for delay in traffic["queue_delay_ms_each_way"] if delay["mean"] is not None]
+    if not delays:
         return dict.fromkeys(PROFILES)
-    delay_ms = {percentile: propagation_ms + max(way[percentile] for way in ways) for percentile in ("p99", "p999")}
+    delay_ms = {
+        percentile: propagation_ms + max(delay[percentile] for delay in delays) for percentile in ("p99", "p999")
+    }
     return {name: outcome(profile, delay_ms, traffic["loss_percent"]) for name, profile in PROFILES.items()}
 
 
 def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
-        of_seeds = [by_class(result.summary) for result in results]
-        for name in of_seeds[0]:
-            scores = [_scores(result, of[name]) for result, of in zip(results, of_seeds, strict=True)]
+        by_seed = [by_class(result.summary) for result in results]
+        for name in by_seed[0]:
+            scores = [_scores(result, traffic[name]) for result, traffic in zip(results, by_seed, strict=True)]
             yield {"label": label, "of": name, **over_seeds(scores)}
 
 
-def _lacks(cell: Cell) -> str | None:
+def _missing_requirement(cell: Cell) -> str | None:
     # The summary of a chain has the delay at each queue, but not the total delay of a packet.
     return "a single link instead of a chain" if len(cell.links) > 1 else None
 
@@ -97,5 +99,5 @@ OUTCOME = Measure(
     "Quality of outcome, %, by profile of an application",
     {name: Column(name, 0, "%") for name in PROFILES},
     _rows,
-    lacks=_lacks,
+    missing_requirement=_missing_requirement,
 )

@@ -19,7 +19,7 @@ from aqmlab.cells.cell import Cell
 from aqmlab.results.measures.measure import ByScheme, Column, Measure, MeasuredRow, over_seeds, requests_of_users
 from aqmlab.store.result import Result
 
-_WHO = ("side", "user")
+_USER = ("side", "user")
 
 
 def pages(result: Result) -> pl.DataFrame:
@@ -42,20 +42,20 @@ def pages(result: Result) -> pl.DataFrame:
     SpecError
         When the cell has no table ``exchanges``.
     """
-    requests = requests_of_users(result).sort(*_WHO, "start_s")
-    number = pl.col("top_level").cum_sum().over(_WHO)
+    requests = requests_of_users(result).sort(*_USER, "start_s")
+    number = pl.col("top_level").cum_sum().over(_USER)
     end_ms = 1000 * pl.col("start_s") + pl.col("response_time_ms")
     loaded = (
         requests.with_columns(page=number, end_ms=end_ms)
-        .group_by(*_WHO, "page", maintain_order=True)
+        .group_by(*_USER, "page", maintain_order=True)
         .agg(start_s=pl.col("start_s").first(), requests=pl.len(), end_ms=pl.col("end_ms").max())
     )
-    whole = loaded.filter((pl.col("page") > 0) & (pl.col("page") < pl.col("page").max().over(_WHO)))
+    complete = loaded.filter((pl.col("page") > 0) & (pl.col("page") < pl.col("page").max().over(_USER)))
     load_time_ms = pl.col("end_ms") - 1000 * pl.col("start_s")
-    return whole.select(*_WHO, "start_s", "requests", load_time_ms=load_time_ms)
+    return complete.select(*_USER, "start_s", "requests", load_time_ms=load_time_ms)
 
 
-def _of_seed(result: Result) -> dict[str, float | None]:
+def _measure_seed(result: Result) -> dict[str, float | None]:
     time = pl.col("load_time_ms")
     quantiles = {f"p{percent}": time.quantile(percent / 100, "linear") for percent in (50, 90, 99)}
     return pages(result).select(pages=pl.len(), mean=time.mean(), **quantiles).row(0, named=True)
@@ -63,10 +63,10 @@ def _of_seed(result: Result) -> dict[str, float | None]:
 
 def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
-        yield {"label": label, "of": "pages", **over_seeds([_of_seed(result) for result in results])}
+        yield {"label": label, "of": "pages", **over_seeds([_measure_seed(result) for result in results])}
 
 
-def _lacks(cell: Cell) -> str | None:
+def _missing_requirement(cell: Cell) -> str | None:
     return None if cell.users_per_side else "web users"
 
 
@@ -78,5 +78,5 @@ PAGE = Measure(
     },
     _rows,
     needs_exchanges=True,
-    lacks=_lacks,
+    missing_requirement=_missing_requirement,
 )

@@ -27,16 +27,16 @@ from aqmlab.spec import presets
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
-_KEPT = 0.95
+_TRIMMED_SHARE = 0.95
 """TMP of the draft's parameters: the quantile of the longest round trip that counts."""
 
-_A_SECOND = 100
+_PROBES_PER_SECOND = 100
 """MPS: the largest number of probes a second."""
 
 _BYTES = 5000
 """The draft's estimate of the bytes of a probe."""
 
-_OF_CAPACITY = 0.05
+_MAX_CAPACITY_SHARE = 0.05
 """PTC: the largest share of the capacity that probes may use."""
 
 _QUANTILES = (50, 95, 99)
@@ -61,21 +61,21 @@ def trimmed_mean(times: pl.Series) -> float | None:
     >>> trimmed_mean(pl.Series([10.0] * 19 + [1000.0]))
     10.0
     """
-    longest = times.quantile(_KEPT, "lower")
+    longest = times.quantile(_TRIMMED_SHARE, "lower")
     return None if longest is None else float(times.filter(times <= longest).to_numpy().mean())
 
 
-def probed(cell: Cell) -> Cell:
+def with_probes(cell: Cell) -> Cell:
     """Return a cell with the draft's client as its last source."""
     slowest_bps = min(
         rate
         for link in cell.links
-        for rate in (link.rate_bps, link.rate_back_bps, *(changed for _, changed in link.rate_changes))
+        for rate in (link.rate_bps, link.rate_back_bps, *(rate_bps for _, rate_bps in link.rate_changes))
     )
-    a_second = min(_A_SECOND, _OF_CAPACITY * slowest_bps / (8 * _BYTES))
-    rates, rtt = [a_second, 0], {"fixed": "0 s"}
+    probes_per_second = min(_PROBES_PER_SECOND, _MAX_CAPACITY_SHARE * slowest_bps / (8 * _BYTES))
+    rates, rtt = [probes_per_second, 0], {"fixed": "0 s"}
     probes = {"name": "probes", "rate_per_second": rates, "size": {"fixed": "1 B"}, "rtt": rtt}
-    return cell.varied(
+    return cell.with_changes(
         "probed",
         sources=[*cell.resolved.get("sources", ()), {"transfers": probes}],
         record={**cell.resolved["record"], "exchanges": True},
@@ -91,25 +91,27 @@ def round_trips_ms(result: Result) -> pl.Series:
 def loaded_ms(result: Result) -> float | None:
     """Return the mean loaded round trip; ``None`` if no source fills the link."""
     propagation_ms = 2000 * sum(link.delay_s for link in result.cell.links)
-    filling = [
+    delays = [
         source["queue_delay_ms_each_way"]
-        for source, given in zip(result.summary["sources"], result.cell.resolved["sources"], strict=True)
-        if presets.greedy([given])
+        for source, source_spec in zip(result.summary["sources"], result.cell.resolved["sources"], strict=True)
+        if presets.greedy([source_spec])
     ]
     trips = [
-        propagation_ms + sum(way["mean"] for way in ways) for ways in filling if None not in [w["mean"] for w in ways]
+        propagation_ms + sum(delay["mean"] for delay in directions)
+        for directions in delays
+        if None not in [w["mean"] for w in directions]
     ]
     return sum(trips) / len(trips) if trips else None
 
 
-def _of_seed(result: Result) -> dict[str, float | None]:
-    store = Store(result.place.parents[1])
-    (with_probes,) = sweep([probed(result.cell)], store)
-    trips = round_trips_ms(with_probes)
+def _measure_seed(result: Result) -> dict[str, float | None]:
+    store = Store(result.location.parents[1])
+    (probed,) = sweep([with_probes(result.cell)], store)
+    trips = round_trips_ms(probed)
     foreign = trimmed_mean(trips)
     if foreign is None:
         return dict.fromkeys(("rpm", "foreign", "loaded", *(f"p{percent}" for percent in _QUANTILES)))
-    loaded = loaded_ms(with_probes) or foreign
+    loaded = loaded_ms(probed) or foreign
     return {
         "rpm": round_trips_per_minute(foreign, loaded),
         "foreign": foreign,
@@ -120,11 +122,11 @@ def _of_seed(result: Result) -> dict[str, float | None]:
 
 def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in schemes.items():
-        yield {"label": label, "of": "link", **over_seeds([_of_seed(result) for result in results])}
+        yield {"label": label, "of": "link", **over_seeds([_measure_seed(result) for result in results])}
 
 
-def _beside(cell: Cell) -> Sequence[Cell]:
-    return [probed(cell)]
+def _extra_cells(cell: Cell) -> Sequence[Cell]:
+    return [with_probes(cell)]
 
 
 RPM = Measure(
@@ -136,6 +138,6 @@ RPM = Measure(
         **{f"p{percent}": Column(f"p{percent}", 1, "ms") for percent in _QUANTILES},
     },
     _rows,
-    lacks=simulated_alone,
-    beside=_beside,
+    missing_requirement=simulated_alone,
+    extra_cells=_extra_cells,
 )

@@ -20,14 +20,14 @@ from aqmlab.store.result import Result
 SIZES = {"up to 1 kB": 1000, "1 to 10 kB": 10_000, "10 to 100 kB": 100_000, "100 kB to 1 MB": 1_000_000}
 """The classes of response sizes by their upper bounds; larger responses form a further class."""
 
-_BEYOND = "over 1 MB"
+_LARGEST_SIZE = "over 1 MB"
 
 _QUANTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 
-_FEWEST = 10
+_MIN_REQUESTS = 10
 """The smallest number of requests of a size for which a quantile is shown. Ours."""
 
-_TWIN = ("side", "user", "connection", "request_bytes", "response_bytes")
+_IDENTITY = ("side", "user", "connection", "request_bytes", "response_bytes")
 """The columns that identify twins; requests that they do not identify uniquely are left out."""
 
 
@@ -46,15 +46,15 @@ def slowdowns(result: Result, uncongested: Result) -> pl.DataFrame:
     polars.DataFrame
         ``size``, the class of its response in :data:`SIZES`, ``response_bytes``, and ``slowdown``.
     """
-    ours, free = (
-        requests_of_users(each).filter(pl.struct(_TWIN).is_unique()).select(*_TWIN, "response_time_ms")
-        for each in (result, uncongested)
+    requests, twins = (
+        requests_of_users(cell_result).filter(pl.struct(_IDENTITY).is_unique()).select(*_IDENTITY, "response_time_ms")
+        for cell_result in (result, uncongested)
     )
-    classes = [pl.when(pl.col("response_bytes") <= most).then(pl.lit(name)) for name, most in SIZES.items()]
-    together = ours.join(free, on=_TWIN, suffix="_free")
-    return together.select(
+    classes = [pl.when(pl.col("response_bytes") <= limit).then(pl.lit(name)) for name, limit in SIZES.items()]
+    joined = requests.join(twins, on=_IDENTITY, suffix="_free")
+    return joined.select(
         "response_bytes",
-        size=pl.coalesce(*classes, pl.lit(_BEYOND)),
+        size=pl.coalesce(*classes, pl.lit(_LARGEST_SIZE)),
         slowdown=pl.col("response_time_ms") / pl.col("response_time_ms_free"),
     )
 
@@ -70,28 +70,32 @@ def by_size(results: Sequence[Result], uncongested: Sequence[Result]) -> pl.Data
         A row for each octave of sizes with at least ten requests: ``bytes``, its middle on a logarithmic axis, the
         number of ``requests``, and ``p50``, ``p90`` and ``p99``.
     """
-    free = {each.cell.seed: each for each in uncongested}
-    every = pl.concat(slowdowns(each, free[each.cell.seed]) for each in results if each.cell.seed in free)
+    baseline = {result.cell.seed: result for result in uncongested}
+    all_slowdowns = pl.concat(
+        slowdowns(result, baseline[result.cell.seed]) for result in results if result.cell.seed in baseline
+    )
     octave = pl.col("response_bytes").clip(1).log(2).floor()
     return (
-        every.group_by(octave=octave)
+        all_slowdowns.group_by(octave=octave)
         .agg(
             pl.len().alias("requests"),
             *(pl.col("slowdown").quantile(share, "linear").alias(name) for name, share in _QUANTILES.items()),
         )
-        .filter(pl.col("requests") >= _FEWEST)
+        .filter(pl.col("requests") >= _MIN_REQUESTS)
         .sort("octave")
         .select("requests", *_QUANTILES, bytes=2 ** (pl.col("octave") + 0.5))
     )
 
 
 def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
-    (free,) = (results for results in schemes.values() if results[0].cell.signal == "none")
+    (baseline,) = (results for results in schemes.values() if results[0].cell.signal == "none")
     for label, results in congested(schemes).items():
-        pairs = zip(results, free, strict=True)
-        every = pl.concat([slowdowns(*pair) for pair in pairs])
-        for size in (None, *SIZES, _BEYOND):
-            slowdown = every["slowdown"] if size is None else every.filter(pl.col("size") == size)["slowdown"]
+        pairs = zip(results, baseline, strict=True)
+        all_slowdowns = pl.concat([slowdowns(*pair) for pair in pairs])
+        for size in (None, *SIZES, _LARGEST_SIZE):
+            slowdown = (
+                all_slowdowns["slowdown"] if size is None else all_slowdowns.filter(pl.col("size") == size)["slowdown"]
+            )
             if len(slowdown):
                 yield {
                     "label": label,

@@ -31,7 +31,7 @@ from aqmlab.store.result import Result
 _BAND = 0.05
 """Half of the band's width as a share of the final value: Ogata has 2 or 5 %."""
 
-_MEAN_OVER_S = 1.0
+_WINDOW_S = 1.0
 
 _EXACT_MS = 1e-9
 """The rounding error of a sum."""
@@ -39,28 +39,28 @@ _EXACT_MS = 1e-9
 
 def steps(cell: Cell) -> dict[float, str]:
     """Return the steps in the measurement window: their times in seconds since the run's start, and their names."""
-    found: dict[float, list[str]] = {}
+    texts: dict[float, list[str]] = {}
     for number, link in enumerate(cell.links, start=1):
-        of = f" of link {number}" if len(cell.links) > 1 else ""
-        for at, bps in link.rate_changes:
-            found.setdefault(at, []).append(f"rate {bps / 1e6:g} Mbit/s{of}")
+        suffix = f" of link {number}" if len(cell.links) > 1 else ""
+        for time_s, bps in link.rate_changes:
+            texts.setdefault(time_s, []).append(f"rate {bps / 1e6:g} Mbit/s{suffix}")
     for source in cell.resolved.get("sources", ()):
         ((kind, parameters),) = source.items()
         name = parameters.get("name") or kind
-        for key, does in (("start", "starts"), ("stop", "stops")):
+        for key, verb in (("start", "starts"), ("stop", "stops")):
             if parameters.get(key) is not None:
-                found.setdefault(seconds(parameters[key]), []).append(f"{name} {does}")
-    return {at: ", ".join(found[at]) for at in sorted(found) if cell.warmup_s <= at < cell.end_s}
+                texts.setdefault(seconds(parameters[key]), []).append(f"{name} {verb}")
+    return {time_s: ", ".join(texts[time_s]) for time_s in sorted(texts) if cell.warmup_s <= time_s < cell.end_s}
 
 
-def answer(delay_ms: pl.Series, every_s: float) -> dict[str, float | None]:
+def step_response(delay_ms: pl.Series, interval_s: float) -> dict[str, float | None]:
     """Return the response of a delay to a step.
 
     Parameters
     ----------
     delay_ms
         The samples from the step on, in milliseconds.
-    every_s
+    interval_s
         The time between two samples, in seconds.
 
     Returns
@@ -71,53 +71,53 @@ def answer(delay_ms: pl.Series, every_s: float) -> dict[str, float | None]:
 
     Examples
     --------
-    >>> answer(pl.Series([30.0] * 10 + [10.0] * 10), every_s=1.0)["excess_ms_s"]
+    >>> step_response(pl.Series([30.0] * 10 + [10.0] * 10), interval_s=1.0)["excess_ms_s"]
     200.0
     """
-    half, window = len(delay_ms) // 2, max(1, round(_MEAN_OVER_S / every_s))
+    half, window = len(delay_ms) // 2, max(1, round(_WINDOW_S / interval_s))
     last_second = delay_ms.rolling_mean(window)
-    kept = delay_ms[half:].rolling_mean(window).drop_nulls()
+    settled = delay_ms[half:].rolling_mean(window).drop_nulls()
     final = float(np.mean(delay_ms[half:].to_numpy()))
-    low = min([(1 - _BAND) * final, *kept]) - _EXACT_MS
-    high = max([(1 + _BAND) * final, *kept]) + _EXACT_MS
+    low = min([(1 - _BAND) * final, *settled]) - _EXACT_MS
+    high = max([(1 + _BAND) * final, *settled]) + _EXACT_MS
     outside = ((last_second < low) | (last_second > high)).arg_true()
     unsettled = 0 if outside.is_empty() else int(outside[-1]) + 1
-    above = np.maximum(delay_ms[: min(unsettled, half)].to_numpy() - final, 0)
+    excess = np.maximum(delay_ms[: min(unsettled, half)].to_numpy() - final, 0)
     return {
         "peak_ms": float(np.max(delay_ms.to_numpy())),
-        "settle_s": unsettled * every_s if unsettled < half else None,
-        "excess_ms_s": float(above.sum()) * every_s,
+        "settle_s": unsettled * interval_s if unsettled < half else None,
+        "excess_ms_s": float(excess.sum()) * interval_s,
     }
 
 
 def _rows(schemes: ByScheme) -> Iterator[MeasuredRow]:
     for label, results in congested(schemes).items():
-        of_seeds = [_of_seed(result) for result in results]
-        for name in of_seeds[0]:
-            yield {"label": label, "of": name, **over_seeds([answers[name] for answers in of_seeds])}
+        by_seed = [_measure_seed(result) for result in results]
+        for name in by_seed[0]:
+            yield {"label": label, "of": name, **over_seeds([responses[name] for responses in by_seed])}
 
 
-def _of_seed(result: Result) -> dict[str, dict[str, float | None]]:
+def _measure_seed(result: Result) -> dict[str, dict[str, float | None]]:
     """Return the response of each queue to each step with samples, by name."""
     cell = result.cell
-    every_s = seconds(cell.resolved["record"]["queue_every"])
-    found = steps(cell)
+    interval_s = seconds(cell.resolved["record"]["queue_every"])
+    texts = steps(cell)
     delays = {
         (number, direction): link_delays_ms(result, number, direction)
         for number in range(1, 1 + len(cell.links))
         for direction in (0, 1)
     }
-    answers = {}
-    for at, end in pairwise([*found, cell.end_s]):
+    responses = {}
+    for start, end in pairwise([*texts, cell.end_s]):
         for (number, direction), delay in delays.items():
-            samples = delay.filter((pl.col("time_s") > at) & (pl.col("time_s") <= end))["delay_ms"]
-            where = place(number, cell.direction_names[direction], in_chain=len(cell.links) > 1)
+            samples = delay.filter((pl.col("time_s") > start) & (pl.col("time_s") <= end))["delay_ms"]
+            place_name = place(number, cell.direction_names[direction], in_chain=len(cell.links) > 1)
             if not samples.is_empty():
-                answers[f"{found[at]} at {at:g} s, {where}"] = answer(samples, every_s)
-    return answers
+                responses[f"{texts[start]} at {start:g} s, {place_name}"] = step_response(samples, interval_s)
+    return responses
 
 
-def _lacks(cell: Cell) -> str | None:
+def _missing_requirement(cell: Cell) -> str | None:
     return None if steps(cell) else "a change of a rate, or a source that starts or stops, in the measurement window"
 
 
@@ -129,5 +129,5 @@ STEP = Measure(
         "excess_ms_s": Column("excess, ms s", 1, "ms s"),
     },
     _rows,
-    lacks=_lacks,
+    missing_requirement=_missing_requirement,
 )

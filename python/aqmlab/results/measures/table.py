@@ -9,10 +9,10 @@ from rich.text import Text
 
 from aqmlab.results.measures import MEASURES, MeasuredRow
 from aqmlab.ui import console
-from aqmlab.ui.layout import Fitted
+from aqmlab.ui.layout import FittedTable
 
 
-class Measured:
+class MeasuredTables:
     """A table for each measure."""
 
     def __init__(self, rows: Mapping[str, Sequence[MeasuredRow]]) -> None:
@@ -28,15 +28,15 @@ class Measured:
             for column in measure.columns.values():
                 table.add_column(column.heading, justify="right")
             for row in rows:
-                numbers = (_written(row, key, column.digits) for key, column in measure.columns.items())
+                numbers = (_number_text(row, key, column.digits) for key, column in measure.columns.items())
                 table.add_row(Text(row["label"]), Text(row["of"]), *numbers)
-            yield Fitted(table, names=2)
+            yield FittedTable(table, names=2)
             yield ""
         if any(half is not None for rows in self._rows.values() for row in rows for half in _half_widths(row).values()):
             yield Text("± is half of the 95 % interval of the mean over the seeds (Student's t).")
 
 
-def _written(row: MeasuredRow, key: str, digits: int) -> str:
+def _number_text(row: MeasuredRow, key: str, digits: int) -> str:
     number, half = console.number(row[key], digits), _half_widths(row).get(key)
     return number if half is None else f"{number} ±{console.number(half, digits)}"
 

@@ -46,7 +46,7 @@ class Diff:
         return self.values.is_empty() and self.measures.is_empty() and not any(self.only)
 
 
-def diff(ones: Iterable[Result], others: Iterable[Result]) -> Diff:
+def diff(first_results: Iterable[Result], others: Iterable[Result]) -> Diff:
     """Compare two sets of cells.
 
     Common specs are compared seed by seed. A spec of one set is compared with that of the same scheme in the other, or
@@ -54,28 +54,28 @@ def diff(ones: Iterable[Result], others: Iterable[Result]) -> Diff:
 
     Parameters
     ----------
-    ones, others
+    first_results, others
         The cells of A and of B. Of several cells with the same spec and seed, the last one counts.
     """
-    matched, left = _matched(_by_spec(ones), _by_spec(others))
+    matched, unmatched = _matched(_by_spec(first_results), _by_spec(others))
     values, measures, pairs = [], [], 0
     only: tuple[list[Result], list[Result]] = ([], [])
-    for one, other in matched:
-        seeds = [seed for seed in one if seed in other]
+    for first_seeds, second_seeds in matched:
+        seeds = [seed for seed in first_seeds if seed in second_seeds]
         # Of two single cells, a differing seed is reported as a value.
-        first, second = ([of[seed] for seed in seeds] for of in (one, other))
-        if len(one) == len(other) == 1:
-            first, second = list(one.values()), list(other.values())
+        first_pairs, second_pairs = ([results[seed] for seed in seeds] for results in (first_seeds, second_seeds))
+        if len(first_seeds) == len(second_seeds) == 1:
+            first_pairs, second_pairs = list(first_seeds.values()), list(second_seeds.values())
         else:
-            for side, of in zip(only, (one, other), strict=True):
-                side.extend(result for seed, result in of.items() if seed not in seeds)
-        if first:
-            values.append(_values(first, second))
-            measures.append(_measures(first, second))
-            pairs += len(first)
-    for side, specs in zip(only, left, strict=True):
-        side.extend(result for of in specs for result in of.values())
-    return Diff(_together(values, _VALUES), _together(measures, _MEASURES), pairs, only)
+            for side, results in zip(only, (first_seeds, second_seeds), strict=True):
+                side.extend(result for seed, result in results.items() if seed not in seeds)
+        if first_pairs:
+            values.append(_values(first_pairs, second_pairs))
+            measures.append(_measures(first_pairs, second_pairs))
+            pairs += len(first_pairs)
+    for side, specs in zip(only, unmatched, strict=True):
+        side.extend(result for results in specs for result in results.values())
+    return Diff(_concat(values, _VALUES), _concat(measures, _MEASURES), pairs, only)
 
 
 def _by_spec(results: Iterable[Result]) -> dict[Any, _Seeds]:
@@ -87,57 +87,57 @@ def _by_spec(results: Iterable[Result]) -> dict[Any, _Seeds]:
 
 
 def _matched(
-    ones: dict[Any, _Seeds], others: dict[Any, _Seeds]
+    first_results: dict[Any, _Seeds], others: dict[Any, _Seeds]
 ) -> tuple[list[tuple[_Seeds, _Seeds]], tuple[list[_Seeds], list[_Seeds]]]:
     """Return pairs of specs, and the specs of either side without a counterpart."""
-    by: list[Callable[[Any, _Seeds], Any]] = [
+    keys: list[Callable[[Any, _Seeds], Any]] = [
         lambda spec, _: spec,
-        lambda _, of: next(iter(of.values())).cell.label,
-        lambda _, of: None,
+        lambda _, seeds: next(iter(seeds.values())).cell.label,
+        lambda _, seeds: None,
     ]
     pairs = []
-    for name in by:
-        for each, of in list(ones.items()):
-            wanted = name(each, of)
-            alike = [spec for spec in ones if name(spec, ones[spec]) == wanted]
-            found = [spec for spec in others if name(spec, others[spec]) == wanted]
-            if len(alike) == len(found) == 1:
-                pairs.append((ones.pop(each), others.pop(found[0])))
-    return pairs, (list(ones.values()), list(others.values()))
+    for key in keys:
+        for spec, seeds in list(first_results.items()):
+            value = key(spec, seeds)
+            equal_first = [spec for spec in first_results if key(spec, first_results[spec]) == value]
+            equal_second = [spec for spec in others if key(spec, others[spec]) == value]
+            if len(equal_first) == len(equal_second) == 1:
+                pairs.append((first_results.pop(spec), others.pop(equal_second[0])))
+    return pairs, (list(first_results.values()), list(others.values()))
 
 
-def _scheme(ones: Sequence[Result], others: Sequence[Result]) -> str:
-    return " → ".join(dict.fromkeys((ones[0].cell.label, others[0].cell.label)))
+def _scheme(first_results: Sequence[Result], others: Sequence[Result]) -> str:
+    return " → ".join(dict.fromkeys((first_results[0].cell.label, others[0].cell.label)))
 
 
-def _values(ones: Sequence[Result], others: Sequence[Result]) -> pl.DataFrame:
-    found = differences([of[0].cell.resolved for of in (ones, others)])
-    beside: dict[str, list[Any]] = {
-        "seed": [of[0].cell.seed if len(of) == 1 else None for of in (ones, others)],
-        "kernel": [of[0].cell.kernel for of in (ones, others)],
-        "command": [of[0].cell.programs for of in (ones, others)],
-        "results": [of[0].metadata["results"] for of in (ones, others)],
+def _values(first_results: Sequence[Result], others: Sequence[Result]) -> pl.DataFrame:
+    differing = differences([results[0].cell.resolved for results in (first_results, others)])
+    run_facts: dict[str, list[Any]] = {
+        "seed": [results[0].cell.seed if len(results) == 1 else None for results in (first_results, others)],
+        "kernel": [results[0].cell.kernel for results in (first_results, others)],
+        "command": [results[0].cell.programs for results in (first_results, others)],
+        "results": [results[0].metadata["results"] for results in (first_results, others)],
     }
-    found |= {name: pair for name, pair in beside.items() if pair[0] != pair[1]}
+    differing |= {name: pair for name, pair in run_facts.items() if pair[0] != pair[1]}
     rows = [
-        {"scheme": _scheme(ones, others), "value": path, "a": value_text(a), "b": value_text(b)}
-        for path, (a, b) in found.items()
+        {"scheme": _scheme(first_results, others), "value": path, "a": value_text(a), "b": value_text(b)}
+        for path, (a, b) in differing.items()
     ]
     return pl.DataFrame(rows, schema=_VALUES)
 
 
-def _measures(ones: Sequence[Result], others: Sequence[Result]) -> pl.DataFrame:
-    numbers = Parts.of_cells(result.cell for result in (*ones, *others)).numbers.values()
-    sides = {"a": ones, "b": others}
+def _measures(first_results: Sequence[Result], others: Sequence[Result]) -> pl.DataFrame:
+    numbers = Parts.from_cells(result.cell for result in (*first_results, *others)).numbers.values()
+    sides = {"a": first_results, "b": others}
     means = frame.means_frame(sides, numbers)
     a, b = (means.filter(scheme=side).select("measure", "unit", pl.col("mean").alias(side)) for side in sides)
-    less = frame.differences_frame(sides, numbers, "a", looks=1)
-    less = less.select("measure", "low", "high", "n", "sd", difference="mean")
+    paired_differences = frame.differences_frame(sides, numbers, "a", looks=1)
+    paired_differences = paired_differences.select("measure", "low", "high", "n", "sd", difference="mean")
     rows = a.join(b, on=["measure", "unit"], how="full", coalesce=True, maintain_order="left_right")
-    rows = rows.join(less, on="measure", how="left", maintain_order="left")
+    rows = rows.join(paired_differences, on="measure", how="left", maintain_order="left")
     differs = pl.col("difference").is_null() | (pl.col("difference") != 0) | (pl.col("sd") > 0)
-    return rows.filter(differs).with_columns(scheme=pl.lit(_scheme(ones, others))).select(*_MEASURES)
+    return rows.filter(differs).with_columns(scheme=pl.lit(_scheme(first_results, others))).select(*_MEASURES)
 
 
-def _together(frames: Sequence[pl.DataFrame], schema: _Schema) -> pl.DataFrame:
-    return pl.concat([pl.DataFrame(schema=schema), *(each.cast(pl.Schema(schema)) for each in frames)])
+def _concat(frames: Sequence[pl.DataFrame], schema: _Schema) -> pl.DataFrame:
+    return pl.concat([pl.DataFrame(schema=schema), *(rows.cast(pl.Schema(schema)) for rows in frames)])

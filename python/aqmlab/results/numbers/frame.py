@@ -43,7 +43,11 @@ def means_frame(schemes: Mapping[str, Sequence[Result]], numbers: Iterable[Numbe
         interval from ``low`` to ``high``, limited to the possible values; ``half_width``, half of Student's interval;
         the standard deviation ``sd``. A statistic that needs two seeds is null for one.
     """
-    rows = [{"scheme": label, **_rows_of(each, _values(of, each))} for each in numbers for label, of in schemes.items()]
+    rows = [
+        {"scheme": label, **_statistics(number, _values(results, number))}
+        for number in numbers
+        for label, results in schemes.items()
+    ]
     return _frame(rows)
 
 
@@ -55,8 +59,8 @@ def result_frame(result: Result) -> pl.DataFrame:
     polars.DataFrame
         ``measure``, ``unit`` and ``value``; a number that the run lacks is left out.
     """
-    numbers = Parts.of_cells([result.cell]).numbers.values()
-    rows = [{"measure": each.name, "unit": each.unit, "value": each.read(result.summary)} for each in numbers]
+    numbers = Parts.from_cells([result.cell]).numbers.values()
+    rows = [{"measure": number.name, "unit": number.unit, "value": number.read(result.summary)} for number in numbers]
     schema = {"measure": pl.String, "unit": pl.String, "value": pl.Float64}
     return pl.DataFrame(rows, schema=schema).drop_nulls("value")
 
@@ -83,34 +87,40 @@ def differences_frame(
         The columns of :func:`means_frame`, with ``less`` the scheme that is subtracted. The intervals of one number
         hold together for all schemes.
     """
-    others = {label: of for label, of in schemes.items() if label != first}
+    others = {label: results for label, results in schemes.items() if label != first}
     rows = []
-    for each in numbers:
-        firsts = _values(schemes[first], each)
-        for label, of in others.items():
+    for number in numbers:
+        first_values = _values(schemes[first], number)
+        for label, results in others.items():
             pairs = [
-                (mine, theirs)
-                for mine, theirs in zip(_values(of, each), firsts, strict=True)
-                if mine is not None and theirs is not None
+                (value, reference)
+                for value, reference in zip(_values(results, number), first_values, strict=True)
+                if value is not None and reference is not None
             ]
-            row = {**_rows_of(each, [mine - theirs for mine, theirs in pairs]), "low": None, "high": None}
+            row = {**_statistics(number, [value - reference for value, reference in pairs]), "low": None, "high": None}
             row["half_width"] = None
             if len(pairs) > 1:
-                found = stats.Difference.of(*np.array(pairs, dtype=float).T, comparisons=len(others), looks=looks)
-                if math.isfinite(found.high):
-                    row |= {"low": found.low, "high": found.high, "half_width": found.high - found.mean}
+                difference = stats.Difference.between(
+                    *np.array(pairs, dtype=float).T, comparisons=len(others), looks=looks
+                )
+                if math.isfinite(difference.high):
+                    row |= {
+                        "low": difference.low,
+                        "high": difference.high,
+                        "half_width": difference.high - difference.mean,
+                    }
             rows.append({"scheme": label, "less": first, **row})
     return _frame(rows)
 
 
-def _rows_of(number: Number, values: _Values) -> dict[str, Any]:
-    known = np.array([value for value in values if value is not None], dtype=float)
-    row: dict[str, Any] = {"measure": number.name, "unit": number.unit, "n": len(known)}
-    if len(known):
-        row |= stats.interval(known, most=number.most).row(0, named=True)
-    if len(known) > 1:
-        row["half_width"] = float(stats.half_width(known, confidence=1 - stats.LEVEL))
-        row["sd"] = float(known.std(ddof=1))
+def _statistics(number: Number, values: _Values) -> dict[str, Any]:
+    present = np.array([value for value in values if value is not None], dtype=float)
+    row: dict[str, Any] = {"measure": number.name, "unit": number.unit, "n": len(present)}
+    if len(present):
+        row |= stats.interval(present, upper_bound=number.upper_bound).row(0, named=True)
+    if len(present) > 1:
+        row["half_width"] = float(stats.half_width(present, confidence=1 - stats.LEVEL))
+        row["sd"] = float(present.std(ddof=1))
     return row
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 def available_cpus(root: Path = Path("/")) -> int:
     """Return the number of processors for this process, at least one; ``root`` has the directories proc and sys."""
     try:
-        ours = len(os.sched_getaffinity(0))
+        cpus = len(os.sched_getaffinity(0))
     except AttributeError:
         # The operating system has no affinity.
-        ours = os.cpu_count() or 1
-    return max(1, min([ours, *(math.ceil(quota) for quota in _quotas(root))]))
+        cpus = os.cpu_count() or 1
+    return max(1, min([cpus, *(math.ceil(quota) for quota in _quotas(root))]))
 
 
 def _quotas(root: Path) -> Iterator[float]:
@@ -31,11 +31,11 @@ def _quotas(root: Path) -> Iterator[float]:
         # Version 2 has one hierarchy without a name. In a container the path may be invisible: its root is the group's.
         mount = root / "sys/fs/cgroup" / controllers
         group = mount / path.strip("/")
-        for each in (group, *group.parents):
-            quota = _version_1(each) if controllers else _version_2(each)
+        for directory in (group, *group.parents):
+            quota = _version_1(directory) if controllers else _version_2(directory)
             if quota is not None:
                 yield quota
-            if each == mount:
+            if directory == mount:
                 break
 
 

@@ -13,7 +13,7 @@ from aqmlab.spec import schemes
 from aqmlab.spec.experiment import Experiment, QueueSpec
 from aqmlab.spec.overrides import assignment, steps
 from aqmlab.spec.schemes import Scheme
-from aqmlab.spec.variants.variant import ECN, JOINED, Variant, path_of
+from aqmlab.spec.variants.variant import ECN, VARIANT_SEPARATOR, Variant, path_of
 
 _REFUSED = {
     "queue": "belongs to the scheme: write its parameters after it, as in codel:target=10 ms",
@@ -39,17 +39,17 @@ def parse(text: str | type[Law], experiment: Experiment) -> Variant:
     if isinstance(text, type):
         scheme = schemes.parse(text)
         return Variant(scheme.label, scheme)
-    first, *typed = (part.strip() for part in re.split(r"\s\+(?:\s|$)", text))
+    first, *changes = (part.strip() for part in re.split(r"\s\+(?:\s|$)", text))
     if first in experiment.variants:
-        variant = _of_table(first, experiment.variants[first])
+        variant = _parse_table(first, experiment.variants[first])
     elif experiment.variants and re.fullmatch(r"[\w-]+", first) and first not in disciplines():
-        known = [*experiment.variants, *disciplines()]
-        listed = f"the spec's variants are {', '.join(experiment.variants)}; aqmlab aqm list names the disciplines"
-        raise SpecError(f"{text}: no variant or discipline is called {first!r}{hint(first, known)}; {listed}")
+        names = [*experiment.variants, *disciplines()]
+        hint_text = f"the spec's variants are {', '.join(experiment.variants)}; aqmlab aqm list names the disciplines"
+        raise SpecError(f"{text}: no variant or discipline is called {first!r}{hint(first, names)}; {hint_text}")
     else:
         variant = Variant(first, schemes.parse(first))
-    label = JOINED.join([first, *typed])
-    return _checked(Variant(label if typed else variant.label, variant.scheme, (*variant.changes, *typed)))
+    label = VARIANT_SEPARATOR.join([first, *changes])
+    return _check_changes(Variant(label if changes else variant.label, variant.scheme, (*variant.changes, *changes)))
 
 
 def check(experiment: Experiment) -> None:
@@ -65,49 +65,49 @@ def check(experiment: Experiment) -> None:
             raise SpecError(f"variants: a name has letters, digits, dots, - and _, got {name!r}")
         if name in disciplines():
             raise SpecError(f"variants.{name}: must have another name than a discipline")
-        _checked(_of_table(name, table))
+        _check_changes(_parse_table(name, table))
 
 
-def _of_table(name: str, table: Mapping[str, Any]) -> Variant:
-    where = f"variants.{name}"
+def _parse_table(name: str, table: Mapping[str, Any]) -> Variant:
+    path = f"variants.{name}"
     if "scheme" in table and "queue" in table:
-        raise SpecError(f"{where}: write scheme or queue, not both")
+        raise SpecError(f"{path}: write scheme or queue, not both")
     scheme: Scheme | None = None
     if "scheme" in table:
         if not isinstance(table["scheme"], str):
-            raise SpecError(f"{where}.scheme: must be a text such as 'dualpi2:target=15 ms', got {table['scheme']!r}")
+            raise SpecError(f"{path}.scheme: must be a text such as 'dualpi2:target=15 ms', got {table['scheme']!r}")
         scheme = schemes.parse(table["scheme"])
     elif "queue" in table:
         try:
             queue = QueueSpec.model_validate(table["queue"])
         except ValueError as error:
-            raise SpecError(f"{where}.queue: {_first_line(error)}") from None
+            raise SpecError(f"{path}.queue: {_first_line(error)}") from None
         scheme = Scheme(name, queue, None)
     rest = {key: value for key, value in table.items() if key not in ("scheme", "queue")}
     if scheme is None and not rest:
-        raise SpecError(f"{where}: must change something: write scheme, queue or other keys of a spec")
-    return Variant(name, scheme, tuple(assignment(path, value) for path, value in _flat(rest)))
+        raise SpecError(f"{path}: must change something: write scheme, queue or other keys of a spec")
+    return Variant(name, scheme, tuple(assignment(path, value) for path, value in _flatten(rest)))
 
 
-def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         quoted = key if re.fullmatch(r"\w+", key) else f'"{key}"'
-        path = f"{above}.{quoted}" if above else quoted
+        path = f"{prefix}.{quoted}" if prefix else quoted
         if isinstance(value, Mapping) and value:
-            yield from _flat(value, path)
+            yield from _flatten(value, path)
         else:
             yield path, value
 
 
-def _checked(variant: Variant) -> Variant:
+def _check_changes(variant: Variant) -> Variant:
     paths = []
     for change in variant.changes:
         path, equals, _ = change.partition("=")
-        way = steps(path.strip())
-        if not equals or not way:
+        path_steps = steps(path.strip())
+        if not equals or not path_steps:
             raise SpecError(f"{variant.label}: write path=value after +, such as tcp.congestion=prague, got {change!r}")
-        if way[0] in _REFUSED:
-            raise SpecError(f"{variant.label}: {way[0]} {_REFUSED[str(way[0])]}")
+        if path_steps[0] in _REFUSED:
+            raise SpecError(f"{variant.label}: {path_steps[0]} {_REFUSED[str(path_steps[0])]}")
         paths.append(path_of(change))
     for path in paths:
         if paths.count(path) > 1:

@@ -10,7 +10,7 @@ from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.overrides import UnknownPath
 from aqmlab.spec.schemes import Scheme
 
-JOINED = " + "
+VARIANT_SEPARATOR = " + "
 """The text between a scheme and its changes."""
 
 ECN = "tcp.ecn"
@@ -45,9 +45,9 @@ class Variant:
         if not self.changes:
             return schemes.label_of(experiment)
         ecn = (self.scheme and self.scheme.ecn) or False
-        return JOINED.join([schemes.label(experiment.queue, ecn=ecn), *self.changes])
+        return VARIANT_SEPARATOR.join([schemes.label(experiment.queue, ecn=ecn), *self.changes])
 
-    def applied_to(self, experiment: Experiment) -> Experiment:
+    def apply_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with this scheme and these changes.
 
         Raises
@@ -55,19 +55,19 @@ class Variant:
         SpecError
             When a key of a change does not exist or has a wrong value.
         """
-        return self._changed(experiment, self.changes)
+        return self._with_changes(experiment, self.changes)
 
-    def compared_in(self, experiment: Experiment) -> Experiment:
+    def comparison_experiment(self, experiment: Experiment) -> Experiment:
         """Return the experiment of its comparison: without its changes, except for its form of ECN."""
-        return self._changed(experiment, tuple(change for change in self.changes if path_of(change) == ECN))
+        return self._with_changes(experiment, tuple(change for change in self.changes if path_of(change) == ECN))
 
-    def _changed(self, experiment: Experiment, changes: tuple[str, ...]) -> Experiment:
-        chosen = self.scheme.applied_to(experiment) if self.scheme else experiment
+    def _with_changes(self, experiment: Experiment, changes: tuple[str, ...]) -> Experiment:
+        base = self.scheme.apply_to(experiment) if self.scheme else experiment
         try:
-            return chosen.changed(changes) if changes else chosen
+            return base.with_changes(changes) if changes else base
         except SpecError as error:
-            what = error.what if isinstance(error, UnknownPath) else str(error)
-            raise SpecError(f"{self.label}: {what}") from None
+            message = error.message if isinstance(error, UnknownPath) else str(error)
+            raise SpecError(f"{self.label}: {message}") from None
 
 
 def path_of(change: str) -> str:

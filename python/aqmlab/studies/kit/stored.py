@@ -21,14 +21,14 @@ def stored_results(study: Study, out: Location | str, seeds: range | None = None
     SpecError
         When no length is complete; the message names the most complete one and the command that runs the rest.
     """
-    store, calibrations = Store(out), calibration_model.known(out)
+    store, calibrations = Store(out), calibration_model.load_calibrations(out)
     partly: dict[Length, tuple[int, int]] = {}
     for name in _LONGEST_FIRST:
         length = study.lengths[name] if seeds is None else study.lengths[name].repeated(seeds)
         cells = study_cells(study, length, calibrations)
         distinct = {cell.key: cell for some in cells.values() for cell in some}
         if store.count(distinct) == len(distinct):
-            found = store.found(distinct.values())
+            found = store.find(distinct.values())
             if len(found) == len(distinct):
                 return length, {
                     run: [replace(found[cell.key], cell=cell) for cell in some] for run, some in cells.items()

@@ -108,7 +108,7 @@ def _users(load: float, protocol: Protocol) -> Experiment:
 def _scheme(name: str, law: str, form: str, experiment: Experiment) -> Run:
     # Without ECN RED* drops like RED.
     text = SCHEMES["RED" if (law, form) == ("RED*", "drop") else law] + _ECN[form]
-    return Run(name=name, experiment=schemes.parse(text).applied_to(experiment), label=text)
+    return Run(name=name, experiment=schemes.parse(text).apply_to(experiment), label=text)
 
 
 def _transfers(name: str, size: dict[str, Any], per_second: float) -> dict[str, Any]:

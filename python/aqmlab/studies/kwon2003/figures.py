@@ -14,7 +14,7 @@ from aqmlab.store.result import Result
 from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.kwon2003 import measures, names
 from aqmlab.studies.kwon2003.published import published
-from aqmlab.ui.canvas import PALETTE, name_lines
+from aqmlab.ui.canvas import PALETTE, legend_right
 
 _BLUE, _ORANGE, _GREEN, _PURPLE, _YELLOW, _SKY = PALETTE
 _GREY, _SHADE = "#8c8c8c", "#ececec"
@@ -86,7 +86,7 @@ def _queue_and_probability(canvas: Canvas, rows: pl.DataFrame, variable: str) ->
     queue.set(ylabel="queue, kB", xlim=(0, end), ylim=(0, measures.BUFFER_KB * 1.04))
     _probability(probability, rows, variable, f"its {variable}")
     probability.set_xlabel("time, s")
-    name_lines(queue, named)
+    legend_right(queue, named)
     canvas.align_ylabels()
 
 
@@ -101,9 +101,9 @@ def _red(canvas: Canvas, result: Result) -> None:
 
 def _probability(axis: Axes, rows: pl.DataFrame, variable: str, name: str) -> None:
     curve = rows.select(x="time_s", y=variable)
-    plot.against(axis, {name: curve}, {name: {"color": _PURPLE, "linewidth": 1.2}})
+    plot.xy(axis, {name: curve}, {name: {"color": _PURPLE, "linewidth": 1.2}})
     axis.set(ylabel="drop probability", ylim=(0, None))
-    name_lines(axis, axis.get_lines())
+    legend_right(axis, axis.get_lines())
 
 
 def _load_and_probability(canvas: Canvas, result: Result) -> None:
@@ -120,12 +120,12 @@ def _load_and_probability(canvas: Canvas, result: Result) -> None:
     shown = _shown(rows)
     plot.trace(queue, shown.select("time_s", queue="kb", average=pl.col("q_avg") / 1000))
     queue.set(ylabel="queue, kB", ylim=(0, None))
-    name_lines(queue, queue.get_lines())
+    legend_right(queue, queue.get_lines())
     _probability(probability, shown, "p_drop", "p_drop")
     steps = pl.DataFrame({"x": [*loads["time_s"], span[1]], "y": [*loads["r_avg"], loads["r_avg"][-1]]})
-    plot.against(load, {"load": steps}, {"load": {"color": _GREEN, "linewidth": 1.2, "drawstyle": "steps-post"}})
+    plot.xy(load, {"load": steps}, {"load": {"color": _GREEN, "linewidth": 1.2, "drawstyle": "steps-post"}})
     load.axhline(1, color=_GREY, linewidth=0.8)
-    name_lines(load, [Patch(facecolor=_SHADE, edgecolor=_GREY, linewidth=0.5, label="load above 1")], colour="black")
+    legend_right(load, [Patch(facecolor=_SHADE, edgecolor=_GREY, linewidth=0.5, label="load above 1")], colour="black")
     load.set(ylabel="load factor", xlabel="time, s", ylim=(0, None))
     canvas.align_ylabels()
 
@@ -137,7 +137,7 @@ def _delay_and_target(canvas: Canvas, result: Result) -> None:
     plot.trace(axis, rows.select("time_s", queue="delay_s", average=8 * pl.col("q_avg") / pl.col("rate")))
     axis.axhline(target, color=_GREEN, linewidth=1.4, label="target")
     axis.set(xlabel="time, s", ylabel="queueing delay, s", ylim=(0, None), xlim=(0, rows["time_s"][-1]))
-    name_lines(axis, axis.get_lines())
+    legend_right(axis, axis.get_lines())
 
 
 def _comparison(canvas: Canvas, results: StudyResults) -> None:
@@ -159,11 +159,11 @@ def _comparison(canvas: Canvas, results: StudyResults) -> None:
     for axis in (theirs, ours):
         axis.set(xlabel="mean UDP delay, s", ylabel="mean response time, s", xscale="log", yscale="log")
     ours.set_ylabel("")
-    name_lines(canvas, theirs.get_lines())
+    legend_right(canvas, theirs.get_lines())
 
 
 def _point(axis: Axes, algorithm: str, mean: Sequence[float], deviation: Sequence[float | None]) -> None:
     x, y = mean
     dx, dy = (each or 0.0 for each in deviation)
     point = {"x": [x], "y": [y], "low": [y - dy], "high": [y + dy], "left": [x - dx], "right": [x + dx]}
-    plot.against(axis, {algorithm: pl.DataFrame(point)}, {algorithm: {"color": _COLOURS[algorithm], **_DOT}}, 6)
+    plot.xy(axis, {algorithm: pl.DataFrame(point)}, {algorithm: {"color": _COLOURS[algorithm], **_DOT}}, 6)

@@ -115,9 +115,9 @@ def udp_drop_percent(result: Result) -> float:
 
 def link_drop_percent(result: Result) -> float:
     """Return the share of the packets at the data's queue that were dropped, in percent."""
-    counted = result.summary["counters"][DATA]
-    dropped = sum(counted[cause] for cause in _DROPS)
-    return float(100 * dropped / counted["arrived"])
+    counters = result.summary["counters"][DATA]
+    dropped = sum(counters[cause] for cause in _DROPS)
+    return float(100 * dropped / counters["arrived"])
 
 
 def target_s(result: Result) -> float:

@@ -53,7 +53,7 @@ PAPERS = Testbed(name="papers", users_per_side=calibration_model.PUBLISHED_USERS
 
 def ours() -> Testbed:
     """Return our laboratory, with the package's calibration: its mean packet is counted in the engine."""
-    known = calibration_model.known()
+    known = calibration_model.load_calibrations()
     users = {rtt: known[WORKLOAD, rtt, 2].users(100, 100e6) for rtt in ROUND_TRIPS}
     return Testbed(name="ours", users_per_side=users, packet_bytes=Interval(478, 486))
 

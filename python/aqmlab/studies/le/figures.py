@@ -22,7 +22,7 @@ from aqmlab.studies.kit.study import Figure, StudyResults
 from aqmlab.studies.le.published import Published
 from aqmlab.studies.le.schemes import UNCONGESTED, WORKLOAD, PaperScheme
 from aqmlab.studies.le.workload import ResponseSizes, drawn_round_trips, input_round_trips, share_above
-from aqmlab.ui.canvas import PALETTE, LineStyles, label_lines, name_lines
+from aqmlab.ui.canvas import PALETTE, LineStyles, label_lines, legend_right
 
 _Floats = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def users(name: str, rtts: Sequence[str]) -> Figure:
     def draw(canvas: Canvas) -> None:
         axes = _panels(canvas, len(rtts))
         for axis, rtt in zip(axes, rtts, strict=True):
-            calibration_plot.line(axis, calibration_model.known()[WORKLOAD, rtt, 2])
+            calibration_plot.line(axis, calibration_model.load_calibrations()[WORKLOAD, rtt, 2])
             axis.set_title(f"{rtt} round-trip times", loc="left", fontsize=10)
         for axis in axes[1:]:
             axis.set_ylabel("")
@@ -154,13 +154,13 @@ def rem_periods(
             for axis, measure, paper in zip(axes, (loss_percent, throughput_mbps), theirs, strict=True):
                 label = f"{target} packets, {load} %"
                 curve = pl.DataFrame({"x": times_ms, "y": [measure(result) for result in ours]})
-                plot.against(axis, {label: curve}, {label: {"color": PALETTE[n]}}, 6)
+                plot.xy(axis, {label: curve}, {label: {"color": PALETTE[n]}}, 6)
                 axis.axhline(paper, color=PALETTE[n], linewidth=0.8, linestyle=":")
         for axis, quantity in zip(axes, ("loss, %", "throughput, Mbit/s"), strict=True):
             axis.set(xlabel="REM's period, ms", ylabel=quantity, xscale="log", xticks=times_ms)
             axis.set_xticklabels([f"{time:g}" for time in times_ms])
             axis.minorticks_off()
-        name_lines(axes[1], axes[1].get_lines()[::2])
+        legend_right(axes[1], axes[1].get_lines()[::2])
 
     caption = (
         "Loss and throughput of REM with dropped packets over its period, which the paper does not give, one repetition"
@@ -190,11 +190,11 @@ def scatter(results: StudyResults, name: str, caption: str, schemes: Iterable[Pa
 def _body_and_tail(body: Axes, tail: Axes, at: _Floats, above: Mapping[str, _Floats], quantity: str) -> None:
     for n, (label, share) in enumerate(above.items()):
         styles = {label: {"color": ("black", PALETTE[1])[n], "linewidth": (0.8, 1.6)[n], "zorder": 3 - n}}
-        plot.against(body, {label: pl.DataFrame({"x": at, "y": 100 * (1 - share)})}, styles)
-        plot.against(tail, {label: pl.DataFrame({"x": at, "y": 100 * share})}, styles)
+        plot.xy(body, {label: pl.DataFrame({"x": at, "y": 100 * (1 - share)})}, styles)
+        plot.xy(tail, {label: pl.DataFrame({"x": at, "y": 100 * share})}, styles)
     body.set(xlabel=quantity, ylabel="at most so much, %", ylim=(0, 100))
     tail.set(xlabel=quantity, ylabel="more, %", xscale="log", yscale="log")
-    name_lines(tail, tail.get_lines()[: len(above)])
+    legend_right(tail, tail.get_lines()[: len(above)])
 
 
 def _panels(canvas: Canvas, number: int) -> Sequence[Axes]:
@@ -213,4 +213,4 @@ def _side_by_side(canvas: Canvas, axes: Sequence[Axes]) -> None:
         axis.set_xticks(range(0, 2001, 500))
     for axis in axes[1:]:
         axis.set_ylabel("")
-    name_lines(canvas, handles)
+    legend_right(canvas, handles)

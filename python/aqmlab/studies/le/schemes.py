@@ -63,7 +63,7 @@ class PaperScheme:
         )
         uncongested = self.text == BASELINE
         if not uncongested:
-            experiment = schemes.parse(self.full_text).applied_to(experiment)
+            experiment = schemes.parse(self.full_text).apply_to(experiment)
         return Run(name=self.at(load, rtt), experiment=experiment, label=self.full_text, uncongested=uncongested)
 
     def recorded_at(self, load: int, rtt: str = "uniform") -> str:

@@ -108,7 +108,7 @@ def users(rtts: Iterable[str]) -> Table:
     """Return the points of the shipped calibrations, their line, and its number of users beside the papers'."""
     rows: list[list[Value]] = []
     for rtt in rtts:
-        fitted = calibration_model.known()[WORKLOAD, rtt, 2]
+        fitted = calibration_model.load_calibrations()[WORKLOAD, rtt, 2]
         for per_side, mbps in zip(fitted.users_per_side, fitted.throughput_mbps, strict=True):
             line = per_side * fitted.mbps_per_user
             rows.append([rtt, per_side, round(mbps, 2), round(line, 2), round(100 * (mbps / line - 1), 2), None])

@@ -26,7 +26,7 @@ from aqmlab.studies.rfc7928.runs import FAIRNESS, HEAVY, LEVELS, MEDIUM, MILD, O
 from aqmlab.studies.rfc7928.schemes import FACTORS, REFERENCE, variants
 from aqmlab.studies.rfc7928.tables import ratio
 from aqmlab.studies.rfc7928.topologies import BACKGROUND, CAPACITY, CHANGES_S, FAST_STEP_S
-from aqmlab.ui.canvas import GROUPED, LineStyles, name_lines
+from aqmlab.ui.canvas import GROUPED, LineStyles, legend_right
 
 Styles = Mapping[str, Mapping[str, Any]]
 """Line styles of the schemes, by label."""
@@ -129,7 +129,7 @@ def _ellipses(results: StudyResults, styles: Styles, scenarios: Mapping[str, str
 
 def _points(results: StudyResults, run: str) -> pl.DataFrame:
     """Return delay and throughput of each second of all seeds."""
-    delays, rates = zip(*map(measures.slices, results[run]), strict=True)
+    delays, rates = zip(*map(measures.windows, results[run]), strict=True)
     return pl.DataFrame({"delay_ms": np.concatenate(delays), "throughput_mbps": np.concatenate(rates)})
 
 
@@ -138,7 +138,7 @@ def _fairness(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     axis.axhline(1, color="#bbbbbb", linewidth=0.8)
     for label in styles:
         ratios = [ratio(results, f"{scenario.name}/{label}") for scenario in FAIRNESS]
-        plot.against(axis, {label: pl.DataFrame({"x": OTHER_RTTS_MS, "y": ratios})}, styles, 4)
+        plot.xy(axis, {label: pl.DataFrame({"x": OTHER_RTTS_MS, "y": ratios})}, styles, 4)
     axis.set(
         xscale="log", yscale="log", xlabel="the flow's round trip, ms", ylabel=f"its goodput, of that with {RTT_MS} ms"
     )
@@ -162,8 +162,8 @@ def _background(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
             shares = 100 * ledbat / [kit.goodput_mbps(result) for result in some]
             delays = [measures.delay_ms(result) for result in some]
             each = pl.DataFrame({"x": delays, "y": shares})
-            plot.against(axis, {label: each}, {label: {**_dots(style), "alpha": 0.4}}, 3)
-            plot.against(axis, {label: each.mean()}, {label: _dots(style)}, 8)
+            plot.xy(axis, {label: each}, {label: {**_dots(style), "alpha": 0.4}}, 3)
+            plot.xy(axis, {label: each.mean()}, {label: _dots(style)}, 8)
         axis.set(xscale="log", xlim=(0.1, 1000), ylim=(0, 100))
         axis.xaxis.set_major_formatter(GROUPED)
         axis.set_title(f"buffer of {scenario.room} packets", loc="left", fontsize=10)
@@ -177,13 +177,13 @@ def _losses(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     numbers = [MILD, MEDIUM, HEAVY]
     one = pl.DataFrame({"x": numbers, "y": [100 / number for number in numbers]})
     least = "minimum: one flow"
-    plot.against(flows, {least: one}, {least: {"color": "#888888", "linewidth": 0.8}})
+    plot.xy(flows, {least: one}, {least: {"color": "#888888", "linewidth": 0.8}})
     for label in styles:
         gaps = np.sort(np.concatenate([losses.gaps_ms(result) for result in results[f"{LEVELS[1].name}/{label}"]]))
         share = np.arange(1, len(gaps) + 1) / max(1, len(gaps))
-        plot.against(intervals, {label: pl.DataFrame({"x": gaps, "y": share})}, styles)
+        plot.xy(intervals, {label: pl.DataFrame({"x": gaps, "y": share})}, styles)
         struck = [_struck_percent(results[f"{level.name}/{label}"]) for level in LEVELS]
-        plot.against(flows, {label: pl.DataFrame({"x": numbers, "y": struck})}, styles, 4)
+        plot.xy(flows, {label: pl.DataFrame({"x": numbers, "y": struck})}, styles, 4)
     intervals.set(xscale="log", xlabel="interval between losses, ms", ylabel="cumulative share", ylim=(0, 1))
     intervals.xaxis.set_major_formatter(GROUPED)
     flows.set(xlabel="long flows", ylabel="flows struck by a loss event, %", ylim=(0, 100), xticks=numbers)
@@ -218,7 +218,7 @@ def _over_time(results: StudyResults, styles: Styles, canvas: Canvas, scenario: 
     for axis in axes[len(styles) :]:
         axis.remove()
     for axis, (label, style) in zip(axes, styles.items(), strict=False):
-        delays = np.array([measures.slices(result, seconds_each)[0] for result in results[f"{scenario}/{label}"]])
+        delays = np.array([measures.windows(result, seconds_each)[0] for result in results[f"{scenario}/{label}"]])
         frame = pl.DataFrame(
             {
                 "time_s": seconds_each * (np.arange(delays.shape[1]) + 0.5),
@@ -255,7 +255,7 @@ def _cycle(results: StudyResults, styles: Styles, canvas: Canvas) -> None:
     for label in styles:
         delays = pl.concat(map(kit.delays_ms, results[f"{CAPACITY[1].name}/{label}"]))
         mean = delays.group_by(phase=phase).agg(pl.col("delay_ms").mean()).sort("phase")
-        plot.against(axis, {label: mean.rename({"phase": "x", "delay_ms": "y"})}, styles)
+        plot.xy(axis, {label: mean.rename({"phase": "x", "delay_ms": "y"})}, styles)
     axis.set(xlabel="time since the capacity became 100 Mbit/s, ms", ylabel="queueing delay, ms", xlim=(0, period_ms))
     _delay_in_decades(axis)
     _name_schemes(canvas, styles)
@@ -275,8 +275,8 @@ def _tuning(results: StudyResults, styles: Styles, schemes: Sequence[Scheme], ca
             for measure in (measures.delay_ms, kit.goodput_mbps)
         )
         tuned = pl.DataFrame({"x": delays, "y": rates})
-        plot.against(axis, {label: tuned}, styles, 3)
-        plot.against(axis, {label: tuned[[names.index(medium.name)]]}, {label: _dots(styles[label])}, 8)
+        plot.xy(axis, {label: tuned}, styles, 3)
+        plot.xy(axis, {label: tuned[[names.index(medium.name)]]}, {label: _dots(styles[label])}, 8)
     axis.set(xscale="log", xlabel="mean queueing delay, ms", ylabel="goodput, Mbit/s")
     axis.xaxis.set_major_formatter(GROUPED)
     dots: dict[str, Any] = {"color": "#555555", "marker": "o", "linestyle": "none"}
@@ -290,4 +290,4 @@ def _dots(style: Mapping[str, Any]) -> dict[str, Any]:
 
 def _name_schemes(canvas: Canvas, styles: Styles, *others: Line2D) -> None:
     """Name the schemes, and other lines, in a legend beside the panels."""
-    name_lines(canvas, [*(Line2D([], [], label=label, **style) for label, style in styles.items()), *others])
+    legend_right(canvas, [*(Line2D([], [], label=label, **style) for label, style in styles.items()), *others])

@@ -62,11 +62,11 @@ def handshake_loss_percent(result: Result) -> float:
     return 100 * float(lost.mean()) if len(lost) else math.nan
 
 
-def slices(result: Result, seconds_each: float = 1.0) -> tuple[_Floats, _Floats]:
+def windows(result: Result, seconds_each: float = 1.0) -> tuple[_Floats, _Floats]:
     """Return mean queueing delay in ms and throughput in Mbit/s of each slice of the run.
 
     Throughput is counted in IP bytes behind the queue, after all losses: it is goodput with headers and with spurious
     retransmissions.
     """
-    rows = timeseries.slices(result, DATA, seconds_each)
+    rows = timeseries.windows(result, DATA, seconds_each)
     return rows["delay_ms"].to_numpy(), rows["throughput_mbps"].to_numpy()

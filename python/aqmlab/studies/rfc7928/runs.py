@@ -98,7 +98,7 @@ class Scenario:
             protocol=self.protocol or protocol,
             record=Record.model_validate(self.record),
         )
-        return with_room(scheme, self.room).applied_to(experiment)
+        return with_room(scheme, self.room).apply_to(experiment)
 
 
 def bulk(flows: int, *, name: str = "long", rtt_ms: int = RTT_MS, **others: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from aqmlab.studies.kit.findings import Measure
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, Value
 from aqmlab.studies.rfc9332 import claims
 from aqmlab.studies.rfc9332.claims import CLASSIC, GRID, L4S, RATES_MBPS, RTTS_MS
-from aqmlab.ui.canvas import PALETTE, name_lines
+from aqmlab.ui.canvas import PALETTE, legend_right
 
 _ABOUT = """
 RFC 9332 puts two queues behind one controller, DualPI2, so that scalable senders (L4S) can share a link with those of
@@ -247,7 +247,7 @@ def _shares(canvas: Canvas, results: StudyResults) -> None:
     share = pl.DataFrame(
         {"x": place, "y": mean, "low": mean - half, "high": mean + half} for place, (mean, half) in enumerate(numbers)
     )
-    plot.against(axis, {"share": share}, {"share": {"color": PALETTE[0], "linestyle": "none"}}, 4)
+    plot.xy(axis, {"share": share}, {"share": {"color": PALETTE[0], "linestyle": "none"}}, 4)
     axis.set(ylabel="share of Prague, %", ylim=(0, 100))
     _over_links(axis)
 
@@ -261,10 +261,10 @@ def _delays(canvas: Canvas, results: StudyResults) -> None:
         if queue == L4S:
             tops = [_mean(results, claims.dual(*link), claims.delay_ms(L4S, "p99"))[0] for link in GRID]
             delays = delays.with_columns(low=pl.lit(0.01), high=pl.Series(tops))
-        plot.against(axis, {label: delays}, {label: {"color": colour, "linestyle": "none"}}, 4)
+        plot.xy(axis, {label: delays}, {label: {"color": colour, "linestyle": "none"}}, 4)
     axis.set(ylabel="queueing delay, ms", yscale="log")
     _over_links(axis)
-    name_lines(axis, axis.get_lines()[1:3])
+    legend_right(axis, axis.get_lines()[1:3])
 
 
 STUDY = Rfc9332()

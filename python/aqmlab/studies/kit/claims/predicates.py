@@ -106,7 +106,9 @@ class SameCurve(_Curves):
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
         """Decide from the mean of the pairs' distances."""
-        return _at_most(self._mean(results, "distance of the curves, % of the frame", curves.apart), scale * self.limit)
+        return _at_most(
+            self._mean(results, "distance of the curves, % of the frame", curves.distance), scale * self.limit
+        )
 
     def __str__(self) -> str:
         return f"{self.one} and {self.other} are at most {self.limit:g} % of the frame apart {self._range()}"
@@ -118,7 +120,7 @@ class NoWorseCurve(_Curves):
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
         """Decide from the mean over the pairs of the largest distance below."""
-        return _at_most(self._mean(results, "furthest below, % of the frame", curves.below), scale * BELOW)
+        return _at_most(self._mean(results, "furthest below, % of the frame", curves.max_shortfall), scale * BELOW)
 
     def __str__(self) -> str:
         return f"{self.one} is nowhere below {self.other} by more than {BELOW:g} % of the frame {self._range()}"
@@ -133,7 +135,7 @@ class BetterCurve(_Curves):
 
     def __call__(self, results: Results, scale: float = 1.0) -> Finding:
         """Decide from both means, and return the numbers of the deciding one."""
-        mean = self._mean(results, "above on average, points", curves.above)
+        mean = self._mean(results, "above on average, points", curves.mean_excess)
         mean = mean.decided(holds=mean.low >= scale * self.by, fails=mean.high < scale * self.by)
         nowhere = NoWorseCurve(one=self.one, other=self.other, from_ms=self.from_ms, to_ms=self.to_ms)
         found = worst([mean, nowhere(results, scale)])

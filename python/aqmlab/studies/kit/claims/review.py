@@ -51,7 +51,7 @@ class ReviewedClaim:
         self, results: Results, printed: PrintedTables, contradiction: Contradiction = no_contradiction
     ) -> Conclusion:
         """Decide it, also with half and with double the limits."""
-        counted: list[Part] = []
+        included: list[Part] = []
         contradicted: list[str] = []
         ties: list[str] = []
         for part in self.parts:
@@ -61,12 +61,12 @@ class ReviewedClaim:
             elif on_paper is Outcome.UNDECIDED:
                 ties.append(f"{part} (a tie in the paper)")
             else:
-                counted.append(part)
-        at = {scale: [part(results, scale) for part in counted] for scale in (1.0, 0.5, 2.0)}
+                included.append(part)
+        at = {scale: [part(results, scale) for part in included] for scale in (1.0, 0.5, 2.0)}
         outcomes = {scale: _together(found, contradicted=bool(contradicted)) for scale, found in at.items()}
         return Conclusion(
             outcome=outcomes[1.0],
-            finding=worst(at[1.0]).of_all(at[1.0]) if counted else None,
+            finding=worst(at[1.0]).of_all(at[1.0]) if included else None,
             contradicted=tuple(contradicted),
             ties=tuple(ties),
             at_half=outcomes[0.5],

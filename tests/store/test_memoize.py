@@ -3,13 +3,13 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from aqmlab.storage.memoize import once
+from aqmlab.storage.memoize import memoize
 
 
 def test_threads_that_ask_at_once_are_given_the_same() -> None:
     ready, calls = threading.Barrier(8), []
 
-    @once
+    @memoize
     def make(name: str) -> object:
         calls.append(name)
         # Long enough for all others to come while it is being made.
