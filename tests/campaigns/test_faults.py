@@ -187,7 +187,7 @@ if __name__ == "__main__":
 @pytest.mark.slow
 def test_a_dask_worker_that_is_killed_in_mid_cell_costs_no_cell(tmp_path: Path) -> None:
     script = tmp_path / "campaign.py"
-    script.write_text(f"CHANGES = {[*TINY[:-1], 'protocol.duration=5 min']}\n{DASK}")
+    script.write_text(f"CHANGES = {[*TINY[:-1], 'protocol.duration=20 min']}\n{DASK}")
     process = subprocess.run(
         [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
