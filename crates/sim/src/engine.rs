@@ -1,16 +1,16 @@
-//! The engine: users, connections, the link between them, and the loop that moves time.
+//! The engine: users, connections, the link between them, and the main loop that advances time.
 //!
 //! ```text
 //!    client --(its round-trip time: the wheel)--> link queue --(a ring)-----------> server
 //!    client <--(a ring)-- link queue <--(at once, or the wheel)-- its machine <--- server
 //! ```
 //!
-//! As in the testbed the whole of a connection's round-trip time is added to what its browser sends, before the link;
-//! the servers are next to the link, behind the network interfaces of a few machines. A spec can put the delay on the other
-//! side, or share it; the ends of a source's connection have an interface each (`hosts`). Packets on their way to the
-//! link are events in the wheel, but for those that leave an idle interface; those beyond it stand in the links' rings. Events of one instant happen in a fixed
-//! order: deliveries of direction 0, deliveries of direction 1, then the wheel's in the order in which they were
-//! pushed.
+//! As in the testbed, the whole round-trip time of a connection is added to the packets of its browser, before
+//! the link. The servers are next to the link, behind the network interfaces of a few machines. A spec can put
+//! the delay on the other side, or divide it. The ends of a source's connection have an interface each (`hosts`).
+//! Packets before the link are events in the wheel, except those that leave an idle interface; packets beyond it
+//! are in the links' rings. Events at one time happen in a fixed order: deliveries of direction 0, deliveries of
+//! direction 1, then the wheel's in the order in which they were pushed.
 
 mod applications;
 mod connections;
@@ -52,8 +52,8 @@ use crate::simulation::Simulation;
 use crate::spec::Spec;
 use crate::summary::Summary;
 
-/// An event in the wheel: nearly always a packet, in the layout of the link, so that it is copied unchanged. Other events
-/// share its place, so that an event takes 20 bytes and a node of the wheel 32.
+/// An event in the wheel: nearly always a packet, with the layout that it has in the link, so that it is copied
+/// as it is. A control event takes its place, so that an event takes 20 bytes and a node of the wheel 32.
 #[derive(Clone, Copy, Debug)]
 enum Event<O> {
     /// A packet reaches the link.
@@ -62,12 +62,12 @@ enum Event<O> {
     Control(ControlEvent),
 }
 
-/// An event that is rarer than a packet.
+/// Less frequent events.
 #[derive(Clone, Copy, Debug)]
 enum ControlEvent {
-    /// It is time to look at some timers.
+    /// Check some timers.
     Timer(TimerEvent),
-    /// A pause is over that an application asked for.
+    /// A pause of an application is over.
     Wake(ApplicationId),
     /// A source opens a connection or sends a datagram.
     Source(u8),
@@ -75,26 +75,26 @@ enum ControlEvent {
     SampleQueues,
     /// Read the link's counters.
     ReadLinks,
-    /// Ask some connections what limits them.
+    /// Sample what limits some connections.
     SampleLimits,
 }
 
 const _: () = assert!(size_of::<Event<WindowScale>>() == 20);
 
-/// The users of the network.
+/// The traffic of the network.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     pub(crate) web: Web,
     pub(crate) sources: Vec<Source>,
 }
 
-/// The two directions of the link, and the capture of what passes their queues.
+/// The two directions of the link, and the capture of their queues.
 pub(crate) struct Network<L> {
     pub(crate) links: [L; 2],
     pub(crate) capture: Option<Capture>,
 }
 
-/// The laboratory whose hosts have the TCP `S`, with links of kind `L`, watched by `O`.
+/// The engine for hosts with the TCP `S` and links of kind `L`, observed by `O`.
 pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     now: Time,
     window_start: Time,
@@ -109,16 +109,16 @@ pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     timers: Timers,
     web: Web,
     users: Vec<User>,
-    /// The users' actions on the current event: empty between events.
+    /// Actions of users for the current event; empty between events.
     actions: Vec<UserAction>,
     sources: Sources,
     flows: Flows,
-    /// The actions of a source's connection: empty between events.
+    /// Actions of a source's connection for the current event; empty between events.
     flow_actions: Vec<VectorAction>,
     recorder: Recorder,
     readings: Readings,
     limits: Limits,
-    /// The capture, which records new connections, if there is one.
+    /// Notified of new connections.
     capture: Option<Capture>,
 }
 
@@ -130,8 +130,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         network: Network<L>,
         observer: O,
     ) -> Engine<S, L, O> {
-        // A few events a bucket, so that going on to the next is shared: the fastest link passes four packets of about
-        // 500 bytes in that time.
+        // A few events a bucket, which share the cost of advancing to it: in that time the fastest link sends
+        // four packets of about 500 bytes.
         let rates = spec.links().flat_map(|(link, _)| [Some(link.rate), link.rate_back]).flatten();
         let fastest = rates.max().expect("there is a link");
         let spacing = fastest.time_to_send(Bytes::new(2_000));
@@ -163,7 +163,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             let (user, first_wake) = engine.web.user(number);
             engine.users.push(user);
             let id = UserId(number);
-            // The users of one side are the same whether there are any on the other.
+            // The users of one side are the same with and without users on the other.
             if id.side().number() < spec.users.sides {
                 engine.wheel.push(
                     Time::ZERO + first_wake,
@@ -181,7 +181,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         engine
     }
 
-    /// The main loop: handles the earliest event.
+    /// The main loop: handle events up to `until`, the earliest first.
     fn run_until(&mut self, until: Time) {
         loop {
             let deliveries = [self.links[0].next_delivery(), self.links[1].next_delivery()];
@@ -194,6 +194,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                     break;
                 }
                 self.now = delivery;
+                // The state of a later packet's endpoint is loaded while this packet is handled.
                 self.connections.prefetch(self.links[direction.index()].peek_prefetch());
                 match self.links[direction.index()].forward_to_next_hop() {
                     Forwarding::Forwarded => self.drain_drops(direction),
@@ -209,8 +210,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                 self.now = event;
                 match *self.wheel.pop() {
                     Event::AtLink(ref packet) => {
-                        let direction = packet.to.peer().direction();
-                        if self.links[direction.index()].arrive(packet, self.now) {
+                        if let Some(direction) = arrive(&mut self.links, packet, self.now) {
                             self.drain_drops(direction);
                         }
                     }
@@ -221,7 +221,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.now = until;
     }
 
-    /// The time of an event has come.
+    /// Handle a control event, whose time has come.
     #[inline(never)]
     fn handle(&mut self, event: ControlEvent) {
         match event {
@@ -234,16 +234,15 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// A packet arrives at the link as it is sent.
+    /// A packet arrives at the link at the time of its departure from the host.
     #[inline(never)]
     fn reach_link(&mut self, packet: &Packet<O::PacketTag>) {
-        let direction = packet.to.peer().direction();
-        if self.links[direction.index()].arrive(packet, self.now) {
+        if let Some(direction) = arrive(&mut self.links, packet, self.now) {
             self.drain_drops(direction);
         }
     }
 
-    /// Handles the packets that a link has dropped: they are no longer in flight.
+    /// Handle the packets that a link has dropped, which will not arrive.
     #[inline(never)]
     fn drain_drops(&mut self, direction: Direction) {
         while let Some(packet) = self.links[direction.index()].pop_drop() {
@@ -267,6 +266,13 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     }
 }
 
+/// Offer a packet to the link in its direction, which is returned if the link has drops.
+#[inline(always)]
+fn arrive<L: Link<O>, O>(links: &mut [L; 2], packet: &Packet<O>, now: Time) -> Option<Direction> {
+    let direction = packet.to.peer().direction();
+    links[direction.index()].arrive(packet, now).then_some(direction)
+}
+
 impl<S: Sender, L: Link<O::PacketTag> + Send, O: Observer<S> + Send> Simulation for Engine<S, L, O>
 where
     O::PacketTag: Send,
@@ -277,6 +283,7 @@ where
             self.run_until(until);
         }
         if self.now == self.end {
+            // Departures after a link's last arrival are not events: they are worked out here.
             for direction in Direction::BOTH {
                 self.links[direction.index()].advance(self.end);
                 self.drain_drops(direction);

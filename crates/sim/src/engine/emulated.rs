@@ -1,8 +1,8 @@
-//! The network of the laboratory without its hosts, for packets that come from elsewhere: the round trips of connections,
-//! the interfaces of the servers' machines, the link with its queues, and what is written down of them.
+//! The network of the laboratory for packets of real hosts: the round-trip times of connections, the interfaces
+//! of the servers' machines, the link with its queues, and the records of them.
 //!
-//! Time is the caller's. It may be late: what it says has happened since it was last here is put in its place, so that
-//! queues see packets in the order of time and at the instants at which they would have come.
+//! Time is the caller's, who may be late. Events since the last call are handled at their own times and in order,
+//! so that queues see packets as they would have arrived.
 
 mod connections;
 mod packets;
@@ -18,7 +18,6 @@ use aqmlab_workload::Completed;
 use aqmlab_workload::sources::Datagram;
 
 pub use self::connections::{End, Route, SourceConnection, SourceFlow, UserConnection};
-use self::packets::AtLink;
 pub(crate) use self::packets::PacketTag;
 pub use self::packets::{Outcome, Sent};
 use self::sources::SourcesSeen;
@@ -30,11 +29,12 @@ use crate::link::{Forwarding, Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
 use crate::record::{ExchangeRow, GaugeTable, ResponseTimesTable, Tables};
 use crate::side::{Direction, Side};
+use crate::slab::Slab;
 use crate::spec::Spec;
 use crate::summary::{Summary, Window};
 
-/// The network of a spec, a link or a chain, for its users and sources; and for programs, whose connections are between side 0
-/// and side 1.
+/// The network of a spec, a link or a chain, for its users and sources, and for programs, whose connections are
+/// between side 0 and side 1.
 pub struct EmulatedNetwork {
     now: Time,
     window_start: Time,
@@ -42,11 +42,13 @@ pub struct EmulatedNetwork {
     spec: Spec,
     links: [Box<dyn Link<PacketTag> + Send>; 2],
     hosts: Hosts,
-    /// By slot: how what client and server send comes to the link.
+    /// Access paths of client and server, by slot.
     access: Vec<[AccessPath; 2]>,
     free: Vec<u32>,
-    /// On their way to the link, the next one on top; of those due at one instant, the first sent.
-    to_links: BinaryHeap<Reverse<AtLink>>,
+    /// Packets before the link, by arrival time and then in the order in which they were sent; the numbers are
+    /// indices of `packets`.
+    to_links: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    packets: Slab<Packet<PacketTag>>,
     sent: u64,
     next_sample: Time,
     next_reading: Time,
@@ -56,7 +58,7 @@ pub struct EmulatedNetwork {
 }
 
 impl EmulatedNetwork {
-    /// The shortest packet: two headers without options.
+    /// The length of the shortest packet: two headers without options.
     pub const SHORTEST: Bytes = Bytes::new(HEADERS);
 
     pub(crate) fn new(spec: &Spec, links: [Box<dyn Link<PacketTag> + Send>; 2]) -> EmulatedNetwork {
@@ -70,6 +72,7 @@ impl EmulatedNetwork {
             access: Vec::new(),
             free: Vec::new(),
             to_links: BinaryHeap::new(),
+            packets: Slab::default(),
             sent: 0,
             next_sample: window_start + spec.record.queue_every,
             next_reading: window_start,
@@ -80,17 +83,18 @@ impl EmulatedNetwork {
         }
     }
 
-    /// Returns the end of the run: warm-up and measured window, unless it was set earlier.
+    /// The end of the run: of warm-up and measurement window, or an earlier end by [`EmulatedNetwork::end_by`].
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// The run is to end at `at`, if that is earlier: not before the measured window begins, nor before what has happened.
+    /// End the run at `at`, if that is earlier, but neither before the measurement window starts nor before the
+    /// present.
     pub fn end_by(&mut self, at: Time) {
         self.end = self.end.min(at.max(self.now).max(self.window_start));
     }
 
-    /// A connection of a user begins.
+    /// Open a connection of a user.
     pub fn open(&mut self, connection: &UserConnection) -> Route {
         let side = connection.client_side();
         let number = u64::from(connection.user) + connection.number;
@@ -98,7 +102,7 @@ impl EmulatedNetwork {
         self.take_place(side, access, Owner::USERS)
     }
 
-    /// A connection of a source begins. Each of its ends has an interface of its own.
+    /// Open a connection of a source. Each of its ends has its own interface.
     pub fn open_of_source(&mut self, connection: &SourceConnection) -> Route {
         let owner = Owner::source(connection.source);
         let access = self.hosts.for_source(owner, connection.min_rtt);
@@ -107,8 +111,8 @@ impl EmulatedNetwork {
         route
     }
 
-    /// A connection of a program on side 0 begins, whose path adds `min_rtt` to a round trip. No machine's interface holds up
-    /// what either end sends.
+    /// Open a connection of a program on side 0, whose path adds `min_rtt` to a round trip. No interface delays
+    /// the packets of either end.
     pub fn open_program(&mut self, min_rtt: Duration) -> Route {
         self.take_place(Side::default(), self.hosts.for_program(min_rtt), Owner::USERS)
     }
@@ -127,19 +131,19 @@ impl EmulatedNetwork {
         Route(client)
     }
 
-    /// A connection of which no packet comes any more.
+    /// Close a connection that sends no more packets.
     pub fn close(&mut self, route: Route) {
         self.free.push(route.0.slot());
     }
 
-    /// A packet leaves its sender at `now`, not before one that left earlier.
+    /// Send a packet at `now`, which must not be earlier than for the packet before.
     pub fn send(&mut self, route: Route, from: End, packet: &Sent, now: Time) {
         let client = route.0;
-        let (sender, place) = match from {
+        let (sender, index) = match from {
             End::Client => (client, 0),
             End::Server => (client.peer(), 1),
         };
-        let AccessPath { interface, delay } = self.access[client.slot() as usize][place];
+        let AccessPath { interface, delay } = self.access[client.slot() as usize][index];
         let first_bit = if interface == Interface::NONE {
             now
         } else {
@@ -150,14 +154,14 @@ impl EmulatedNetwork {
         self.schedule(Packet { to: sender.peer(), segment }, packet, first_bit + delay);
     }
 
-    /// A datagram of source `source` leaves its sender at `now`, not before a packet that left earlier.
+    /// Send a datagram of source `source` at `now`, which must not be earlier than for the packet before.
     pub fn send_datagram(&mut self, source: u8, datagram: &Datagram, packet: &Sent, now: Time) {
         let first_bit = self.hosts.send_datagram(source, datagram.flow, packet.size, now);
-        let on_its_way = self.sources.datagrams(source).send(source, datagram, self.window_start);
-        self.schedule(on_its_way, packet, first_bit);
+        let tagged = self.sources.datagrams(source).send(source, datagram, self.window_start);
+        self.schedule(tagged, packet, first_bit);
     }
 
-    /// `sent` comes to the link at `at`.
+    /// Schedule the arrival of `sent` at the link at `at`.
     fn schedule(&mut self, mut packet: Packet<PacketTag>, sent: &Sent, at: Time) {
         packet.segment.flags = match sent.ecn {
             Ecn::NotEct => Flags::NONE,
@@ -166,21 +170,21 @@ impl EmulatedNetwork {
             Ecn::Ce => Flags::CE,
         };
         packet.segment.options = Tagged::new(sent.number);
-        let (at, serial) = (at.max(self.now), self.sent);
-        self.to_links.push(Reverse(AtLink { at, serial, packet }));
+        let index = self.packets.put(packet);
+        self.to_links.push(Reverse((at.max(self.now), self.sent, index)));
         self.sent += 1;
     }
 
-    /// Returns the time of the next event without input.
+    /// The time of the network's next event.
     pub fn next_event(&self) -> Time {
-        let arrival = self.to_links.peek().map_or(Time::MAX, |Reverse(next)| next.at);
+        let arrival = self.to_links.peek().map_or(Time::MAX, |&Reverse((at, ..))| at);
         let deliveries = self.links.iter().map(Link::next_delivery);
         deliveries.fold(arrival, Time::min).min(self.next_sample).min(self.next_reading)
     }
 
-    /// Go on until `until`, or to the end if that comes first, and tell what became of packets: what arrives at one instant
-    /// before what reaches the link then, as in the simulator.
-    pub fn advance(&mut self, until: Time, tell: &mut impl FnMut(Outcome)) {
+    /// Advance to `until`, or to the end if that is earlier, and report the outcomes of packets. At one time,
+    /// deliveries come before arrivals at the link, as in the simulator.
+    pub fn advance(&mut self, until: Time, report: &mut impl FnMut(Outcome)) {
         let until = until.min(self.end);
         loop {
             let now = self.next_event();
@@ -194,40 +198,43 @@ impl EmulatedNetwork {
             {
                 if self.links[direction.index()].forward_to_next_hop() == Forwarding::AtDestination {
                     let packet = self.links[direction.index()].deliver();
-                    tell(Outcome::Delivered {
+                    report(Outcome::Delivered {
                         number: packet.segment.options.number(),
                         at: now,
                         side: 1 - direction.index(),
                         ce: packet.segment.flags.contains(Flags::CE),
                     });
                 }
-                self.drain_drops(direction, tell);
-            } else if self.to_links.peek().is_some_and(|Reverse(next)| next.at == now) {
-                let Reverse(AtLink { packet, .. }) = self.to_links.pop().expect("it has been looked at");
+                self.drain_drops(direction, report);
+            } else if let Some(&Reverse((at, _, index))) = self.to_links.peek()
+                && at == now
+            {
+                self.to_links.pop();
+                let packet = self.packets.take(index);
                 let direction = packet.to.peer().direction();
                 self.links[direction.index()].arrive(&packet, now);
-                self.drain_drops(direction, tell);
+                self.drain_drops(direction, report);
             } else if self.next_sample == now {
-                self.advance_links(tell);
+                self.advance_links(report);
                 self.readings.sample_queues(&meters(&self.links), now, &mut self.recorder.tables);
                 self.next_sample = now + self.spec.record.queue_every;
             } else {
-                self.advance_links(tell);
+                self.advance_links(report);
                 self.read_links();
                 self.next_reading = now + self.spec.record.link_every;
             }
         }
         self.now = self.now.max(until);
         if self.now == self.end {
-            self.advance_links(tell);
+            self.advance_links(report);
             self.check_conservation();
         }
     }
 
-    fn advance_links(&mut self, tell: &mut impl FnMut(Outcome)) {
+    fn advance_links(&mut self, report: &mut impl FnMut(Outcome)) {
         for direction in Direction::BOTH {
             self.links[direction.index()].advance(self.now);
-            self.drain_drops(direction, tell);
+            self.drain_drops(direction, report);
         }
     }
 
@@ -241,17 +248,17 @@ impl EmulatedNetwork {
         }
     }
 
-    fn drain_drops(&mut self, direction: Direction, tell: &mut impl FnMut(Outcome)) {
+    fn drain_drops(&mut self, direction: Direction, report: &mut impl FnMut(Outcome)) {
         while let Some(packet) = self.links[direction.index()].pop_drop() {
             let owner = self.sources.lost(&packet, self.window_start);
             if self.spec.record.losses && self.window_start <= self.now {
                 self.recorder.tables.losses.push(self.now, packet.to, owner);
             }
-            tell(Outcome::Lost { number: packet.segment.options.number() });
+            report(Outcome::Lost { number: packet.segment.options.number() });
         }
     }
 
-    /// Checks that each packet that arrived at a queue was sent, dropped or is still queued.
+    /// Check that each packet offered to a queue was sent, dropped, or is still in it.
     fn check_conservation(&self) {
         let links = self.links.iter().flat_map(Link::meters);
         for LinkCounters { queue, sent, held, .. } in links.map(Meter::counters) {
@@ -261,7 +268,7 @@ impl EmulatedNetwork {
         }
     }
 
-    /// An exchange of `user` was completed at `now`. What recovery cost is not known.
+    /// Record an exchange of `user` that was completed at `now`. Its recoveries are unknown.
     pub fn completed(&mut self, user: u32, exchange: &Completed, now: Time) {
         self.write_down(
             Owner::USERS,
@@ -275,12 +282,12 @@ impl EmulatedNetwork {
         );
     }
 
-    /// An exchange of a user ended at `now` without its response.
+    /// Record an exchange of a user that ended at `now` without its response.
     pub fn aborted(&mut self, now: Time) {
         self.give_up(Owner::USERS, now);
     }
 
-    /// Adds segments that hosts retransmitted in the measured window, by their own counters.
+    /// Record retransmissions in the measurement window, as hosts count them.
     pub fn repeated(&mut self, segments: u64) {
         self.recorder.repeats += segments;
     }
@@ -301,12 +308,12 @@ impl EmulatedNetwork {
         self.recorder.counts(now) && now <= self.end
     }
 
-    /// Rows of the time series, to be taken out.
+    /// New rows of the time series, to be taken out.
     pub fn tables(&mut self) -> &mut Tables {
         &mut self.recorder.tables
     }
 
-    /// Returns the current state of the links.
+    /// The current readings of the links.
     pub fn gauges(&mut self) -> GaugeTable {
         self.readings.gauges(&mut self.links, self.now)
     }
@@ -316,7 +323,7 @@ impl EmulatedNetwork {
         self.recorder.total().times.table()
     }
 
-    /// The run in one row, at its end.
+    /// The summary of the run, at its end.
     pub fn summary(&self) -> Summary {
         let OwnerTotals { completed, aborted, times } = self.recorder.total();
         let links = self.readings.window(&meters(&self.links));

@@ -62,9 +62,9 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// Apply `handle` to an endpoint, then send what it has to send. Returns true if it has events or is done.
     /// The endpoint is looked up only once.
     #[inline(always)]
-    fn send_after(&mut self, id: EndpointId, happens: impl FnOnce(&mut Socket<S>, Time, &Profile)) -> bool {
+    fn send_after(&mut self, id: EndpointId, handle: impl FnOnce(&mut Socket<S>, Time, &Profile)) -> bool {
         let (mut socket, mut profile) = self.connections.with_profile(id, &self.stacks);
-        happens(socket, self.now, profile);
+        handle(socket, self.now, profile);
         let highest = socket.tcp.highest_sent();
         while let Some(segment) = socket.tcp.poll_transmit(self.now, profile) {
             if segment.is_retransmission(highest) {

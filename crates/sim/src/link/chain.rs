@@ -55,11 +55,12 @@ impl<L> Chain<L> {
         if self.direction == Direction::FORWARD { (first, last) } else { (last, first) }
     }
 
-    /// Link `hop` has been told something.
+    /// Update the records of link `hop` after a call that changes it.
     fn touched<O>(&mut self, hop: usize)
     where
         L: Link<O>,
     {
+        // Any call may drop packets, and asking a link without drops costs little.
         self.lossy |= 1 << hop;
         self.moves[hop] = self.links[hop].next_delivery();
         let earliest = self.moves.iter().enumerate().min_by_key(|&(_, at)| *at);

@@ -101,8 +101,8 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
     /// Let go what has left by `now`, and tell the law when that empties its queue.
     #[inline(always)]
     fn settle(&mut self, now: Time) {
-        // How many have left is anybody's guess. Counting without a branch saves the processor's wrong guesses, and
-        // looking at several at once saves waiting for one after the other.
+        // The number of departures is unpredictable. Counting without a branch avoids mispredictions, and comparing
+        // several at once avoids that one comparison waits for the one before.
         loop {
             let left: u64 =
                 (0..AT_ONCE).map(|ahead| u64::from(self.departure(self.sent + ahead) <= now)).sum();
@@ -223,6 +223,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         let is_free = self.waiting() < self.device;
         let goes_down = if is_free { now } else { self.departure(self.queued - self.device) };
         if A::USES_ON_EMPTY {
+            // This packet is the last in the queue, so the queue is empty when it leaves, unless another arrives first.
             self.emptying = Some(goes_down);
         }
         let (first_bit, departure) = self.transmitter.send(seen.size, now);
@@ -257,8 +258,8 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     #[inline(always)]
     fn deliver(&mut self) -> Packet<O> {
         debug_assert!(self.delivered < self.queued, "nothing is on its way");
-        // Queue and law need not be told: they are brought up to date when they are next looked at, and until then
-        // the packet's entry stays where it is.
+        // Queue and law are brought up to date at the next arrival or reading. Until then the packet's entry stays
+        // where it is.
         let Entry { through, packet, .. } = *self.entry(self.delivered);
         self.delivered += 1;
         self.delivered_through = through;
@@ -275,6 +276,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
         while let Some(at) = self.control.law.poll_timeout()
             && at <= now
         {
+            // The law's timer sees the queue at its own time, without the packets that left before.
             self.settle(at);
             let state = self.state();
             self.control.law.on_timeout(state, at);
@@ -292,6 +294,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
     #[expect(clippy::cast_possible_truncation, reason = "limits are 32 bits wide")]
     fn state(&self) -> QueueState {
         let waiting = self.waiting();
+        // The device's packets are no longer in the discipline's queue.
         if waiting <= self.device {
             return QueueState::default();
         }
@@ -308,6 +311,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
     }
 
     fn counters(&self) -> LinkCounters {
+        // A later packet may have the entry of one that was delivered.
         let through = if self.sent > self.delivered {
             self.entry(self.sent - 1).through
         } else {

@@ -75,7 +75,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
         self.delays.record(Wait { time: wait, sojourn, to: packet.to, class });
     }
 
-    /// The device takes what it has places for. It asks until it gets nothing, which some disciplines take note of.
+    /// Fill the device from the queue. An empty queue is asked too, since CoDel leaves its dropping state then (RFC 8289, 5.5).
     #[inline]
     fn fill_device(&mut self, now: Time) {
         while self.device_fifo.len() - self.gone < self.device {
@@ -84,6 +84,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
             };
             let mut packet = departure.payload;
             let class = self.queue.class_of(&packet.seen_by_law(self.header));
+            // The discipline marks its own description of the packet.
             if departure.packet.ecn == Ecn::Ce {
                 packet.segment.flags |= Flags::CE;
             }
@@ -131,7 +132,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     #[inline]
     fn deliver(&mut self) -> Packet<O> {
         if self.gone == 0 {
-            // Its leaving made room in the device: who comes next must be known from now on.
+            // Its departure is not handled yet: it makes room in the device for the packet that is delivered next.
             self.advance(self.device_fifo[0].departure);
         }
         let DeviceFifo { packet, .. } = self.device_fifo.pop_front().expect("a packet was announced");
@@ -148,6 +149,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
             if departure.min(timer) > now {
                 return;
             }
+            // At one time the departure comes first, as under laws that decide at arrival.
             if departure <= timer {
                 self.depart();
                 self.fill_device(departure);

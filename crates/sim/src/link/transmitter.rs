@@ -53,6 +53,7 @@ impl VariableRateTransmitter {
     #[inline]
     pub(crate) fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
         let first = self.transmitter.busy_until.max(now);
+        // Changes that came while the interface was idle are skipped here too.
         while let Some((_, rate)) = self.changes.next_if(|&(at, _)| at <= first) {
             self.transmitter.ns_per_byte = rate.ns_per_byte();
         }

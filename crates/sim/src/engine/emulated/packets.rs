@@ -1,15 +1,13 @@
 //! Packets of real hosts: their description at the sender, their representation in the network, and their
 //! outcome.
 
-use std::cmp::Ordering;
-
 use aqmlab_aqm::Ecn;
 use aqmlab_tcp::WindowScale;
 use aqmlab_units::{Bytes, Time};
 
 use crate::capture::OnTheWire;
 use crate::explain::Tagged;
-use crate::packet::{HEADERS, Packet};
+use crate::packet::HEADERS;
 
 /// A packet that leaves its sender.
 #[derive(Clone, Copy, Debug)]
@@ -61,32 +59,5 @@ impl OnTheWire for PacketTag {
 
     fn write(&self, _out: &mut Vec<u8>) {
         unreachable!("headers of a real host's packet are stored, not written")
-    }
-}
-
-/// A packet on its way to the link.
-pub(super) struct AtLink {
-    pub(super) at: Time,
-    pub(super) serial: u64,
-    pub(super) packet: Packet<PacketTag>,
-}
-
-impl PartialEq for AtLink {
-    fn eq(&self, other: &AtLink) -> bool {
-        (self.at, self.serial) == (other.at, other.serial)
-    }
-}
-
-impl Eq for AtLink {}
-
-impl PartialOrd for AtLink {
-    fn partial_cmp(&self, other: &AtLink) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for AtLink {
-    fn cmp(&self, other: &AtLink) -> Ordering {
-        (self.at, self.serial).cmp(&(other.at, other.serial))
     }
 }
