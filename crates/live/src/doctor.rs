@@ -1,4 +1,4 @@
-//! Checks of the machine for live runs: each capability is tried, none is inferred from a version.
+//! Checks of the machine for live runs. Each capability is tried: none is inferred from a version.
 
 use std::ffi::OsString;
 use std::os::fd::AsFd;
@@ -21,7 +21,7 @@ use crate::machine::priority::{self, ThreadPriority};
 use crate::network::counters;
 use crate::network::device::{Device, Kind};
 use crate::network::hosts::{Hosts, RouterDevice};
-use crate::network::namespaces::{self, Power};
+use crate::network::namespaces::{self, Privilege};
 use crate::network::netlink::Netlink;
 use crate::network::sockets;
 use crate::network::stack::{self, Stack};
@@ -30,38 +30,38 @@ use crate::packet::addresses::{self, BrowserEnd, SERVER_PORT};
 /// The results of the checks.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    /// Can there be live runs?
+    /// True if this machine can make live runs.
     can_run: bool,
     checks: Vec<Check>,
 }
 
-/// One thing that was tried.
+/// The outcome of one check.
 #[derive(Debug, Serialize)]
 struct Check {
     what: &'static str,
     ok: bool,
     found: String,
-    /// The consequence of a lack, and its remedy.
+    /// The cost of a missing capability, and its remedy.
     lack: Option<&'static str>,
 }
 
-/// The consequences of each lack.
+/// The cost and the remedy of each missing capability.
 mod lacks {
-    pub(super) const NAMESPACES: &str = "no live runs. In a container: run it privileged, or with a seccomp profile that allows \
+    pub(super) const NAMESPACES: &str = "all live runs. In a container: run it privileged, or with a seccomp profile that allows \
          unshare. Elsewhere: see sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone";
-    pub(super) const POWER: &str = "no live runs. Ubuntu from 24.04 on makes such namespaces powerless unless an AppArmor \
+    pub(super) const POWER: &str = "all live runs. Ubuntu from 24.04 on makes such namespaces powerless unless an AppArmor \
          profile names the program: aqmlab doctor --apparmor prints one. Or run as root";
-    pub(super) const TUN: &str = "none, where pairs of interfaces are there: they are used. Root may open /dev/net/tun; in a \
+    pub(super) const TUN: &str = "nothing, if pairs of interfaces work: aqmlab uses those. Root may open /dev/net/tun; in a \
          container, give it the device";
-    pub(super) const VETH: &str = "none, where TUN devices are there: load the modules veth and af_packet";
+    pub(super) const VETH: &str =
+        "nothing, if TUN devices work. Otherwise load the modules veth and af_packet";
     pub(super) const PRIORITY: &str =
-        "router and users are later on a busy machine: run as root, or raise RLIMIT_RTPRIO";
-    pub(super) const LATENESS: &str =
-        "runs will be invalid: let nothing else run, or allow more (--late-p99)";
-    pub(super) const FILES: &str =
-        "a connection takes two: raise the hard limit (ulimit -Hn) for more than some thousand users";
-    pub(super) const QUEUES: &str = "nothing: live runs have queues of ours. Those of the kernel's can be held to them where it was built with them";
-    pub(super) const OTHERS: &str = "what else runs makes the router late: a run needs two processors";
+        "punctuality of router and users on a busy machine: run as root, or raise RLIMIT_RTPRIO";
+    pub(super) const LATENESS: &str = "valid runs: stop other programs, or allow more lateness (--late-p99)";
+    pub(super) const FILES: &str = "large runs, since a connection takes two files: raise the hard limit (ulimit -Hn) for thousands of users";
+    pub(super) const QUEUES: &str = "nothing in live runs, which have aqmlab's queues. The kernel's queues can be compared with them only if its modules are there";
+    pub(super) const OTHERS: &str =
+        "punctuality of the router: a run needs two processors without other work";
 }
 
 /// The bounds of a valid run on the lateness of threads: its 99th and 99.9th percentiles.
@@ -73,7 +73,7 @@ pub(crate) struct LatencyBounds {
 
 impl LatencyBounds {
     pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<LatencyBounds, Error> {
-        let numbers: Vec<f64> = arguments.filter_map(|it| it.to_str()?.parse().ok()).collect();
+        let numbers: Vec<f64> = arguments.filter_map(|argument| argument.to_str()?.parse().ok()).collect();
         match numbers[..] {
             [p99_ms, p999_ms] => Ok(LatencyBounds { p99_ms, p999_ms }),
             _ => Err(Error::Refused("doctor: must have two numbers, in milliseconds".to_owned())),
@@ -81,136 +81,141 @@ impl LatencyBounds {
     }
 }
 
-/// Try everything. To be called while the process has one thread.
-pub(crate) fn examine(soon: LatencyBounds) -> Report {
+/// Runs all checks. The process must have only one thread.
+pub(crate) fn run_checks(bounds: LatencyBounds) -> Report {
     let mut report = Report { can_run: false, checks: Vec::new() };
     report.machine();
-    let entered = namespaces::enter().map(|power| match power {
-        Power::Root => "as root".to_owned(),
-        Power::UserNamespace => "in a user namespace, without root".to_owned(),
+    let entered = namespaces::enter().map(|privilege| match privilege {
+        Privilege::Root => "as root".to_owned(),
+        Privilege::UserNamespace => "in a user namespace, without root".to_owned(),
     });
-    if report.tell("network namespaces", entered, lacks::NAMESPACES) {
+    if report.add_result("network namespaces", entered, lacks::NAMESPACES) {
         let up = Netlink::open().and_then(|netlink| netlink.set_up_loopback());
-        if report.tell("an interface set up in one", up.map(|()| "lo".to_owned()), lacks::POWER) {
-            let joined = [
+        if report.add_result("an interface set up in one", up.map(|()| "lo".to_owned()), lacks::POWER) {
+            let connected = [
                 ("TCP over TUN devices", Kind::Tun, lacks::TUN),
                 ("TCP over pairs of interfaces", Kind::Veth, lacks::VETH),
             ]
-            .map(|(what, kind, lack)| report.tell(what, connect_over(kind), lack));
-            report.can_run = joined.contains(&true);
+            .map(|(what, kind, lack)| report.add_result(what, connect_over(kind), lack));
+            report.can_run = connected.contains(&true);
             report.kernel();
             report.queues();
         }
     }
-    report.timers(soon);
+    report.timers(bounds);
     report
 }
 
 impl Report {
-    fn tell(&mut self, what: &'static str, found: Result<String, Error>, lack: &'static str) -> bool {
+    fn add_result(&mut self, what: &'static str, found: Result<String, Error>, lack: &'static str) -> bool {
         let ok = found.is_ok();
-        let found = found.unwrap_or_else(|failed| failed.to_string());
+        let found = found.unwrap_or_else(|error| error.to_string());
         self.checks.push(Check { what, ok, found, lack: (!ok).then_some(lack) });
         ok
     }
 
-    fn judge(&mut self, what: &'static str, found: String, ok: bool, lack: &'static str) {
+    fn add_check(&mut self, what: &'static str, found: String, ok: bool, lack: &'static str) {
         self.checks.push(Check { what, ok, found, lack: (!ok).then_some(lack) });
     }
 
-    /// Processors, what else they do, and limits.
+    /// Checks the number of processors, their load, and the limit of open files.
     fn machine(&mut self) {
         let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let load = counters::load().unwrap_or(f64::NAN);
         let is_free = processors >= 2 && load <= 0.5 * processors as f64;
-        self.judge("processors", format!("{processors}, load {load}"), is_free, lacks::OTHERS);
+        self.add_check("processors", format!("{processors}, load {load}"), is_free, lacks::OTHERS);
         match limits::raise_open_files() {
-            Ok(most) => self.judge("open files", most.to_string(), most >= 10_000, lacks::FILES),
-            Err(failed) => self.judge("open files", failed.to_string(), false, lacks::FILES),
+            Ok(most) => self.add_check("open files", most.to_string(), most >= 10_000, lacks::FILES),
+            Err(error) => self.add_check("open files", error.to_string(), false, lacks::FILES),
         }
     }
 
     /// Tries the settings of TCP in the namespace of the calling thread.
     fn kernel(&mut self) {
-        for (what, values) in ["congestion controls", "ECN modes"].into_iter().zip(stack::accepted()) {
-            self.judge(what, values.join(" "), !values.is_empty(), lacks::POWER);
+        for (what, values) in ["congestion controls", "ECN modes"].into_iter().zip(stack::accepted_settings())
+        {
+            self.add_check(what, values.join(" "), !values.is_empty(), lacks::POWER);
         }
     }
 
     /// Lists the kernel's own queue disciplines, for comparisons with ours.
     fn queues(&mut self) {
         let mut found: [Vec<&str>; 2] = Default::default();
-        let tried = Netlink::open().and_then(|netlink| {
+        let result = Netlink::open().and_then(|netlink| {
             for kind in QUEUES {
                 found[usize::from(!netlink.has_queue(c"lo", kind)?)].push(kind);
             }
             Ok(())
         });
         let [has, lacks] = found.map(|kinds| kinds.join(" "));
-        let ok = tried.is_ok() && lacks.is_empty();
-        let found = match tried {
+        let ok = result.is_ok() && lacks.is_empty();
+        let found = match result {
             Ok(()) if ok => has,
             Ok(()) => format!("{has}; not {lacks}"),
-            Err(failed) => failed.to_string(),
+            Err(error) => error.to_string(),
         };
-        self.judge("queues of the kernel's own", found, ok, lacks::QUEUES);
+        self.add_check("queues of the kernel's own", found, ok, lacks::QUEUES);
     }
 
-    /// Measures the lateness of a thread that waits for a millisecond, as the router does.
-    fn timers(&mut self, soon: LatencyBounds) {
+    /// Measures the lateness of a thread that waits for a millisecond, without and with priority.
+    fn timers(&mut self, bounds: LatencyBounds) {
         prctl::set_timerslack(1).ok();
-        for hurries in [false, true] {
-            if hurries {
+        for has_priority in [false, true] {
+            if has_priority {
                 let ok = priority::raise(ThreadPriority::Router);
                 let found = if ok { "the threads of a run go before others" } else { "not permitted" };
-                self.judge("real-time priority", found.to_owned(), ok, lacks::PRIORITY);
+                self.add_check("real-time priority", found.to_owned(), ok, lacks::PRIORITY);
                 if !ok {
                     return;
                 }
             }
-            let late = match lateness() {
-                Ok(late) => late,
-                Err(failed) => return self.judge("timers", failed.to_string(), false, lacks::LATENESS),
+            let lateness = match lateness() {
+                Ok(lateness) => lateness,
+                Err(error) => return self.add_check("timers", error.to_string(), false, lacks::LATENESS),
             };
-            let at = |share| late.value_at_quantile(share) as f64 * 1e-6;
-            let what = if hurries { "timers, with priority" } else { "timers" };
-            let found =
-                format!("{:.3} ms late (p50), {:.3} (p99), {:.3} (p99.9)", at(0.5), at(0.99), at(0.999));
-            let is_soon = at(0.99) <= soon.p99_ms && at(0.999) <= soon.p999_ms;
-            self.judge(what, found, is_soon, lacks::LATENESS);
+            let quantile_ms = |share| lateness.value_at_quantile(share) as f64 * 1e-6;
+            let what = if has_priority { "timers, with priority" } else { "timers" };
+            let found = format!(
+                "{:.3} ms late (p50), {:.3} (p99), {:.3} (p99.9)",
+                quantile_ms(0.5),
+                quantile_ms(0.99),
+                quantile_ms(0.999)
+            );
+            let is_in_time = quantile_ms(0.99) <= bounds.p99_ms && quantile_ms(0.999) <= bounds.p999_ms;
+            self.add_check(what, found, is_in_time, lacks::LATENESS);
         }
     }
 }
 
-/// A connection from one side to the other, its packets carried from device to device by this thread.
+/// Connects from one side to the other, while this thread carries the packets from device to device.
 fn connect_over(device: Kind) -> Result<String, Error> {
     let profile = Profile::from_name("unc-testbed").expect("it is shipped");
-    let (stack, router) = (Stack::of("tcp", &profile)?, namespaces::current_network()?);
+    let (stack, router) = (Stack::from_profile("tcp", &profile)?, namespaces::current_network()?);
     let congestion = stack.congestion.as_str();
     let hosts = |side| Hosts { side, stack: &stack, mtu: 1500, device, router: &router };
     let (client_hosts, server_hosts) = (hosts(0), hosts(1));
-    let (tell_client, client_joint) = mpsc::channel();
-    let (tell_server, server_joint) = mpsc::channel();
+    let (send_client, client_device) = mpsc::channel();
+    let (send_server, server_device) = mpsc::channel();
     let (go, started) = mpsc::channel::<()>();
     let (end, ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let server = scope.spawn(move || {
-            let (joint, _) = server_hosts.make()?;
+            let (router_device, _) = server_hosts.create()?;
             let _listener =
                 sockets::listen(SERVER_PORT, congestion).context(|| "a listening socket".to_owned())?;
-            tell_server.send(joint).ok();
-            // Until the connection is there, or has been given up.
+            send_server.send(router_device).ok();
+            // The listener stays open until the connection is established or has failed.
             ended.recv().ok();
             Ok(())
         });
         let client = scope.spawn(move || {
-            let (joint, _) = client_hosts.make()?;
-            tell_client.send(joint).ok();
+            let (router_device, _) = client_hosts.create()?;
+            send_client.send(router_device).ok();
             started.recv().map_err(|_| Error::Odd("the other side is not there".to_owned()))?;
             connect(congestion)
         });
-        let carried = match (client_joint.recv(), server_joint.recv()) {
-            (Ok(client_joint), Ok(server_joint)) => [client_joint, server_joint]
+        let carry_result = match (client_device.recv(), server_device.recv()) {
+            (Ok(client_device), Ok(server_device)) => [client_device, server_device]
                 .map(RouterDevice::open)
                 .into_iter()
                 .collect::<Result<Vec<_>, _>>()
@@ -218,25 +223,25 @@ fn connect_over(device: Kind) -> Result<String, Error> {
                     go.send(()).ok();
                     carry(&mut devices, || client.is_finished())
                 }),
-            // It says why itself.
+            // A side without a device has failed: its thread returns the error below.
             _ => Ok(()),
         };
         drop((go, end));
-        let joined = [server, client].map(|side| side.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        carried?;
-        joined.into_iter().collect::<Result<(), _>>()
+        let results = [server, client].map(|side| side.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        carry_result?;
+        results.into_iter().collect::<Result<(), _>>()
     })?;
     Ok("a connection, from side to side".to_owned())
 }
 
-/// The kernel's queue disciplines that there are some like of here, and the shaper that goes before them.
+/// The kernel's counterparts of aqmlab's queue disciplines, and the shaper for comparisons with them.
 const QUEUES: [&str; 9] = ["tbf", "pfifo", "bfifo", "red", "pie", "codel", "fq_codel", "dualpi2", "cake"];
 
-/// The longest time of a connection, and of a wait for packets.
+/// The longest time to establish a connection, and the longest wait for a packet.
 const PATIENCE: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(1);
 
-/// Connect from side 0 to side 1.
+/// Connects from side 0 to side 1.
 fn connect(congestion: &str) -> Result<(), Error> {
     let what = || "a connection".to_owned();
     let socket = sockets::bind(BrowserEnd::new(0, 0).address(), congestion).context(what)?;
@@ -250,7 +255,7 @@ fn connect(congestion: &str) -> Result<(), Error> {
     }
 }
 
-/// Carry packets from each device to the other until `is_over`, or for as long as a connection may take.
+/// Carries packets from each device to the other until `is_over`, or until the time for a connection ends.
 fn carry(devices: &mut [Box<dyn Device>], is_over: impl Fn() -> bool) -> Result<(), Error> {
     let what = || "a device".to_owned();
     let clock = Clock::start();
@@ -268,18 +273,18 @@ fn carry(devices: &mut [Box<dyn Device>], is_over: impl Fn() -> bool) -> Result<
     Ok(())
 }
 
-/// Measures the lateness of this thread after many waits of a millisecond, in nanoseconds.
+/// Measures the lateness of this thread after waits of a millisecond, in nanoseconds.
 fn lateness() -> Result<Histogram<u64>, Error> {
-    let mut late = Histogram::new(3).expect("three significant digits are allowed");
+    let mut lateness = Histogram::new(3).expect("three significant digits are allowed");
     let clock = Clock::start();
     for _ in 0..WAITS {
         let until = clock.now() + STEP;
         ppoll(&mut [], Some(TimeSpec::from(std_duration(STEP))), None).context(|| "ppoll".to_owned())?;
         let nanos = clock.now().saturating_since(until).as_nanos();
-        late.record(nanos).expect("the histogram resizes itself");
+        lateness.record(nanos).expect("the histogram resizes itself");
     }
-    Ok(late)
+    Ok(lateness)
 }
 
-/// The number of waits, enough for a 99.9th percentile below the maximum: a second and a half.
+/// The number of waits. In 1.5 seconds they are enough for a 99.9th percentile below the maximum.
 const WAITS: u32 = 1500;

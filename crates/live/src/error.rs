@@ -2,23 +2,23 @@
 
 use std::io;
 
-/// An action that failed, and its error.
+/// The error of a failed action.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The system refuses.
+    /// A system call failed.
     #[error("{what}: {error}")]
     System { what: String, error: io::Error },
-    /// The spec asks for what live does not have.
+    /// Live runs do not support this spec.
     #[error("{0}")]
     Refused(String),
-    /// The system answers nonsense.
+    /// The system is in an unexpected state, or gave an unexpected answer.
     #[error("{0}")]
     Odd(String),
 }
 
-/// Names what was tried.
+/// Adds the name of the failed action to an error.
 pub(crate) trait Context<T> {
-    /// `what` was tried.
+    /// Returns the error with the action `what`.
     fn context(self, what: impl FnOnce() -> String) -> Result<T, Error>;
 }
 

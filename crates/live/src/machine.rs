@@ -1,4 +1,4 @@
-//! The machine of a run: its clock, processors without delay, and open files.
+//! The machine of a run: its clock, processors, thread priorities and limit of open files.
 
 pub(crate) mod clock;
 pub(crate) mod limits;

@@ -1,8 +1,9 @@
-//! `aqmlab-live`: an experiment over the kernel's TCP. A request comes as JSON on standard input, lines of JSON and tables go
-//! to standard output. `aqmlab-live doctor P99_MS P999_MS` says what the machine lets it do, and whether threads wake so soon.
+//! `aqmlab-live`: runs an experiment over the kernel's TCP. It reads a request as JSON on standard input, and writes lines of
+//! JSON and tables to standard output. `aqmlab-live doctor P99_MS P999_MS` checks the machine, and its threads' lateness
+//! against the two bounds.
 //!
-//! A process of its own: `unshare` of a user namespace is refused to a process with threads, which Python's libraries start
-//! when they are imported. All that it makes lives in network namespaces of its own, which end with it.
+//! It is a process of its own because the kernel refuses `unshare` of a user namespace to a process with threads, and Python's
+//! libraries start threads when they are imported. All that a run creates is in network namespaces that end with the process.
 //!
 //! ```text
 //!   side 0: browsers, servers         router (the main thread)             side 1: browsers, servers
@@ -35,18 +36,18 @@ use crate::side::programs;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    let done = match arguments.next() {
-        Some(what) if what == programs::WITHIN => return programs::within(arguments),
-        Some(what) if what == "doctor" => {
-            LatencyBounds::read(arguments).map(|soon| output::line(&doctor::examine(soon)))
+    let result = match arguments.next() {
+        Some(command) if command == programs::INIT_ARGUMENT => return programs::run_as_init(arguments),
+        Some(command) if command == "doctor" => {
+            LatencyBounds::read(arguments).map(|bounds| output::line(&doctor::run_checks(bounds)))
         }
         _ => request::read().and_then(|request| run::run(&request)),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failed) => {
-            let what = if matches!(failed, Error::Refused(_)) { "refused" } else { "failed" };
-            output::line(&serde_json::json!({ what: failed.to_string() }));
+        Err(error) => {
+            let key = if matches!(error, Error::Refused(_)) { "refused" } else { "failed" };
+            output::line(&serde_json::json!({ key: error.to_string() }));
             ExitCode::FAILURE
         }
     }

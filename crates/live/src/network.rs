@@ -1,4 +1,4 @@
-//! The networks of a run, as the kernel makes them: a namespace for each side, what joins it to the router's, and its TCP.
+//! The networks of a run in the kernel: a namespace for each side, its device to the router, and its TCP settings.
 
 pub(crate) mod counters;
 pub(crate) mod device;

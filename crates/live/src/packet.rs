@@ -1,4 +1,4 @@
-//! The fields of an IP packet that a router reads, and those that it writes: CE marks and smaller windows.
+//! The fields of an IP packet that the router reads and writes. It writes CE marks and bounded windows.
 
 pub(crate) mod addresses;
 pub(crate) mod datagram;
@@ -12,14 +12,14 @@ use etherparse::{Ipv4HeaderSlice, TcpHeaderSlice, ip_number};
 use self::addresses::{BrowserEnd, SOURCE_PORT};
 use self::datagram::Stamp;
 
-/// The owner of a packet.
+/// The flow of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketFlow {
-    /// A browser's connection, or a source's.
+    /// A connection of a browser or a source.
     Browser(BrowserEnd),
     /// Datagrams of a source.
     Datagram(Stamp),
-    /// A program's.
+    /// The traffic of programs.
     Program(ProgramFlow),
 }
 
@@ -27,25 +27,24 @@ pub(crate) enum PacketFlow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ProgramFlow {
     protocol: u8,
-    /// On side 0 and on side 1.
+    /// The ports on side 0 and on side 1.
     ports: [u16; 2],
 }
 
-/// A packet between hosts.
+/// The headers of a packet between hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct Headers {
     pub(crate) flow: PacketFlow,
-    /// The end that sends it.
+    /// The sending end.
     pub(crate) from: End,
     pub(crate) size: Bytes,
     pub(crate) ecn: Ecn,
-    /// The offset of its TCP header, if it has one.
+    /// The offset of the TCP header, if there is one.
     tcp: Option<usize>,
 }
 
-/// Read the headers of a packet; `None` where it goes neither between a browser and a server nor between programs and is no
-/// source's, or is not whole.
-pub(crate) fn read(packet: &[u8]) -> Option<Seen> {
+/// Reads the headers of a packet. Returns `None` for incomplete packets, and for packets outside all flows of the run.
+pub(crate) fn read(packet: &[u8]) -> Option<Headers> {
     let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
     let header = ip.slice().len();
     let size = usize::from(ip.total_len());
@@ -54,14 +53,14 @@ pub(crate) fn read(packet: &[u8]) -> Option<Seen> {
     }
     let of_tcp = ip.protocol() == ip_number::TCP && !ip.is_fragmenting_payload();
     let tcp = if of_tcp { Some(TcpHeaderSlice::from_slice(&packet[header..]).ok()?) } else { None };
-    let (flow, from) = if let Some(ends) = of_program(&ip, &packet[header..]) {
+    let (flow, from) = if let Some(ends) = program_flow(&ip, &packet[header..]) {
         ends
-    } else if let Some(stamp) = of_datagram(&ip, &packet[header..]) {
+    } else if let Some(stamp) = source_stamp(&ip, &packet[header..]) {
         (PacketFlow::Datagram(stamp), End::Client)
     } else {
         let tcp = tcp.as_ref()?;
-        let source = BrowserEnd::at(ip.source_addr(), tcp.source_port());
-        let destination = BrowserEnd::at(ip.destination_addr(), tcp.destination_port());
+        let source = BrowserEnd::from_address(ip.source_addr(), tcp.source_port());
+        let destination = BrowserEnd::from_address(ip.destination_addr(), tcp.destination_port());
         match (source, destination) {
             (Some(browser), None) => (PacketFlow::Browser(browser), End::Client),
             (None, Some(browser)) => (PacketFlow::Browser(browser), End::Server),
@@ -75,9 +74,9 @@ pub(crate) fn read(packet: &[u8]) -> Option<Seen> {
         _ => Ecn::Ce,
     };
     let size = Bytes::new(size as u64);
-    // What is shorter counts as if it had two headers.
+    // The simulator has no shorter packets than those with an IP and a TCP header.
     let size = size.max(EmulatedNetwork::SHORTEST);
-    Some(Seen { flow, from, size, ecn, tcp: tcp.map(|_| header) })
+    Some(Headers { flow, from, size, ecn, tcp: tcp.map(|_| header) })
 }
 
 /// Returns the sending time of a packet that is a probe.
@@ -88,8 +87,8 @@ pub(crate) fn probed_at(packet: &[u8]) -> Option<Time> {
     if is_a_probe { probe::sent_at(data) } else { None }
 }
 
-/// The flow of a packet between programs, and who sends it. Fragments have no ports: they are a flow of their own.
-fn of_program(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(PacketFlow, End)> {
+/// Returns the flow and the sending end of a packet between programs. Fragments have no ports and form a flow of their own.
+fn program_flow(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(PacketFlow, End)> {
     let [client, server] = [0, 1].map(addresses::program);
     let from = match (ip.source_addr(), ip.destination_addr()) {
         (source, destination) if (source, destination) == (client, server) => End::Client,
@@ -107,27 +106,27 @@ fn of_program(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<(PacketFlow, E
     Some((PacketFlow::Program(ProgramFlow { protocol: ip.protocol().0, ports }), from))
 }
 
-/// Bytes of a header of UDP.
+/// The length of a UDP header, in bytes.
 const UDP: usize = 8;
 
-/// Returns the stamp in a datagram of a source.
-fn of_datagram(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<Stamp> {
+/// Returns the stamp in a datagram, if the datagram is from a source.
+fn source_stamp(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<Stamp> {
     let whole = ip.protocol() == ip_number::UDP && !ip.is_fragmenting_payload() && payload.len() >= UDP;
     let is_a_sources = whole
         && word(payload, 2) == SOURCE_PORT
-        && BrowserEnd::at(ip.source_addr(), word(payload, 0)).is_some();
-    if is_a_sources { Stamp::of(&payload[UDP..]) } else { None }
+        && BrowserEnd::from_address(ip.source_addr(), word(payload, 0)).is_some();
+    if is_a_sources { Stamp::parse(&payload[UDP..]) } else { None }
 }
 
-/// Set CE in a packet whose headers have been read.
+/// Sets CE in a packet whose headers have been read.
 pub(crate) fn set_ce(packet: &mut [u8]) {
     let first = word(packet, 0);
     replace(packet, 0, first | 0b11, CHECKSUM);
 }
 
-/// Bounds the offered window of a segment by `most` bytes, where windows are not scaled; `seen` are the fields read from it.
-pub(crate) fn bound_window(packet: &mut [u8], seen: &Seen, most: u16) {
-    if let Some(tcp) = seen.tcp
+/// Bounds the advertised window of a segment by `most` bytes, for windows without scaling. `headers` has the packet's headers.
+pub(crate) fn bound_window(packet: &mut [u8], headers: &Headers, most: u16) {
+    if let Some(tcp) = headers.tcp
         && word(packet, tcp + WINDOW) > most
     {
         replace(packet, tcp + WINDOW, most, tcp + TCP_CHECKSUM);
@@ -138,7 +137,7 @@ fn word(packet: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([packet[at], packet[at + 1]])
 }
 
-/// Write a word, and bring the checksum that covers it up to date (RFC 1624, equation 3).
+/// Writes a word, and updates the checksum that covers it (RFC 1624, equation 3).
 fn replace(packet: &mut [u8], at: usize, value: u16, checksum: usize) {
     // HC' = ~(~HC + ~m + m')
     let sum = u32::from(!word(packet, checksum)) + u32::from(!word(packet, at)) + u32::from(value);
@@ -162,7 +161,7 @@ mod tests {
     use super::*;
     use crate::packet::addresses;
 
-    /// A segment of a connection with the ECN field `ecn`, as a kernel writes it.
+    /// Returns a segment as a kernel writes it, with the ECN field `ecn`.
     fn segment(browser: BrowserEnd, from: End, ecn: u8, data: usize) -> Vec<u8> {
         let ends = [browser.address(), addresses::server(1 - (browser.user & 1) as usize, 3)];
         let [source, destination] = if from == End::Client { ends } else { [ends[1], ends[0]] };
@@ -184,13 +183,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_packet_says_is_read((browser, from) in ends(), ecn in 0..4u8, data in 0..1460usize) {
+        fn the_headers_of_a_packet_are_read((browser, from) in ends(), ecn in 0..4u8, data in 0..1460usize) {
             let packet = segment(browser, from, ecn, data);
             let codepoints = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
             let size = Bytes::new(40 + data as u64);
             let (flow, ecn) = (PacketFlow::Browser(browser), codepoints[usize::from(ecn)]);
-            let seen = Seen { flow, from, size, ecn, tcp: Some(20) };
-            prop_assert_eq!(read(&packet), Some(seen));
+            let headers = Headers { flow, from, size, ecn, tcp: Some(20) };
+            prop_assert_eq!(read(&packet), Some(headers));
         }
 
         #[test]
@@ -200,7 +199,7 @@ mod tests {
             set_ce(&mut packet);
             let header = Ipv4HeaderSlice::from_slice(&packet).expect("a header").to_header();
             prop_assert_eq!(header.header_checksum, header.calc_header_checksum());
-            prop_assert_eq!(read(&packet).map(|seen| seen.ecn), Some(Ecn::Ce));
+            prop_assert_eq!(read(&packet).map(|headers| headers.ecn), Some(Ecn::Ce));
             prop_assert_eq!(&packet[CHECKSUM + 2..], &unmarked[CHECKSUM + 2..]);
         }
 
@@ -217,8 +216,8 @@ mod tests {
             };
             let checksum = checksum_of(&packet);
             packet[20 + TCP_CHECKSUM..20 + TCP_CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
-            let seen = read(&packet).expect("a whole segment");
-            bound_window(&mut packet, &seen, most);
+            let headers = read(&packet).expect("a whole segment");
+            bound_window(&mut packet, &headers, most);
             prop_assert_eq!(word(&packet, 20 + WINDOW), offered.min(most));
             prop_assert_eq!(word(&packet, 20 + TCP_CHECKSUM), checksum_of(&packet));
         }
@@ -236,13 +235,13 @@ mod tests {
                 payload[2..4].copy_from_slice(&ports[1].to_be_bytes());
                 [&ip.to_bytes()[..], &payload].concat()
             };
-            let there = read(&packet(0, ports)).expect("a whole packet");
-            let back = read(&packet(1, [ports[1], ports[0]])).expect("a whole packet");
-            prop_assert_eq!((there.from, back.from), (End::Client, End::Server));
-            prop_assert_eq!(there.flow, back.flow);
+            let forward = read(&packet(0, ports)).expect("a whole packet");
+            let reverse = read(&packet(1, [ports[1], ports[0]])).expect("a whole packet");
+            prop_assert_eq!((forward.from, reverse.from), (End::Client, End::Server));
+            prop_assert_eq!(forward.flow, reverse.flow);
             let has_ports = [6, 17].contains(&protocol);
             let other = read(&packet(0, [ports[0], ports[1] ^ 1])).expect("a whole packet");
-            prop_assert_eq!(there.flow != other.flow, has_ports);
+            prop_assert_eq!(forward.flow != other.flow, has_ports);
         }
 
         #[test]
@@ -260,10 +259,10 @@ mod tests {
             if let Some(place) = packet.get_mut(at) {
                 *place = byte;
             }
-            if let Some(seen) = read(&packet) {
-                prop_assert_eq!(seen.size.get(), packet.len().max(40) as u64);
+            if let Some(headers) = read(&packet) {
+                prop_assert_eq!(headers.size.get(), packet.len().max(40) as u64);
                 set_ce(&mut packet);
-                bound_window(&mut packet, &seen, 0);
+                bound_window(&mut packet, &headers, 0);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The report of a side, or of the sources, at the end.
+//! The report of a side, or of the sources, at the end of a run.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use crate::network::counters;
 pub(crate) struct SideReport {
     /// The lateness of wake-ups of users or sources, in microseconds.
     pub(crate) wake_lateness_us: Histogram<u64>,
-    /// Connections that broke, by the error.
+    /// The number of failed connections by error.
     pub(crate) errors: BTreeMap<String, u64>,
-    /// Ends of connections, by the congestion control that the kernel says they have.
+    /// The number of connection ends by congestion control, as the kernel reports it.
     pub(crate) congestion: BTreeMap<String, u64>,
-    /// Packets that the interface or a socket for datagrams had no room for.
+    /// Packets that the interface or a datagram socket dropped for lack of room.
     pub(crate) lost: u64,
-    /// The kernel's counters of TCP, by their names.
+    /// The kernel's TCP counters by name.
     pub(crate) tcp: BTreeMap<&'static str, u64>,
-    /// Segments that its hosts had sent again when the measured window began.
-    pub(crate) repeats_before: u64,
-    /// The exit code of its program, if that has ended.
+    /// The retransmissions of the side's hosts before the measurement window.
+    pub(crate) retransmissions_before: u64,
+    /// The exit code of the side's program, if it has ended.
     pub(crate) exit_code: Option<u8>,
 }
 
 impl SideReport {
-    /// Segments that its hosts sent again in the measured window.
-    pub(crate) fn repeats(&self) -> u64 {
-        self.tcp.get(counters::REPEATS).map_or(0, |all| all - self.repeats_before)
+    /// Returns the retransmissions of the side's hosts in the measurement window.
+    pub(crate) fn retransmissions(&self) -> u64 {
+        self.tcp.get(counters::RETRANSMISSIONS).map_or(0, |all| all - self.retransmissions_before)
     }
 }

@@ -1,7 +1,8 @@
-//! The router between the sides: what it reads from one device it writes to the other when the network says so.
+//! The router between the sides. It reads packets from one device, passes them through the emulated network, and writes those
+//! that arrive to the other device.
 //!
-//! A packet has come when the router reads it. From there on all happens in the network's own time: that the router wakes late
-//! delays what leaves it, which is measured, and changes no verdict on what it has read.
+//! The time of a packet's arrival is the time of its read. All later decisions follow the network's own clock: a router that
+//! wakes late delays departures, which is measured, but changes no decision about packets that it has read.
 
 pub(crate) mod event_queue;
 mod flows;
@@ -19,29 +20,29 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use self::event_queue::{EventQueue, SideEvent};
-use self::flows::{Known, KnownFlows};
+use self::flows::{FlowEntry, FlowTable};
 pub(crate) use self::stats::RouterStats;
 use crate::error::{Context, Error};
 use crate::machine::clock::{Clock, StopTime, std_duration};
 use crate::mix::Offers;
 use crate::network::device::Device;
 use crate::packet::datagram::Stamp;
-use crate::packet::{self, PacketFlow, Seen};
+use crate::packet::{self, Headers, PacketFlow};
 
-/// The router's part of a run's configuration.
+/// The configuration of the router.
 #[derive(Debug)]
 pub(crate) struct RouterConfig {
-    /// The windows that programs may offer.
-    pub(crate) offers_of_programs: Offers,
-    /// The capture that sees the packets, if there is one.
+    /// The largest windows that programs may advertise.
+    pub(crate) program_offers: Offers,
+    /// The packet capture, if there is one.
     pub(crate) capture: Option<Capture>,
-    /// The round trip of each connection of programs, by its number.
+    /// The round-trip times of programs, if there are programs.
     pub(crate) program_rtt: Option<ProgramRtt>,
     /// The time at which the run ends early.
-    pub(crate) ending: Arc<StopTime>,
+    pub(crate) stop_time: Arc<StopTime>,
 }
 
-/// The round trips of programs' connections, drawn as those of users are, each by its number.
+/// Draws the round-trip time of each connection of programs by its number, from the distribution of users.
 #[derive(Debug)]
 pub(crate) struct ProgramRtt {
     pub(crate) web: Arc<Web>,
@@ -49,34 +50,34 @@ pub(crate) struct ProgramRtt {
 }
 
 impl ProgramRtt {
-    fn of(&self, number: usize) -> Duration {
+    fn min_rtt(&self, number: usize) -> Duration {
         self.web.min_rtt(&mut Stream::named(self.seed, &format!("program/{number}")))
     }
 }
 
-/// The router of a run.
+/// The router of a run, with the emulated network.
 pub(crate) struct Router {
     network: EmulatedNetwork,
     devices: [Box<dyn Device>; 2],
-    board: Arc<EventQueue>,
-    /// The events that were taken from it: empty outside [`Router::hear`].
-    heard: Vec<SideEvent>,
+    event_queue: Arc<EventQueue>,
+    /// The events that [`Router::handle_events`] has taken from the queue: empty between calls.
+    events: Vec<SideEvent>,
     clock: Clock,
-    flows: KnownFlows,
-    packets: KeptPackets,
-    orders: RouterConfig,
-    pub(crate) seen: RouterStats,
+    flows: FlowTable,
+    packets: PacketStore,
+    config: RouterConfig,
+    pub(crate) stats: RouterStats,
 }
 
-/// Packets on their way, by number.
+/// The packets in flight, by number.
 #[derive(Debug, Default)]
-struct KeptPackets {
+struct PacketStore {
     bytes: Vec<Vec<u8>>,
     free: Vec<u32>,
 }
 
-impl KeptPackets {
-    fn keep(&mut self, packet: &[u8]) -> u32 {
+impl PacketStore {
+    fn insert(&mut self, packet: &[u8]) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.bytes.push(Vec::new());
             u32::try_from(self.bytes.len() - 1).expect("fewer than 2^32 packets on their way")
@@ -88,41 +89,41 @@ impl KeptPackets {
     }
 }
 
-/// The next step of a packet.
+/// The flow of a packet, through which the network carries it.
 enum PacketRoute {
-    Connection(Known),
+    Connection(FlowEntry),
     Datagram(Stamp),
 }
 
-/// The most packets read from one device before what is due is done.
+/// The most packets that are read from one device before due events are handled.
 const BATCH: usize = 64;
 
 impl Router {
     pub(crate) fn new(
         network: EmulatedNetwork,
         devices: [Box<dyn Device>; 2],
-        board: Arc<EventQueue>,
+        event_queue: Arc<EventQueue>,
         clock: Clock,
-        orders: RouterConfig,
+        config: RouterConfig,
     ) -> Router {
         Router {
             network,
             devices,
-            board,
-            heard: Vec::new(),
+            event_queue,
+            events: Vec::new(),
             clock,
-            flows: KnownFlows::default(),
-            packets: KeptPackets::default(),
-            orders,
-            seen: RouterStats::new(),
+            flows: FlowTable::default(),
+            packets: PacketStore::default(),
+            config,
+            stats: RouterStats::new(),
         }
     }
 
-    /// Go on until `until`, or to the end if that comes first.
+    /// Runs until `until`, or to the end of the run if it comes first.
     pub(crate) fn run_until(&mut self, until: Time) -> Result<(), Error> {
         let mut scratch = vec![0; 1 << 16];
         loop {
-            if let Some(&at) = self.orders.ending.get() {
+            if let Some(&at) = self.config.stop_time.get() {
                 self.network.end_by(at);
             }
             let until = until.min(self.network.end());
@@ -135,15 +136,15 @@ impl Router {
                     let Some(length) = received else { break };
                     let packet = &scratch[..length];
                     match packet::read(packet) {
-                        Some(seen) => arrived.push((seen, self.packets.keep(packet))),
-                        None => self.seen.other(packet, &self.clock),
+                        Some(headers) => arrived.push((headers, self.packets.insert(packet))),
+                        None => self.stats.record_other(packet, &self.clock),
                     }
                 }
             }
-            // What was told before a packet was sent is here by now.
-            self.hear(now);
-            for (seen, number) in arrived {
-                self.forward(&seen, number, now);
+            // Events that were sent before these packets are in the queue by now: they must be handled first.
+            self.handle_events(now);
+            for (headers, number) in arrived {
+                self.forward(&headers, number, now);
             }
             self.deliver(now.min(until))?;
             if now >= until {
@@ -153,20 +154,20 @@ impl Router {
         }
     }
 
-    /// Hear what the sides have told.
-    fn hear(&mut self, now: Time) {
-        self.board.take(&mut self.heard);
-        for news in self.heard.drain(..) {
-            match news {
+    /// Handles the events of the sides.
+    fn handle_events(&mut self, now: Time) {
+        self.event_queue.take(&mut self.events);
+        for event in self.events.drain(..) {
+            match event {
                 SideEvent::Opening { browser, connection, offers } => {
-                    self.flows.open(browser, Known { route: self.network.open(&connection), offers });
+                    self.flows.open(browser, FlowEntry { route: self.network.open(&connection), offers });
                 }
                 SideEvent::Closed { browser } => self.flows.close(browser, now),
                 SideEvent::Completed { user, exchange, at } => self.network.completed(user, &exchange, at),
                 SideEvent::Aborted { at } => self.network.aborted(at),
                 SideEvent::OpeningOfSource { end, connection, offers } => {
                     let route = self.network.open_of_source(&connection);
-                    self.flows.open(end, Known { route, offers });
+                    self.flows.open(end, FlowEntry { route, offers });
                 }
                 SideEvent::Delivered { source, bytes, at } => self.network.delivered(source, bytes, at),
                 SideEvent::Received { stamp, size, at } => {
@@ -178,60 +179,62 @@ impl Router {
                 SideEvent::AbortedOfSource { source, at } => self.network.aborted_of_source(source, at),
             }
         }
-        for route in self.flows.forget(now) {
+        for route in self.flows.remove_expired(now) {
             self.network.close(route);
         }
     }
 
-    /// The run has ended: hear and count what is left.
+    /// Handles and counts what is left at the end of the run.
     pub(crate) fn finish(&mut self, end: Time) -> Result<(), Error> {
-        self.hear(end);
+        self.handle_events(end);
         for device in &mut self.devices {
-            self.seen.unread += device.take_drops().context(|| "the router's device".to_owned())?;
+            self.stats.unread += device.take_drops().context(|| "the router's device".to_owned())?;
         }
         Ok(())
     }
 
-    fn forward(&mut self, seen: &Seen, number: u32, now: Time) {
-        let way = match (seen.flow, &self.orders.program_rtt) {
-            (PacketFlow::Browser(browser), _) => self.flows.known(browser).map(PacketRoute::Connection),
+    fn forward(&mut self, headers: &Headers, number: u32, now: Time) {
+        let packet_route = match (headers.flow, &self.config.program_rtt) {
+            (PacketFlow::Browser(browser), _) => self.flows.find(browser).map(PacketRoute::Connection),
             (PacketFlow::Datagram(stamp), _) => Some(PacketRoute::Datagram(stamp)),
             (PacketFlow::Program(flow), Some(rtt)) => {
-                let open = |number| self.network.open_program(rtt.of(number));
-                let route = self.flows.of_program(flow, open);
-                Some(PacketRoute::Connection(Known { route, offers: self.orders.offers_of_programs }))
+                let open = |number| self.network.open_program(rtt.min_rtt(number));
+                let route = self.flows.program_route(flow, open);
+                Some(PacketRoute::Connection(FlowEntry { route, offers: self.config.program_offers }))
             }
             (PacketFlow::Program(_), None) => None,
         };
-        let Some(way) = way else {
-            self.seen.strays += 1;
+        let Some(packet_route) = packet_route else {
+            self.stats.strays += 1;
             self.packets.free.push(number);
             return;
         };
         let packet = &mut self.packets.bytes[number as usize];
-        if let PacketRoute::Connection(Known { offers, .. }) = &way
-            && let Some(most) = offers[usize::from(seen.from == End::Server)]
+        if let PacketRoute::Connection(FlowEntry { offers, .. }) = &packet_route
+            && let Some(most) = offers[usize::from(headers.from == End::Server)]
         {
-            packet::bound_window(packet, seen, most);
+            packet::bound_window(packet, headers, most);
         }
-        if let Some(capture) = &self.orders.capture {
+        if let Some(capture) = &self.config.capture {
             capture.show(number, packet);
         }
-        let sent = Sent { number, size: seen.size, ecn: seen.ecn };
-        match way {
-            PacketRoute::Connection(Known { route, .. }) => self.network.send(route, seen.from, &sent, now),
+        let sent = Sent { number, size: headers.size, ecn: headers.ecn };
+        match packet_route {
+            PacketRoute::Connection(FlowEntry { route, .. }) => {
+                self.network.send(route, headers.from, &sent, now);
+            }
             PacketRoute::Datagram(Stamp { source, side, flow, sent_at }) => {
-                let datagram = Datagram { at: sent_at, flow, side, size: seen.size };
+                let datagram = Datagram { at: sent_at, flow, side, size: headers.size };
                 self.network.send_datagram(source, &datagram, &sent, now);
             }
         }
     }
 
-    /// Hand over what has arrived by `now`.
+    /// Advances the network to `now`, and writes the packets that have arrived to their devices.
     fn deliver(&mut self, now: Time) -> Result<(), Error> {
-        let Router { network, devices, clock, packets, seen, .. } = self;
-        let mut failed = Ok(());
-        network.advance(now, &mut |fate| match fate {
+        let Router { network, devices, clock, packets, stats, .. } = self;
+        let mut result = Ok(());
+        network.advance(now, &mut |outcome| match outcome {
             Outcome::Lost { number } => packets.free.push(number),
             Outcome::Delivered { number, at, side, ce } => {
                 let packet = &mut packets.bytes[number as usize];
@@ -240,18 +243,18 @@ impl Router {
                 }
                 match devices[side].deliver(packet) {
                     Ok(true) => {}
-                    Ok(false) => seen.undelivered += 1,
-                    Err(error) => failed = Err(error),
+                    Ok(false) => stats.undelivered += 1,
+                    Err(error) => result = Err(error),
                 }
                 let lateness = clock.now().saturating_since(at).as_nanos();
-                seen.lateness_ns.record(lateness).expect("the histogram resizes itself");
+                stats.lateness_ns.record(lateness).expect("the histogram resizes itself");
                 packets.free.push(number);
             }
         });
-        failed.context(|| "the router's device".to_owned())
+        result.context(|| "the router's device".to_owned())
     }
 
-    /// Wait for a packet, or for what happens next.
+    /// Waits for a packet, or until the network's next event.
     fn wait(&self, until: Time) -> Result<(), Error> {
         let pause = self.network.next_event().min(until).saturating_since(self.clock.now());
         if pause == Duration::ZERO {
@@ -265,7 +268,7 @@ impl Router {
         }
     }
 
-    /// The network, at the end.
+    /// Returns the emulated network.
     pub(crate) fn network(&mut self) -> &mut EmulatedNetwork {
         &mut self.network
     }

@@ -1,4 +1,4 @@
-//! One side: its browsers and its servers, on a thread in a namespace of its own.
+//! A side: its browsers, servers and program, on a thread in a namespace of its own.
 
 mod browsers;
 mod prober;
@@ -22,7 +22,7 @@ use self::programs::{Program, RunningProgram, UserPrograms};
 use self::request_table::RequestTable;
 use self::servers::Servers;
 use crate::error::{Context, Error};
-use crate::machine::clock::{Clock, LOOK, StopTime, std_duration};
+use crate::machine::clock::{CHECK_INTERVAL, Clock, StopTime, std_duration};
 use crate::mix::Mix;
 use crate::network::counters;
 use crate::network::device::Kind;
@@ -35,64 +35,66 @@ use crate::router::event_queue::EventQueue;
 
 /// The configuration of both sides.
 #[derive(Clone, Debug)]
-pub(crate) struct Common {
+pub(crate) struct SideConfig {
     pub(crate) spec: Arc<Spec>,
     pub(crate) web: Arc<Web>,
     pub(crate) mix: Arc<Mix>,
-    pub(crate) book: Arc<RequestTable>,
-    pub(crate) board: Arc<EventQueue>,
-    /// The device between sides and router, and the router's namespace.
+    pub(crate) requests: Arc<RequestTable>,
+    pub(crate) event_queue: Arc<EventQueue>,
+    /// The kind of device between sides and router.
     pub(crate) device: Kind,
+    /// The router's namespace.
     pub(crate) router: Arc<File>,
-    /// The programs that run beside the users, if there are any.
+    /// The programs that run at the same time as the users, if there are any.
     pub(crate) programs: Option<Arc<UserPrograms>>,
     /// The time at which the run ends early.
-    pub(crate) ending: Arc<StopTime>,
+    pub(crate) stop_time: Arc<StopTime>,
 }
 
-/// The listening socket's token; others are those of sockets, by their place.
+/// The token of the listening socket. Other tokens are those of connections.
 const LISTENER: Token = Token(usize::MAX - 1);
 
-/// A side whose network is there, before the run starts.
+/// A side with its network, ready for the run.
 pub(crate) struct Side {
     number: usize,
-    common: Common,
+    common: SideConfig,
     poll: Poll,
-    /// None without users.
+    /// The listening socket of servers; none without users.
     listener: Option<Socket>,
     server: Option<Program>,
     prober: Prober,
-    /// The settings of the kernel's TCP.
+    /// The kernel's TCP settings.
     pub(crate) settings: Settings,
 }
 
-/// Returns the readiness token of a browser's socket: each slot has its own.
+/// Returns the readiness token of the browser's connection in `slot`.
 fn browser_token(slot: usize) -> Token {
     Token(2 * slot)
 }
 
-/// The same of a server's.
+/// Returns the readiness token of the server's connection in `slot`.
 fn server_token(slot: usize) -> Token {
     Token(2 * slot + 1)
 }
 
 impl Side {
-    /// Side `number`, on the thread that it will run on; and the router's end of its interface.
-    pub(crate) fn new(number: usize, common: Common) -> Result<(Side, RouterDevice), Error> {
+    /// Creates side `number` on the calling thread, on which it must also run, and returns it with the router's end of its device.
+    pub(crate) fn new(number: usize, common: SideConfig) -> Result<(Side, RouterDevice), Error> {
         let mtu = u32::try_from(common.spec.link.mtu.get()).expect("the spec bounds it");
-        let Common { mix, device, router, .. } = &common;
-        let stack = mix.of_side(number);
+        let SideConfig { mix, device, router, .. } = &common;
+        let stack = mix.side_stack(number);
         let has = |congestion| {
-            let any = sockets::new(congestion).context(|| format!("a socket with {congestion}"))?;
-            sockets::congestion(&any).context(|| "the congestion control".to_owned())
+            let socket = sockets::new(congestion).context(|| format!("a socket with {congestion}"))?;
+            sockets::congestion(&socket).context(|| "the congestion control".to_owned())
         };
         let congestion = mix.congestion_on(number).into_iter().map(has).collect::<Result<Vec<_>, _>>()?;
-        let (joint, mut settings) = Hosts { side: number, stack, mtu, device: *device, router }.make()?;
+        let (router_device, mut settings) =
+            Hosts { side: number, stack, mtu, device: *device, router }.create()?;
         let poll = Poll::new().context(|| "epoll".to_owned())?;
         settings.add("TCP_CONGESTION", congestion.join(" "));
         let mut listener = None;
         if common.spec.users.per_side > 0 {
-            let socket = sockets::listen(SERVER_PORT, &mix.of_side(number).congestion);
+            let socket = sockets::listen(SERVER_PORT, &mix.side_stack(number).congestion);
             let socket = socket.context(|| "a listening socket".to_owned())?;
             sockets::watch(&poll, &socket, LISTENER).context(|| "epoll".to_owned())?;
             listener = Some(socket);
@@ -107,10 +109,10 @@ impl Side {
         if let Some(server) = &mut server {
             server.wait_for_port()?;
         }
-        Ok((Side { number, common, poll, listener, server, prober, settings }, joint))
+        Ok((Side { number, common, poll, listener, server, prober, settings }, router_device))
     }
 
-    /// Run to the end of the spec.
+    /// Runs the side to the end of the run.
     pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Error> {
         let Side { number, common, mut poll, listener, server, mut prober, .. } = self;
         let mut program = RunningProgram::new(number, server);
@@ -120,25 +122,27 @@ impl Side {
         let mut browsers = Browsers::new(number, &common, clock);
         let mut servers = Servers::new(&common);
         let mut events = Events::with_capacity(1024);
-        let mut repeats_before = None;
+        let mut retransmissions_before = None;
         loop {
             let now = clock.now();
-            if now >= end || common.ending.get().is_some() {
+            if now >= end || common.stop_time.get().is_some() {
                 break;
             }
-            if now >= begin && repeats_before.is_none() {
-                repeats_before = Some(counters::of_tcp()?[counters::REPEATS]);
+            if now >= begin && retransmissions_before.is_none() {
+                retransmissions_before = Some(counters::tcp_counters()?[counters::RETRANSMISSIONS]);
             }
-            if program.attend(common.programs.as_deref(), now >= begin)? {
-                common.ending.set(now).expect("one command ends once");
+            if program.update(common.programs.as_deref(), now >= begin)? {
+                common.stop_time.set(now).expect("one command ends once");
                 break;
             }
             prober.send(now, &clock);
             browsers.wake(&poll, now)?;
-            let mut until =
-                browsers.next_wake().min(prober.next).min(if repeats_before.is_none() { begin } else { end });
+            let mut until = browsers
+                .next_wake()
+                .min(prober.next_probe)
+                .min(if retransmissions_before.is_none() { begin } else { end });
             if common.programs.is_some() {
-                until = until.min(now + LOOK);
+                until = until.min(now + CHECK_INTERVAL);
             }
             let pause = std_duration(until.saturating_since(clock.now()));
             match poll.poll(&mut events, Some(pause)) {
@@ -155,15 +159,15 @@ impl Side {
                 }
             }
         }
-        report(browsers, servers, repeats_before, program.exit_code)
+        report(browsers, servers, retransmissions_before, program.exit_code)
     }
 }
 
-/// Returns the report of a side at its end.
+/// Returns the report of a side at the end of the run.
 fn report(
     browsers: Browsers,
     servers: Servers,
-    repeats_before: Option<u64>,
+    retransmissions_before: Option<u64>,
     exit_code: Option<u8>,
 ) -> Result<SideReport, Error> {
     let mut errors = browsers.errors;
@@ -179,8 +183,8 @@ fn report(
         errors,
         congestion,
         lost: counters::interface_drops()? + counters::datagram_drops()?,
-        tcp: counters::of_tcp()?,
-        repeats_before: repeats_before.unwrap_or(0),
+        tcp: counters::tcp_counters()?,
+        retransmissions_before: retransmissions_before.unwrap_or(0),
         exit_code,
     })
 }

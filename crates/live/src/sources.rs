@@ -1,7 +1,7 @@
 //! The spec's sources on sockets: connections whose two ends follow one vector, and datagrams.
 //!
-//! One thread has both ends of all of them, and one clock. A socket stays in the network namespace in which it was created,
-//! independent of its reader and writer: the thread enters a side's namespace to create one there.
+//! One thread has both ends of all connections, and one clock. A socket stays in the namespace in which it was created: the
+//! thread enters a side's namespace only to create one there.
 
 mod datagrams;
 mod flows;
@@ -21,7 +21,7 @@ use socket2::Socket;
 
 use self::flows::Flows;
 use crate::error::{Context, Error};
-use crate::machine::clock::{Clock, LOOK, StopTime, std_duration};
+use crate::machine::clock::{CHECK_INTERVAL, Clock, StopTime, std_duration};
 use crate::mix::Mix;
 use crate::network::namespaces;
 use crate::network::sockets;
@@ -30,41 +30,41 @@ use crate::report::SideReport;
 use crate::router::event_queue::{EventQueue, SideEvent};
 
 /// The configuration of a run's sources.
-pub(crate) struct Setting {
+pub(crate) struct SourcesConfig {
     pub(crate) spec: Arc<Spec>,
     pub(crate) seed: u64,
     /// The sides' namespaces.
     pub(crate) networks: [File; 2],
     pub(crate) mix: Arc<Mix>,
-    pub(crate) board: Arc<EventQueue>,
+    pub(crate) event_queue: Arc<EventQueue>,
     /// The time at which the run ends early.
-    pub(crate) ending: Arc<StopTime>,
+    pub(crate) stop_time: Arc<StopTime>,
 }
 
-/// Sources whose other ends are there, before the run starts.
-pub(crate) struct Sources {
-    setting: Setting,
-    all: Vec<Source>,
+/// The sources with their listening sockets, ready for the run.
+pub(crate) struct ReadySources {
+    config: SourcesConfig,
+    sources: Vec<Source>,
     poll: Poll,
-    /// By side: where connections come to, and datagrams.
+    /// The sockets that accept connections and receive datagrams, by side.
     listeners: [Socket; 2],
     receivers: [Socket; 2],
 }
 
 /// Sources during the run.
 struct RunningSources {
-    setting: Setting,
-    all: Vec<Source>,
-    /// By source, what it does next.
-    next: Vec<Option<Next>>,
+    config: SourcesConfig,
+    sources: Vec<Source>,
+    /// The next action of each source.
+    next_actions: Vec<Option<NextAction>>,
     clock: Clock,
     poll: Poll,
-    /// The events by time, the next on top.
-    wakes: BinaryHeap<Reverse<(Time, Wake)>>,
+    /// The wake-ups by time, the next on top.
+    wakes: BinaryHeap<Reverse<(Time, WakeUp)>>,
     flows: Flows,
-    /// By flow of datagrams.
+    /// The socket of each flow of datagrams.
     senders: HashMap<BrowserEnd, Socket>,
-    /// The actions of a connection: empty between events.
+    /// The actions of a connection after the current event: empty between events.
     actions: Vec<VectorAction>,
     scratch: Vec<u8>,
     wake_lateness_us: Histogram<u64>,
@@ -72,83 +72,83 @@ struct RunningSources {
     congestion: BTreeMap<String, u64>,
 }
 
-enum Next {
+enum NextAction {
     Connection(Vector),
     Datagram(Datagram),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Wake {
-    /// A source does what comes next.
+enum WakeUp {
+    /// The next action of a source is due.
     Source(u8),
-    /// The pause of the flow in a slot is over, if it is the one of this serial number.
+    /// The pause of the flow in a slot is over, if its serial number is this one.
     Flow { slot: usize, serial: u64 },
 }
 
-/// The sockets that wait for readiness: each side's listener and receiver, and the two ends of each flow.
-enum Watched {
+/// The sockets that are polled: listener and receiver of each side, and the two ends of each flow.
+enum PolledSocket {
     Listener(usize),
     Receiver(usize),
     Flow(usize),
 }
 
-impl Watched {
-    /// Tokens that are no flow's.
+impl PolledSocket {
+    /// The number of tokens before those of flows.
     const FIXED: usize = 4;
 
     fn token(&self) -> Token {
         Token(match self {
-            Watched::Listener(side) => *side,
-            Watched::Receiver(side) => 2 + side,
-            Watched::Flow(slot) => Watched::FIXED + slot,
+            PolledSocket::Listener(side) => *side,
+            PolledSocket::Receiver(side) => 2 + side,
+            PolledSocket::Flow(slot) => PolledSocket::FIXED + slot,
         })
     }
 
-    fn of(token: Token) -> Watched {
+    fn from_token(token: Token) -> PolledSocket {
         match token.0 {
-            side @ (0 | 1) => Watched::Listener(side),
-            receiver @ (2 | 3) => Watched::Receiver(receiver - 2),
-            flow => Watched::Flow(flow - Watched::FIXED),
+            side @ (0 | 1) => PolledSocket::Listener(side),
+            receiver @ (2 | 3) => PolledSocket::Receiver(receiver - 2),
+            flow => PolledSocket::Flow(flow - PolledSocket::FIXED),
         }
     }
 }
 
-impl Sources {
-    /// Those of the spec, on the thread that they will run on.
-    pub(crate) fn new(setting: Setting) -> Result<Sources, Error> {
-        let Setting { spec, seed, networks, mix, .. } = &setting;
-        let all = (0..).zip(&spec.sources).map(|(number, source)| {
+impl ReadySources {
+    /// Creates the sources of the spec on the calling thread, on which they must also run.
+    pub(crate) fn new(config: SourcesConfig) -> Result<ReadySources, Error> {
+        let SourcesConfig { spec, seed, networks, mix, .. } = &config;
+        let sources = (0..).zip(&spec.sources).map(|(number, source)| {
             Source::new(&source.config, number, &spec.users.rtt, *seed).map_err(|error| {
                 Error::Refused(format!("sources[{number}].{}: {}", error.path, error.message))
             })
         });
-        let all = all.collect::<Result<_, _>>()?;
+        let sources = sources.collect::<Result<_, _>>()?;
         let poll = Poll::new().context(|| "epoll".to_owned())?;
-        let both = |make: &dyn Fn(usize) -> io::Result<Socket>, watched: fn(usize) -> Watched| {
+        let both = |make: &dyn Fn(usize) -> io::Result<Socket>, polled_socket: fn(usize) -> PolledSocket| {
             let one = |side: usize| {
-                namespaces::go_to(&networks[side])?;
+                namespaces::enter_network(&networks[side])?;
                 let socket = make(side).context(|| "a socket of sources".to_owned())?;
-                sockets::watch(&poll, &socket, watched(side).token()).context(|| "epoll".to_owned())?;
+                sockets::watch(&poll, &socket, polled_socket(side).token()).context(|| "epoll".to_owned())?;
                 Ok::<_, Error>(socket)
             };
             Ok::<_, Error>([one(0)?, one(1)?])
         };
-        let listen = |side| sockets::listen(SOURCE_PORT, &mix.of_side(side).congestion);
-        let listeners = both(&listen, Watched::Listener)?;
-        let receivers = both(&|_| sockets::receiver(SOURCE_PORT), Watched::Receiver)?;
-        Ok(Sources { setting, all, poll, listeners, receivers })
+        let listen = |side| sockets::listen(SOURCE_PORT, &mix.side_stack(side).congestion);
+        let listeners = both(&listen, PolledSocket::Listener)?;
+        let receivers = both(&|_| sockets::receiver(SOURCE_PORT), PolledSocket::Receiver)?;
+        Ok(ReadySources { config, sources, poll, listeners, receivers })
     }
 
-    /// Run to the end of the spec.
+    /// Runs the sources to the end of the run.
     pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Error> {
-        let Sources { setting, all, poll, listeners, receivers } = self;
-        let protocol = &setting.spec.protocol;
+        let ReadySources { config, sources, poll, listeners, receivers } = self;
+        let protocol = &config.spec.protocol;
         let end = Time::ZERO + protocol.warmup + protocol.duration;
         let mut running = RunningSources {
-            next: all.iter().map(|_| None).collect(),
-            flows: Flows::new(all.len()),
-            setting,
-            all,
+            next_actions: sources.iter().map(|_| None).collect(),
+            flows: Flows::new(sources.len()),
+            config,
+            sources,
             clock,
             poll,
             wakes: BinaryHeap::new(),
@@ -159,27 +159,27 @@ impl Sources {
             errors: BTreeMap::new(),
             congestion: BTreeMap::new(),
         };
-        for number in 0..running.all.len() {
+        for number in 0..running.sources.len() {
             running.plan(u8::try_from(number).expect("the spec bounds the number of sources"));
         }
         let mut events = Events::with_capacity(1024);
         loop {
             let now = clock.now();
-            if now >= end || running.setting.ending.get().is_some() {
+            if now >= end || running.config.stop_time.get().is_some() {
                 break;
             }
             running.wake(now)?;
-            let until = running.next_wake().min(end).min(now + LOOK);
+            let until = running.next_wake().min(end).min(now + CHECK_INTERVAL);
             let pause = std_duration(until.saturating_since(clock.now()));
             match running.poll.poll(&mut events, Some(pause)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 polled => polled.context(|| "epoll".to_owned())?,
             }
             for event in &events {
-                match Watched::of(event.token()) {
-                    Watched::Listener(side) => running.accept(&listeners[side])?,
-                    Watched::Receiver(side) => running.receive(&receivers[side])?,
-                    Watched::Flow(slot) => running.on_ready(slot)?,
+                match PolledSocket::from_token(event.token()) {
+                    PolledSocket::Listener(side) => running.accept(&listeners[side])?,
+                    PolledSocket::Receiver(side) => running.receive(&receivers[side])?,
+                    PolledSocket::Flow(slot) => running.on_ready(slot)?,
                 }
             }
         }
@@ -190,47 +190,47 @@ impl Sources {
             congestion,
             lost: 0,
             tcp: BTreeMap::new(),
-            repeats_before: 0,
+            retransmissions_before: 0,
             exit_code: None,
         })
     }
 }
 
 impl RunningSources {
-    /// Find out when source `number` does something next.
+    /// Takes the next action of source `number`, and schedules it.
     fn plan(&mut self, number: u8) {
         let place = usize::from(number);
-        let next = match &mut self.all[place] {
-            Source::Connections(source) => source.next().map(Next::Connection),
-            Source::Datagrams(source) => source.next().map(Next::Datagram),
+        let next = match &mut self.sources[place] {
+            Source::Connections(source) => source.next().map(NextAction::Connection),
+            Source::Datagrams(source) => source.next().map(NextAction::Datagram),
         };
         let at = match &next {
-            Some(Next::Connection(vector)) => Some(vector.start),
-            Some(Next::Datagram(datagram)) => Some(datagram.at),
+            Some(NextAction::Connection(vector)) => Some(vector.start),
+            Some(NextAction::Datagram(datagram)) => Some(datagram.at),
             None => None,
         };
-        self.next[place] = next;
-        self.wakes.extend(at.map(|at| Reverse((at, Wake::Source(number)))));
+        self.next_actions[place] = next;
+        self.wakes.extend(at.map(|at| Reverse((at, WakeUp::Source(number)))));
     }
 
     fn next_wake(&self) -> Time {
         self.wakes.peek().map_or(Time::MAX, |&Reverse((at, _))| at)
     }
 
-    /// Do what is due.
+    /// Performs the actions that are due by `now`.
     fn wake(&mut self, now: Time) -> Result<(), Error> {
         while let Some(&Reverse((at, wake))) = self.wakes.peek().filter(|Reverse((at, _))| *at <= now) {
             self.wakes.pop();
             let lateness = now.saturating_since(at).as_micros();
             self.wake_lateness_us.record(lateness).expect("the histogram resizes itself");
             match wake {
-                Wake::Flow { slot, serial } => self.resume(slot, serial)?,
-                Wake::Source(number) => {
-                    let next = self.next[usize::from(number)].take();
+                WakeUp::Flow { slot, serial } => self.resume(slot, serial)?,
+                WakeUp::Source(number) => {
+                    let next = self.next_actions[usize::from(number)].take();
                     self.plan(number);
                     match next.expect("a source is due when something was planned") {
-                        Next::Connection(vector) => self.begin(number, &vector)?,
-                        Next::Datagram(datagram) => self.send(number, &datagram)?,
+                        NextAction::Connection(vector) => self.begin(number, &vector)?,
+                        NextAction::Datagram(datagram) => self.send(number, &datagram)?,
                     }
                 }
             }
@@ -238,7 +238,7 @@ impl RunningSources {
         Ok(())
     }
 
-    fn say(&self, news: SideEvent) {
-        self.setting.board.tell(news);
+    fn send_event(&self, event: SideEvent) {
+        self.config.event_queue.push(event);
     }
 }

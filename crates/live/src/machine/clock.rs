@@ -1,4 +1,4 @@
-//! The only clock, and when a run ends before its time.
+//! The clock of a run, and the time at which a run ends early.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -12,7 +12,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The run starts now.
+    /// Starts the clock of a run at zero.
     #[expect(clippy::disallowed_methods, reason = "the live laboratory lives in real time")]
     pub(crate) fn start() -> Clock {
         Clock { start: Instant::now() }
@@ -24,18 +24,18 @@ impl Clock {
     }
 }
 
-/// The time at which a run ends early, with its command.
+/// The time at which a run ends early, because its command has ended.
 pub(crate) type StopTime = OnceLock<Time>;
 
-/// The period of the check for an early end: a command may end at any time.
-pub(crate) const LOOK: Duration = Duration::from_millis(5);
+/// The longest wait between two checks for an early end.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A span as the standard library has it.
+/// Converts a span to the standard library's type.
 pub(crate) fn std_duration(span: Duration) -> std::time::Duration {
     std::time::Duration::from_nanos(span.as_nanos())
 }
 
-/// Wait.
+/// Blocks the calling thread for `span`.
 #[expect(clippy::disallowed_methods, reason = "the live laboratory lives in real time")]
 pub(crate) fn pause(span: Duration) {
     std::thread::sleep(std_duration(span));

@@ -1,10 +1,10 @@
-//! The limit of open files: each connection takes two.
+//! The limit of open files. Each connection takes two.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::error::{Context, Error};
 
-/// Take what is allowed; as root, more.
+/// Raises the limit to the hard limit, as root to a million, and returns it.
 pub(crate) fn raise_open_files() -> Result<u64, Error> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).context(|| "limit of open files".to_owned())?;
     let enough = most.max(1_000_000);

@@ -1,18 +1,19 @@
-//! The threads of a run go before others, where that is allowed, and the router's before those of the hosts: their lateness is
-//! what is wrong with a live run.
+//! Real-time priority of a run's threads, because lateness makes a live run invalid. The router's thread has the highest.
 
 use nix::libc;
 
 /// The priorities of a run's threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ThreadPriority {
-    /// Users, servers and sources.
+    /// Of users, servers and sources.
     Hosts = 1,
     Router = 2,
 }
 
-/// Have the calling thread run whenever it can (`SCHED_FIFO`, at the lowest of its priorities), if the machine lets it. It waits
-/// whenever it has nothing to do, so that it never keeps others out for long. Programs that it starts are as all others are.
+/// Gives the calling thread real-time priority (`SCHED_FIFO`, the lowest levels), and returns true if the machine allows it.
+///
+/// The thread waits when it has nothing to do, so that it never blocks other programs for long. Programs that it starts have
+/// the usual priority.
 pub(crate) fn raise(rank: ThreadPriority) -> bool {
     let priority = libc::sched_param { sched_priority: rank as libc::c_int };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;

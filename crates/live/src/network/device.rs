@@ -1,8 +1,7 @@
-//! The device between a side's hosts and the router: an interface in the side's namespace, called [`NAME`], and its end in the
-//! router.
+//! The device between a side's hosts and the router: an interface in the side's namespace, called [`NAME`], and the router's
+//! end of it.
 //!
-//! There are two kinds with the same results: the hosts see an interface for whole IP packets, and the router reads and writes
-//! these.
+//! Both kinds give the same results: the hosts see an interface for IP packets, and the router reads and writes whole packets.
 
 use std::ffi::CStr;
 use std::io;
@@ -17,20 +16,20 @@ pub(crate) const NAME: &CStr = c"link";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
-    /// A TUN device: the kernel hands over what it would send.
+    /// A TUN device, which passes whole packets to the process that holds it.
     Tun,
-    /// A pair of Ethernet interfaces, and a packet socket on the router's: for who may not open `/dev/net/tun`.
+    /// A pair of Ethernet interfaces with a packet socket on the router's. It needs no access to `/dev/net/tun`.
     Veth,
 }
 
-/// The router's end.
+/// The router's end of a device.
 pub(crate) trait Device: AsFd {
-    /// The next packet that a host has sent, if there is one: its length.
+    /// Reads the next packet from a host into `into`, if there is one, and returns its length.
     fn receive(&mut self, into: &mut [u8]) -> io::Result<Option<usize>>;
 
-    /// Hand a packet to the hosts. Do they take it?
+    /// Sends a packet to the hosts. Returns false if the interface has no room for it.
     fn deliver(&mut self, packet: &[u8]) -> io::Result<bool>;
 
-    /// Packets that the router lost since this was asked last because it did not read in time.
+    /// Returns the packets lost since the last call because the router did not read in time.
     fn take_drops(&mut self) -> io::Result<u64>;
 }

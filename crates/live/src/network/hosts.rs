@@ -1,4 +1,4 @@
-//! A side's network: its namespace, interface, addresses, routes and TCP.
+//! The network of a side: namespace, interface, addresses, routes and TCP settings.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -20,26 +20,27 @@ pub(crate) struct Hosts<'a> {
     pub(crate) stack: &'a Stack,
     /// The longest IP packet, in bytes.
     pub(crate) mtu: u32,
-    /// The device between them and the router, and the router's namespace.
+    /// The kind of device between hosts and router.
     pub(crate) device: Kind,
+    /// The router's namespace.
     pub(crate) router: &'a File,
 }
 
-/// The kind of device that this machine lets us have.
+/// Returns the preferred kind of device that this machine allows.
 pub(crate) fn device_available() -> Kind {
     if tun::may_be_opened() { Kind::Tun } else { Kind::Veth }
 }
 
-/// The router's end of a side's interface, as far as it can be made in the side's namespace.
+/// The router's end of a side's device, as far as it can be opened in the side's namespace.
 pub(crate) enum RouterDevice {
-    /// All of it.
+    /// The open TUN device.
     Tun(Tun),
-    /// The interface in the router's namespace.
+    /// An interface in the router's namespace, still without a socket.
     Veth { side: usize, mtu: u32 },
 }
 
 impl RouterDevice {
-    /// The rest of it, in the router's namespace.
+    /// Opens the router's end. The calling thread must be in the router's namespace.
     pub(crate) fn open(self) -> Result<Box<dyn Device>, Error> {
         Ok(match self {
             RouterDevice::Tun(tun) => Box::new(tun),
@@ -48,18 +49,18 @@ impl RouterDevice {
     }
 }
 
-/// Packets that the interface may hold for the router.
+/// The queue length of the interface, in packets.
 const QUEUE: u32 = 20_000;
 
 impl Hosts<'_> {
-    /// Make them, on a thread that stays in their namespace; what the kernel then says of their TCP.
-    pub(crate) fn make(&self) -> Result<(RouterDevice, Settings), Error> {
+    /// Moves the calling thread to a new namespace, and sets up its network. Returns the TCP settings as the kernel reports them.
+    pub(crate) fn create(&self) -> Result<(RouterDevice, Settings), Error> {
         let &Hosts { side, stack, mtu, device, router } = self;
-        namespaces::own_network()?;
+        namespaces::create_network()?;
         let settings = stack.apply()?;
         let netlink = Netlink::open()?;
         netlink.set_up_loopback()?;
-        let joint = match device {
+        let router_device = match device {
             Kind::Tun => RouterDevice::Tun(Tun::open()?),
             Kind::Veth => {
                 veth::create(&netlink, side, router.as_fd(), mtu)?;
@@ -67,9 +68,9 @@ impl Hosts<'_> {
             }
         };
         netlink.set_up(NAME, mtu, QUEUE)?;
-        netlink.own(addresses::network(side), PREFIX)?;
+        netlink.add_local_network(addresses::network(side), PREFIX)?;
         let way = (NAME, addresses::program(side));
         netlink.route(addresses::network(1 - side), PREFIX, way, &stack.metrics)?;
-        Ok((joint, settings))
+        Ok((router_device, settings))
     }
 }

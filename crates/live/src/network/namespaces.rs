@@ -1,4 +1,4 @@
-//! The namespaces of a run. None has a name or a mount: they are gone when the process is, however it ends.
+//! The namespaces of a run. None has a name or a mount: they disappear with the process, however it ends.
 
 use std::fs::{self, File};
 
@@ -10,52 +10,52 @@ use nix::unistd::{Pid, getegid, geteuid, getppid};
 
 use crate::error::{Context, Error};
 
-/// The privilege by which networks can be created.
+/// The privilege with which the process creates networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Power {
-    /// Root, as it is.
+pub(crate) enum Privilege {
+    /// Root of the machine or the container.
     Root,
-    /// Anybody, as root of a user namespace.
+    /// An ordinary user, as root of a user namespace.
     UserNamespace,
 }
 
-/// Leave the machine's network for one that has nothing in it. To be called while the process has one thread.
-pub(crate) fn enter() -> Result<Power, Error> {
+/// Moves the process from the machine's network to an empty one. The process must have only one thread.
+pub(crate) fn enter() -> Result<Privilege, Error> {
     let parent = getppid();
-    let power = match unshare(CloneFlags::CLONE_NEWNET) {
-        Ok(()) => Power::Root,
+    let privilege = match unshare(CloneFlags::CLONE_NEWNET) {
+        Ok(()) => Privilege::Root,
         Err(Errno::EPERM) => {
             become_root_of_a_user_namespace()?;
-            own_network()?;
-            Power::UserNamespace
+            create_network()?;
+            Privilege::UserNamespace
         }
         Err(error) => return Err(refused("network", "net", error)),
     };
     kill_with_parent(parent)?;
-    Ok(power)
+    Ok(privilege)
 }
 
-/// The network namespace of the calling thread, as something that interfaces can be put into.
+/// Opens the network namespace of the calling thread. Interfaces can be moved into the open file.
 pub(crate) fn current_network() -> Result<File, Error> {
     let path = "/proc/thread-self/ns/net";
     File::open(path).context(|| path.to_owned())
 }
 
-/// From now on the calling thread is in `network`.
-pub(crate) fn go_to(network: &File) -> Result<(), Error> {
+/// Moves the calling thread to the namespace `network`.
+pub(crate) fn enter_network(network: &File) -> Result<(), Error> {
     setns(network, CloneFlags::CLONE_NEWNET).context(|| "a side's network namespace".to_owned())
 }
 
-/// The calling thread's own network namespace.
-pub(crate) fn own_network() -> Result<(), Error> {
+/// Moves the calling thread to a new network namespace.
+pub(crate) fn create_network() -> Result<(), Error> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("network", "net", error))
 }
 
-/// Why there can be no namespace of a kind, whose limit is `user.max_KIND_namespaces`: the kernel says "No space left" of a
-/// limit, and "not permitted" of a ban.
+/// Explains why the kernel refused a namespace, whose limit is `user.max_LIMIT_namespaces`.
 fn refused(kind: &str, limit: &str, error: Errno) -> Error {
     let path = format!("/proc/sys/user/max_{limit}_namespaces");
     match error {
+        // The kernel's text, "No space left", does not name the limit.
         Errno::ENOSPC | Errno::EUSERS => {
             let most = fs::read_to_string(path).unwrap_or_default();
             let most = most.trim();
@@ -85,9 +85,10 @@ fn become_root_of_a_user_namespace() -> Result<(), Error> {
     Ok(())
 }
 
-/// Be killed when the process `parent` that started this one ends. After the change of credentials, which takes it back.
+/// Asks the kernel to kill this process when its parent ends. A change of credentials undoes this, so it comes last.
 fn kill_with_parent(parent: Pid) -> Result<(), Error> {
     prctl::set_pdeathsig(Signal::SIGKILL).context(|| "the end with the parent process".to_owned())?;
+    // The parent may have ended before the kernel knew.
     if getppid() == parent {
         Ok(())
     } else {

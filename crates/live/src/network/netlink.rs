@@ -1,4 +1,4 @@
-//! The little of `rtnetlink(7)` that a run needs: an interface is set up, and routes are added.
+//! The requests of `rtnetlink(7)` that a run needs, for interfaces, routes and queue disciplines.
 
 use std::ffi::CStr;
 use std::io;
@@ -12,42 +12,42 @@ use serde::Serialize;
 
 use crate::error::{Context, Error};
 
-/// Speaks about the namespace of the thread that opened it.
+/// A netlink socket for the namespace of the thread that opened it.
 #[derive(Debug)]
 pub(crate) struct Netlink {
     socket: OwnedFd,
 }
 
-/// Settings of TCP in a route (`RTAX_*` of `linux/rtnetlink.h`).
+/// TCP settings of a route (`RTAX_*` of `linux/rtnetlink.h`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RouteMetrics {
-    /// The most data in a segment to be offered, in bytes.
+    /// The maximum segment size that hosts announce, in bytes.
     pub(crate) mss: u32,
-    /// The congestion window at the start, in segments.
+    /// The initial congestion window, in segments.
     pub(crate) initial_window: u32,
-    /// Are all segments acknowledged at once?
+    /// True if the receiver acknowledges each segment at once.
     pub(crate) quick_ack: bool,
-    /// The congestion control of sockets without a setting; unlike a namespace's setting it accepts all that exist.
+    /// The congestion control of sockets without a setting. A route accepts any that the kernel has, a namespace does not.
     pub(crate) congestion: String,
 }
 
-/// A pair of Ethernet interfaces to be made, one here, its peer in another namespace.
+/// The configuration of a pair of Ethernet interfaces: one in this namespace, its peer in another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Veth<'a> {
     pub(crate) name: &'a CStr,
-    /// Hardware addresses: given, for who else gives them may do so while packets are on their way.
+    /// The hardware addresses are fixed: software of the machine could otherwise change random ones while packets are in flight.
     pub(crate) address: [u8; 6],
     pub(crate) peer: &'a CStr,
     pub(crate) peer_address: [u8; 6],
     pub(crate) peer_namespace: BorrowedFd<'a>,
-    /// The longest packet of either, in bytes.
+    /// The longest packet of both interfaces, in bytes.
     pub(crate) mtu: u32,
 }
 
 /// `VETH_INFO_PEER` of `linux/veth.h`.
 const VETH_INFO_PEER: u16 = 1;
 
-/// The place of an interface's own queue discipline (`linux/pkt_sched.h`).
+/// The parent of an interface's root queue discipline (`linux/pkt_sched.h`).
 const TC_H_ROOT: u32 = u32::MAX;
 
 const RTAX_ADVMSS: u16 = 8;
@@ -62,15 +62,15 @@ impl Netlink {
         Ok(Netlink { socket: socket.context(|| "a netlink socket".to_owned())? })
     }
 
-    /// Make a pair of interfaces.
+    /// Creates a pair of interfaces.
     pub(crate) fn add_veth(&self, pair: &Veth<'_>) -> Result<(), Error> {
         let mut peer = Message(vec![0; INTERFACE]);
         peer.attribute(libc::IFLA_IFNAME, pair.peer.to_bytes_with_nul());
         peer.attribute(libc::IFLA_ADDRESS, &pair.peer_address);
         peer.attribute(libc::IFLA_MTU, &pair.mtu.to_ne_bytes());
         peer.attribute(libc::IFLA_NET_NS_FD, &pair.peer_namespace.as_raw_fd().to_ne_bytes());
-        let data = Message::of(VETH_INFO_PEER, &peer.0);
-        let mut information = Message::of(libc::IFLA_INFO_KIND, b"veth");
+        let data = Message::with_attribute(VETH_INFO_PEER, &peer.0);
+        let mut information = Message::with_attribute(libc::IFLA_INFO_KIND, b"veth");
         information.attribute(libc::IFLA_INFO_DATA, &data.0);
         let mut message = Message::new(libc::RTM_NEWLINK, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
         message.0.extend([0; INTERFACE]);
@@ -78,31 +78,31 @@ impl Netlink {
         message.attribute(libc::IFLA_ADDRESS, &pair.address);
         message.attribute(libc::IFLA_MTU, &pair.mtu.to_ne_bytes());
         message.attribute(libc::IFLA_LINKINFO, &information.0);
-        self.ask(&message).context(|| "a pair of interfaces (veth)".to_owned())
+        self.request(&message).context(|| "a pair of interfaces (veth)".to_owned())
     }
 
-    /// Set up the loopback interface.
+    /// Brings up the loopback interface.
     pub(crate) fn set_up_loopback(&self) -> Result<(), Error> {
-        self.ask(&Message::link(index(c"lo")?)).context(|| "lo".to_owned())
+        self.request(&Message::link(index(c"lo")?)).context(|| "lo".to_owned())
     }
 
-    /// Set up an interface for packets of up to `mtu` bytes, of which `queue` may wait.
+    /// Brings up an interface for packets of up to `mtu` bytes, with a queue of `queue` packets.
     pub(crate) fn set_up(&self, name: &CStr, mtu: u32, queue: u32) -> Result<(), Error> {
         let mut message = Message::link(index(name)?);
         message.attribute(libc::IFLA_MTU, &mtu.to_ne_bytes());
         message.attribute(libc::IFLA_TXQLEN, &queue.to_ne_bytes());
-        self.ask(&message).context(|| format!("{}", name.to_string_lossy()))
+        self.request(&message).context(|| format!("{}", name.to_string_lossy()))
     }
 
-    /// All addresses of a network are this host's.
-    pub(crate) fn own(&self, network: Ipv4Addr, prefix: u8) -> Result<(), Error> {
+    /// Makes all addresses of a network local to this namespace.
+    pub(crate) fn add_local_network(&self, network: Ipv4Addr, prefix: u8) -> Result<(), Error> {
         let mut message = Message::route(prefix, libc::RT_TABLE_LOCAL, libc::RT_SCOPE_HOST, libc::RTN_LOCAL);
         message.attribute(libc::RTA_DST, &network.octets());
         message.attribute(libc::RTA_OIF, &index(c"lo")?.to_ne_bytes());
-        self.ask(&message).context(|| format!("addresses {network}/{prefix}"))
+        self.request(&message).context(|| format!("addresses {network}/{prefix}"))
     }
 
-    /// A network is reached through an interface, from the address `from` where a socket has none.
+    /// Adds a route to a network through an interface. Sockets without an address send from the address `from`.
     pub(crate) fn route(
         &self,
         network: Ipv4Addr,
@@ -122,10 +122,10 @@ impl Netlink {
         }
         nested.attribute(RTAX_CC_ALGO, &[metrics.congestion.as_bytes(), b"\0"].concat());
         message.attribute(libc::RTA_METRICS, &nested.0);
-        self.ask(&message).context(|| format!("route to {network}/{prefix}"))
+        self.request(&message).context(|| format!("route to {network}/{prefix}"))
     }
 
-    /// Does the kernel have a queue discipline of this name? One is put at an interface; it may say that it lacks parameters.
+    /// Returns true if the kernel has a queue discipline of this name. It is tried at an interface.
     pub(crate) fn has_queue(&self, interface: &CStr, kind: &str) -> Result<bool, Error> {
         let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
         let mut message = Message::new(libc::RTM_NEWQDISC, flags);
@@ -134,8 +134,9 @@ impl Netlink {
             message.0.extend(word.to_ne_bytes());
         }
         message.attribute(libc::TCA_KIND, &[kind.as_bytes(), b"\0"].concat());
-        match self.ask(&message) {
+        match self.request(&message) {
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+            // A discipline that exists answers `EINVAL` if it needs parameters.
             Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
                 Err(error).context(|| kind.to_owned())
             }
@@ -143,13 +144,13 @@ impl Netlink {
         }
     }
 
-    /// Send a request and wait for its acknowledgement.
-    fn ask(&self, message: &Message) -> io::Result<()> {
+    /// Sends a request and waits for its acknowledgement.
+    fn request(&self, message: &Message) -> io::Result<()> {
         let fd = self.socket.as_raw_fd();
         send(fd, &message.with_length(), MsgFlags::empty())?;
         let mut answer = [0; 4096];
         let length = recv(fd, &mut answer, MsgFlags::empty())?;
-        // The header's 16 bytes, and then the error's number, negative, or 0.
+        // Behind the header's 16 bytes follows the negative error number, or 0.
         let number = answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok());
         match number.map(i32::from_ne_bytes) {
             Some(0) => Ok(()),
@@ -163,10 +164,10 @@ fn index(name: &CStr) -> Result<u32, Error> {
     if_nametoindex(name).context(|| format!("interface {}", name.to_string_lossy()))
 }
 
-/// Bytes of a `struct ifinfomsg`.
+/// The size of a `struct ifinfomsg`, in bytes.
 const INTERFACE: usize = 16;
 
-/// A message, its length not filled in; or some attributes of one.
+/// A message without its length, or attributes of a message.
 struct Message(Vec<u8>);
 
 impl Message {
@@ -179,8 +180,8 @@ impl Message {
         Message(bytes)
     }
 
-    /// One attribute.
-    fn of(kind: u16, value: &[u8]) -> Message {
+    /// Returns one attribute.
+    fn with_attribute(kind: u16, value: &[u8]) -> Message {
         let mut message = Message(Vec::new());
         message.attribute(kind, value);
         message
@@ -197,7 +198,7 @@ impl Message {
         message
     }
 
-    /// A route (`struct rtmsg`).
+    /// Returns the message that adds a route (`struct rtmsg`).
     fn route(prefix: u8, table: u8, scope: u8, kind: u8) -> Message {
         let mut message = Message::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
         let family = u8::try_from(libc::AF_INET).expect("a small number");
@@ -206,7 +207,7 @@ impl Message {
         message
     }
 
-    /// An attribute, padded to four bytes.
+    /// Appends an attribute, padded to four bytes.
     fn attribute(&mut self, kind: u16, value: &[u8]) {
         let length = u16::try_from(4 + value.len()).expect("attributes are short");
         self.0.extend(length.to_ne_bytes());

@@ -1,4 +1,4 @@
-//! Non-blocking sockets.
+//! Non-blocking sockets of TCP and UDP.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -10,13 +10,13 @@ use mio::{Interest, Poll, Token};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-/// Zeros to send: what a transfer carries does not matter.
+/// Zeros to send: the content of a transfer does not matter.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// Connections that may wait to be accepted.
+/// The most connections that wait to be accepted.
 const BACKLOG: i32 = 65_535;
 
-/// One whose window is moved by `congestion`, and those that it accepts.
+/// Returns a TCP socket with a congestion control, which the connections that it accepts inherit.
 pub(crate) fn new(congestion: &str) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
@@ -25,26 +25,26 @@ pub(crate) fn new(congestion: &str) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// From now on the window of a socket is moved by `congestion`; what the kernel says of it then.
+/// Sets the congestion control of a socket, and returns its name as the kernel reports it.
 pub(crate) fn set_congestion(socket: &Socket, congestion: &str) -> io::Result<String> {
     setsockopt(socket, sockopt::TcpCongestion, &OsString::from(congestion))?;
     self::congestion(socket)
 }
 
-/// The congestion control that the kernel says a socket has.
+/// Returns the congestion control of a socket as the kernel reports it.
 pub(crate) fn congestion(socket: &Socket) -> io::Result<String> {
     let name = getsockopt(socket, sockopt::TcpCongestion)?;
-    // The kernel fills the rest of the name's place with zeros.
+    // The kernel pads the name with zeros.
     Ok(name.to_string_lossy().trim_end_matches('\0').to_owned())
 }
 
-/// Ask to be told when there is anything to read, or room to write, on `socket`.
+/// Registers `socket` for events of readability and writability.
 pub(crate) fn watch(poll: &Poll, socket: &Socket, token: Token) -> io::Result<()> {
     let interest = Interest::READABLE | Interest::WRITABLE;
     poll.registry().register(&mut SourceFd(&socket.as_raw_fd()), token, interest)
 }
 
-/// A socket that listens at all addresses.
+/// Returns a socket that listens at all addresses.
 pub(crate) fn listen(port: u16, congestion: &str) -> io::Result<Socket> {
     let socket = new(congestion)?;
     socket.bind(&SockAddr::from(SocketAddr::from(([0, 0, 0, 0], port))))?;
@@ -52,7 +52,7 @@ pub(crate) fn listen(port: u16, congestion: &str) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The next connection that waits to be accepted, and where it is from.
+/// Accepts the next connection, if one waits, and returns it with the address of its peer.
 pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddrV4)>> {
     match listener.accept() {
         Ok((socket, peer)) => {
@@ -66,7 +66,7 @@ pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddr
     }
 }
 
-/// A socket at `from`, not connected yet.
+/// Returns a socket with the local address `from`, not connected yet.
 pub(crate) fn bind(from: SocketAddrV4, congestion: &str) -> io::Result<Socket> {
     let socket = new(congestion)?;
     socket.set_tcp_nodelay(true)?;
@@ -74,7 +74,7 @@ pub(crate) fn bind(from: SocketAddrV4, congestion: &str) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A socket for datagrams at `from`.
+/// Returns a socket for datagrams with the local address `from`.
 fn datagrams(from: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_nonblocking(true)?;
@@ -82,19 +82,19 @@ fn datagrams(from: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// One that sends datagrams.
+/// Returns a socket that sends datagrams.
 pub(crate) fn sender(from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Socket> {
     let socket = datagrams(from.into())?;
     socket.connect(&SockAddr::from(to))?;
     Ok(socket)
 }
 
-/// One that takes those sent to `port` of any address.
+/// Returns a socket that receives datagrams at `port` of all addresses.
 pub(crate) fn receiver(port: u16) -> io::Result<Socket> {
     datagrams(SocketAddr::from(([0, 0, 0, 0], port)))
 }
 
-/// Begin to connect.
+/// Starts to connect.
 pub(crate) fn connect(socket: &Socket, to: SocketAddrV4) -> io::Result<()> {
     match socket.connect(&SockAddr::from(to)) {
         Err(error) if error.raw_os_error() != Some(nix::libc::EINPROGRESS) => Err(error),
@@ -102,7 +102,7 @@ pub(crate) fn connect(socket: &Socket, to: SocketAddrV4) -> io::Result<()> {
     }
 }
 
-/// Has it connected? An error when it never will.
+/// Returns true if the socket is connected, and an error if the connection has failed.
 pub(crate) fn is_connected(socket: &Socket) -> io::Result<bool> {
     if let Some(error) = socket.take_error()? {
         return Err(error);
@@ -116,26 +116,26 @@ pub(crate) fn is_connected(socket: &Socket) -> io::Result<bool> {
 
 /// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lookup {
+pub(crate) enum ReadOutcome {
     /// The number of bytes read.
     Bytes(usize),
-    /// Nothing at the moment.
+    /// There are no bytes at the moment.
     Nothing,
-    /// The other side has closed.
+    /// The peer has closed the connection.
     End,
 }
 
-/// Read what there is, up to the length of `scratch`.
-pub(crate) fn read(mut socket: &Socket, scratch: &mut [u8]) -> io::Result<Lookup> {
+/// Reads the bytes that have arrived, up to the length of `scratch`.
+pub(crate) fn read(mut socket: &Socket, scratch: &mut [u8]) -> io::Result<ReadOutcome> {
     match socket.read(scratch) {
-        Ok(0) => Ok(Lookup::End),
-        Ok(bytes) => Ok(Lookup::Bytes(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Lookup::Nothing),
+        Ok(0) => Ok(ReadOutcome::End),
+        Ok(bytes) => Ok(ReadOutcome::Bytes(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(ReadOutcome::Nothing),
         Err(error) => Err(error),
     }
 }
 
-/// Write as much of `left` as there is room for, and say what stays.
+/// Writes as many of `left` bytes as the socket has room for, and returns the rest.
 pub(crate) fn write(mut socket: &Socket, mut left: u64) -> io::Result<u64> {
     while left > 0 {
         let part = usize::try_from(left).map_or(ZEROS.len(), |left| left.min(ZEROS.len()));

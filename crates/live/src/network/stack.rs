@@ -1,4 +1,4 @@
-//! The kernel's TCP, set as the spec's `tcp` says where the kernel can be told, and read back.
+//! The kernel's TCP settings: those of the spec's `tcp` that the kernel supports are set and read back.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,18 +12,18 @@ use crate::error::{Context, Error};
 use crate::network::netlink::RouteMetrics;
 use crate::network::sockets;
 
-/// The settings of a run's hosts.
+/// The TCP settings of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     settings: Vec<(&'static str, String)>,
-    /// The congestion control: set on each socket of ours, and for programs by the route.
+    /// The congestion control. aqmlab sets it on each of its sockets; programs have it from the route.
     pub(crate) congestion: String,
-    /// The most that a receiver's packets are to say that it has room for, in bytes.
+    /// The largest window that a receiver may advertise, in bytes. The router enforces it.
     pub(crate) offers_at_most: Option<u16>,
     pub(crate) metrics: RouteMetrics,
 }
 
-/// Values of a profile that the kernel has its own of, and is not told.
+/// The profile values that the kernel does not take: it has its own.
 const KERNELS_OWN: [&str; 16] = [
     "newreno",
     "initial_rto",
@@ -36,42 +36,46 @@ const KERNELS_OWN: [&str; 16] = [
     "pacing_burst",
     "min_window",
     "cubic_alpha_one",
-    // Of LEDBAT, which it does not have.
+    // Belongs to LEDBAT, which the kernel lacks.
     "ledbat_target",
     "dctcp_two_acks",
     "receive_window_tuning",
     "hystart",
-    // Without AccECN, which is refused, it says nothing.
+    // Belongs to AccECN, which live runs refuse.
     "accecn_option",
 ];
 
-/// The kernel's wait for the answer to a first SYN (RFC 6298), which nothing changes.
+/// The kernel's initial RTO (RFC 6298), which no setting changes.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// The setting of ECN.
+/// The ECN setting.
 const ECN: &str = "ipv4/tcp_ecn";
 
 /// The largest window without scaling.
 const UNSCALED: u16 = u16::MAX;
 
 impl Stack {
-    /// That of `profile`, which stands at `path` in the spec; refused where the kernel cannot do what it says.
-    pub(crate) fn of(path: &str, profile: &Profile) -> Result<Stack, Error> {
+    /// Returns the settings for `profile`, which is at `path` in the spec.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel cannot do what the profile says.
+    pub(crate) fn from_profile(path: &str, profile: &Profile) -> Result<Stack, Error> {
         check_supported(path, profile)?;
         let (buffers, offers_at_most) = receive_buffers(profile);
         let linear = linear_timeouts(&profile.syn_backoff);
         let number = |number: u64| number.to_string();
-        let yes = |yes: bool| u8::from(yes).to_string();
+        let flag = |flag: bool| u8::from(flag).to_string();
         Ok(Stack {
             settings: vec![
-                (ECN, yes(profile.ecn == EcnPolicy::Rfc3168)),
-                ("ipv4/tcp_ecn_fallback", yes(profile.ecn_fallback)),
-                ("ipv4/tcp_sack", yes(profile.sack)),
-                ("ipv4/tcp_timestamps", yes(profile.timestamps)),
-                ("ipv4/tcp_window_scaling", yes(profile.window_scaling)),
-                ("ipv4/tcp_recovery", yes(profile.rack)),
+                (ECN, flag(profile.ecn == EcnPolicy::Rfc3168)),
+                ("ipv4/tcp_ecn_fallback", flag(profile.ecn_fallback)),
+                ("ipv4/tcp_sack", flag(profile.sack)),
+                ("ipv4/tcp_timestamps", flag(profile.timestamps)),
+                ("ipv4/tcp_window_scaling", flag(profile.window_scaling)),
+                ("ipv4/tcp_recovery", flag(profile.rack)),
                 ("ipv4/tcp_frto", if profile.frto { "2" } else { "0" }.to_owned()),
-                ("ipv4/tcp_slow_start_after_idle", yes(profile.restart_after_idle)),
+                ("ipv4/tcp_slow_start_after_idle", flag(profile.restart_after_idle)),
                 ("ipv4/tcp_rto_min_us", number(profile.min_rto.as_micros())),
                 ("ipv4/tcp_rto_max_ms", number(profile.max_rto.as_micros() / 1000)),
                 ("ipv4/tcp_syn_linear_timeouts", number(linear.into())),
@@ -79,9 +83,9 @@ impl Stack {
                 ("ipv4/tcp_synack_retries", number(profile.syn_ack_retransmits.into())),
                 ("ipv4/tcp_retries2", number(profile.data_retransmits.into())),
                 ("ipv4/tcp_rmem", buffers),
-                // What connections before found out about a host is not for those after.
+                // Connections must not inherit estimates from earlier ones.
                 ("ipv4/tcp_no_metrics_save", "1".to_owned()),
-                // Room for thousands of connections that begin and end.
+                // Thousands of connections begin and end at the same time.
                 ("ipv4/tcp_max_syn_backlog", "65536".to_owned()),
                 ("ipv4/tcp_max_tw_buckets", "1000000".to_owned()),
                 ("core/somaxconn", "65535".to_owned()),
@@ -92,7 +96,7 @@ impl Stack {
             offers_at_most,
             metrics: RouteMetrics {
                 mss: profile.mss.into(),
-                // A server's window has grown by the time that it first uses it, where the handshake opens it.
+                // In such a profile the handshake's acknowledgement opens a server's window before its first use.
                 initial_window: u32::from(profile.initial_window)
                     + u32::from(profile.handshake_ack_opens_window),
                 quick_ack: profile.ack_every == 1,
@@ -101,7 +105,7 @@ impl Stack {
         })
     }
 
-    /// Set them in the network namespace of the calling thread; what the kernel then says they are.
+    /// Applies the settings to the network namespace of the calling thread, and returns them as the kernel reports them.
     pub(crate) fn apply(&self) -> Result<Settings, Error> {
         let mut settings = Settings {
             read_back: BTreeMap::new(),
@@ -110,7 +114,7 @@ impl Stack {
             kernels_own: KERNELS_OWN.to_vec(),
         };
         for (name, value) in &self.settings {
-            // What an older kernel, or one without IPv6, cannot be told.
+            // An older kernel, or one without IPv6, lacks some settings.
             if !fs::exists(path(name)).unwrap_or(false) {
                 settings.kernels_own.push(name);
                 continue;
@@ -126,26 +130,24 @@ impl Stack {
 }
 
 fn check_supported(path: &str, profile: &Profile) -> Result<(), Error> {
-    if let Some(why) = lacks_ecn(profile.ecn) {
-        return Err(Error::Refused(format!("{path}.ecn: live has no {}: {why}", profile.ecn)));
+    if let Some(reason) = ecn_refusal(profile.ecn) {
+        return Err(Error::Refused(format!("{path}.ecn: live has no {}: {reason}", profile.ecn)));
     }
-    let lacks = [
-        // `tcp_minshall_check` of its `tcp_output.c`.
+    let unsupported = [
+        // `tcp_minshall_check` in Linux's `tcp_output.c`.
         ("nagle", profile.nagle, "Linux holds a small segment back behind another small one alone"),
         ("abe", profile.abe, "Linux answers a mark as it answers a loss"),
     ];
-    if let Some((what, _, why)) = lacks.iter().find(|(_, asked_for, _)| *asked_for) {
-        return Err(Error::Refused(format!("{path}.{what}: live has none: {why}")));
+    if let Some((what, _, reason)) = unsupported.iter().find(|(_, is_set, _)| *is_set) {
+        return Err(Error::Refused(format!("{path}.{what}: live has none: {reason}")));
     }
     Ok(())
 }
 
-/// The setting of receive buffers that gives the profile's window, and the most that is offered, where the router sees to
-/// that.
+/// Returns the setting of receive buffers for the profile's window, and the bound that the router must enforce, if any.
 ///
-/// With scaling buffers grow as the kernel sees fit, to as much as the window is to be at most. Without it they have room for
-/// more than is offered: the kernel measures them with what packets take of them, which no setting makes a number of bytes,
-/// and the router bounds what is offered.
+/// With window scaling, buffers grow to at most the window. Without scaling, no buffer size gives an exact window, because the
+/// kernel counts the memory of packets. The buffers are then larger than the window, and the router bounds the advertisement.
 fn receive_buffers(profile: &Profile) -> (String, Option<u16>) {
     let window = profile.receive_window;
     if profile.window_scaling {
@@ -155,8 +157,8 @@ fn receive_buffers(profile: &Profile) -> (String, Option<u16>) {
     (format!("4096 {room} {room}"), Some(u16::try_from(window).unwrap_or(UNSCALED)))
 }
 
-/// Why Linux cannot do ECN so, if it cannot.
-fn lacks_ecn(policy: EcnPolicy) -> Option<&'static str> {
+/// Returns the reason for which Linux cannot follow an ECN policy, if there is one.
+fn ecn_refusal(policy: EcnPolicy) -> Option<&'static str> {
     match policy {
         EcnPolicy::Off | EcnPolicy::Rfc3168 => None,
         EcnPolicy::Plus | EcnPolicy::PlusWait | EcnPolicy::TryOnce => {
@@ -172,9 +174,9 @@ fn lacks_ecn(policy: EcnPolicy) -> Option<&'static str> {
     }
 }
 
-/// The first value, with what it is in each, that two profiles differ in and the kernel has once for all hosts of a side.
-pub(crate) fn differ_per_side(one: &Profile, other: &Profile) -> Option<(String, [Value; 2])> {
-    let [ours, theirs] =
+/// Returns the first difference of two profiles in a setting that all hosts of a side share: its name and both values.
+pub(crate) fn first_shared_difference(one: &Profile, other: &Profile) -> Option<(String, [Value; 2])> {
+    let [first, second] =
         [one, other].map(|profile| serde_json::to_value(profile).expect("a profile has a JSON form"));
     let scaled = one.window_scaling || other.window_scaling;
     let has_once = |name: &str| match name {
@@ -182,48 +184,48 @@ pub(crate) fn differ_per_side(one: &Profile, other: &Profile) -> Option<(String,
         "receive_window" => scaled,
         _ => !KERNELS_OWN.contains(&name),
     };
-    let values = ours.as_object().expect("a profile is a table");
-    let (name, ours) = values.iter().find(|&(name, value)| has_once(name) && theirs[name] != *value)?;
-    Some((name.clone(), [ours.clone(), theirs[name].clone()]))
+    let values = first.as_object().expect("a profile is a table");
+    let (name, first) = values.iter().find(|&(name, value)| has_once(name) && second[name] != *value)?;
+    Some((name.clone(), [first.clone(), second[name].clone()]))
 }
 
-/// Returns the number of further SYNs that follow waits of the first wait's length.
+/// Returns the number of SYN retransmissions that repeat the first timeout, before timeouts double.
 fn linear_timeouts(backoff: &[u16]) -> u8 {
-    let alike = backoff.iter().take_while(|wait| Some(*wait) == backoff.first()).count();
-    u8::try_from(alike.saturating_sub(1)).unwrap_or(u8::MAX)
+    let repeats = backoff.iter().take_while(|wait| Some(*wait) == backoff.first()).count();
+    u8::try_from(repeats.saturating_sub(1)).unwrap_or(u8::MAX)
 }
 
-/// Returns the number of SYN retransmissions with doubling waits until a connection is given up in time, or as late before
-/// that as the kernel can.
+/// Returns the number of SYN retransmissions with doubling timeouts.
+///
+/// The kernel then gives up a connection at the profile's timeout, or as late before it as the kernel can.
 fn syn_retries(profile: &Profile, linear: u8) -> u8 {
     let backoff = &profile.syn_backoff;
     let units = backoff.iter().chain(std::iter::repeat(backoff.last().expect("a profile has waits")));
-    let mut waited = Duration::ZERO;
+    let mut total = Duration::ZERO;
     let waits = units
         .map(|&units| (FIRST_WAIT * u64::from(units)).min(profile.max_rto))
         .take_while(|&wait| {
-            waited = waited + wait;
-            waited <= profile.connect_timeout
+            total = total + wait;
+            total <= profile.connect_timeout
         })
         .take(usize::from(u8::MAX / 2));
-    // The last wait is for nothing.
+    // No retransmission follows the last timeout.
     let retries = waits.count().saturating_sub(1 + usize::from(linear)).max(1);
     u8::try_from(retries).expect("no more than were taken")
 }
 
-/// Set a value in the network namespace of the calling thread; what the kernel then says it is.
+/// Sets a value in the network namespace of the calling thread, and returns it as the kernel reports it.
 fn set(name: &str, value: &str) -> Result<String, Error> {
     fs::write(path(name), value).context(|| format!("{name} = {value}"))?;
     let now = fs::read_to_string(path(name)).context(|| name.to_owned())?;
     Ok(now.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The congestion controls, and the modes of ECN, that the kernel takes: each is set, the latter in the calling thread's
-/// namespace.
-pub(crate) fn accepted() -> [Vec<String>; 2] {
+/// Returns the congestion controls and the ECN modes that the kernel accepts. All are tried: modes in the thread's namespace.
+pub(crate) fn accepted_settings() -> [Vec<String>; 2] {
     let controls = fs::read_to_string(path("ipv4/tcp_available_congestion_control")).unwrap_or_default();
     let controls = controls.split_whitespace().map(str::to_owned);
-    // Those that any kernel has so far (ip-sysctl: tcp_ecn).
+    // All modes that kernels have had so far (ip-sysctl: tcp_ecn).
     let modes = (0..=5).map(|mode: u8| mode.to_string());
     [
         controls.filter(|control| sockets::new(control).is_ok()).collect(),
@@ -231,16 +233,16 @@ pub(crate) fn accepted() -> [Vec<String>; 2] {
     ]
 }
 
-/// The settings that the kernel has accepted.
+/// The TCP settings of a namespace in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Settings {
-    /// As it says itself now.
+    /// The settings by name, as the kernel reports them.
     read_back: BTreeMap<&'static str, String>,
-    /// Of the route to the other side.
+    /// The settings of the route to the other side.
     route: RouteMetrics,
-    /// The largest window that the router lets a receiver offer, in bytes.
+    /// The largest window that the router lets a receiver advertise, in bytes.
     offers_at_most: Option<u16>,
-    /// The names of the kernel's own values: of the profile, and of settings that it lacks.
+    /// The values of the profile that the kernel does not take, and the settings that this kernel lacks.
     kernels_own: Vec<&'static str>,
 }
 
@@ -260,8 +262,8 @@ mod tests {
 
     use super::*;
 
-    /// Values of a profile that are set in the kernel.
-    const TOLD: [&str; 20] = [
+    /// The profile values that are set in the kernel.
+    const SET_VALUES: [&str; 20] = [
         "mss",
         "receive_window",
         "window_scaling",
@@ -289,18 +291,18 @@ mod tests {
     fn each_value_of_a_profile_is_set_refused_or_the_kernels_own() {
         let profile = serde_json::to_value(Profile::freebsd_4_5()).expect("a profile has a JSON form");
         let Value::Object(values) = profile else { panic!("a profile is a table") };
-        let known: BTreeSet<_> = TOLD.into_iter().chain(REFUSED).chain(KERNELS_OWN).collect();
-        assert_eq!(values.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
+        let expected: BTreeSet<_> = SET_VALUES.into_iter().chain(REFUSED).chain(KERNELS_OWN).collect();
+        assert_eq!(values.keys().map(String::as_str).collect::<BTreeSet<_>>(), expected);
     }
 
-    /// Returns the setting of a stack under a name.
-    fn told(profile: &Profile, name: &str) -> String {
-        let stack = Stack::of("tcp", profile).expect("the kernel can do it");
-        stack.settings.into_iter().find(|(each, _)| *each == name).expect("it is set").1
+    /// Returns a setting of the stack for `profile`.
+    fn setting(profile: &Profile, name: &str) -> String {
+        let stack = Stack::from_profile("tcp", profile).expect("the kernel can do it");
+        stack.settings.into_iter().find(|(candidate, _)| *candidate == name).expect("it is set").1
     }
 
     #[test]
-    fn a_linux_host_is_told_what_linux_does_anyway() {
+    fn a_linux_profile_sets_the_defaults_of_linux() {
         let linux = Profile::from_name("linux-6").expect("it is shipped");
         // The kernel's defaults (ip-sysctl).
         for (name, default) in [
@@ -313,15 +315,15 @@ mod tests {
             ("ipv4/tcp_frto", "2"),
             ("ipv4/tcp_recovery", "1"),
         ] {
-            assert_eq!(told(&linux, name), default, "{name}");
+            assert_eq!(setting(&linux, name), default, "{name}");
         }
-        let Stack { metrics, .. } = Stack::of("tcp", &linux).expect("the kernel can do it");
+        let Stack { metrics, .. } = Stack::from_profile("tcp", &linux).expect("the kernel can do it");
         assert_eq!((metrics.initial_window, metrics.quick_ack), (10, false));
     }
 
     #[test]
-    fn a_host_of_2001_offers_its_window_and_acknowledges_everything() {
-        let stack = Stack::of("tcp", &Profile::unc_testbed()).expect("the kernel can do it");
+    fn a_host_of_2001_bounds_its_window_and_acknowledges_at_once() {
+        let stack = Stack::from_profile("tcp", &Profile::unc_testbed()).expect("the kernel can do it");
         assert_eq!(
             stack.metrics,
             RouteMetrics { mss: 1460, initial_window: 2, quick_ack: true, congestion: "reno".to_owned() }

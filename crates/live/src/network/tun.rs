@@ -1,5 +1,4 @@
-//! The router's end of an interface through which a side's hosts reach the other side: a TUN device (`tun(4)`), which passes
-//! whole IP packets to its holder and disappears with it.
+//! TUN devices (`tun(4)`) between hosts and router. A TUN device passes whole IP packets to its holder and disappears with it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,7 +15,7 @@ const PATH: &str = "/dev/net/tun";
 nix::ioctl_write_ptr_bad!(set_interface, libc::TUNSETIFF, libc::ifreq);
 nix::ioctl_read_bad!(features, libc::TUNGETFEATURES, libc::c_uint);
 
-/// In a container something else may be in its place, such as `/dev/null`.
+/// Opens `/dev/net/tun`. In a container this may be something else, such as `/dev/null`, which is an error.
 fn open() -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(PATH)?;
     let mut found: libc::c_uint = 0;
@@ -27,19 +26,19 @@ fn open() -> io::Result<File> {
     Ok(file)
 }
 
-/// May this process have TUN devices?
+/// Returns true if this process can open TUN devices.
 pub(crate) fn may_be_opened() -> bool {
     open().is_ok()
 }
 
-/// A TUN device.
+/// A TUN device, held by the router.
 #[derive(Debug)]
 pub(crate) struct Tun {
     file: File,
 }
 
 impl Tun {
-    /// One in the namespace of the calling thread.
+    /// Creates a TUN device in the namespace of the calling thread.
     pub(crate) fn open() -> Result<Tun, Error> {
         let file = open().context(|| PATH.to_owned())?;
         let flags = libc::IFF_TUN | libc::IFF_NO_PI;
@@ -76,7 +75,7 @@ impl Device for Tun {
     }
 
     fn take_drops(&mut self) -> io::Result<u64> {
-        // What it has no room for, the side's interface counts.
+        // The side's interface counts the packets for which it has no room.
         Ok(0)
     }
 }

@@ -1,5 +1,5 @@
-//! A pair of Ethernet interfaces (`veth(4)`), one in a side's namespace, the other in the router's with a packet socket
-//! (`packet(7)`) on it. Frames contain no more than packets: addresses are static, without ARP.
+//! Pairs of Ethernet interfaces (`veth(4)`) between hosts and router. The router reads and writes its interface with a packet
+//! socket (`packet(7)`). All frames are IP packets: hardware addresses are static, without ARP.
 
 use std::ffi::CString;
 use std::io::{self, Read};
@@ -14,19 +14,19 @@ use crate::error::{Context, Error};
 use crate::network::device::{Device, NAME};
 use crate::network::netlink::{Netlink, Veth};
 
-/// Bytes that may wait for the router, as the kernel counts them: a second of 100 Mbit/s. Without power over the machine it is
-/// what `net.core.rmem_max` allows.
+/// The receive buffer of the packet socket, in the kernel's count of bytes: about a second at 100 Mbit/s. Without root of the
+/// machine, the kernel reduces it to `net.core.rmem_max`.
 const BUFFER: usize = 32 << 20;
 
-/// `ETHTOOL_STXCSUM` of `linux/ethtool.h`: whether the interface works out checksums. As it never does, a host has to; and
-/// without them it cuts its data into packets itself.
+/// `ETHTOOL_STXCSUM` of `linux/ethtool.h`: turns checksum offload on or off. With it off, hosts compute checksums and segment
+/// their data themselves, so that the router sees the packets of a real wire.
 const ETHTOOL_STXCSUM: u32 = 0x17;
 /// `SIOCETHTOOL` of `linux/sockios.h`.
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
 nix::ioctl_readwrite_bad!(ethtool, SIOCETHTOOL, libc::ifreq);
 sockopt_impl!(
-    /// The packets that arrived at a packet socket, and those dropped because it was full, since the last call.
+    /// The packets that arrived at a packet socket, and those dropped because it was full, both since the last call.
     PacketStatistics,
     GetOnly,
     libc::SOL_PACKET,
@@ -39,11 +39,11 @@ sockopt_impl!(
 fn names(side: usize) -> (CString, [u8; 6]) {
     let number = u8::try_from(side).expect("two sides");
     let name = CString::new(format!("side{side}")).expect("no zero in it");
-    // Locally administered.
+    // The first byte says that the address is locally administered.
     (name, [0x02, 0, 0, 0, 0, number])
 }
 
-/// Make the pair of `side` from its namespace, the other end in the router's.
+/// Creates the pair of `side`: one interface in the calling thread's namespace, its peer in the router's.
 pub(crate) fn create(netlink: &Netlink, side: usize, router: BorrowedFd<'_>, mtu: u32) -> Result<(), Error> {
     let (peer, address) = names(side);
     let peer_address = [0x02, 0, 0, 0, 1, address[5]];
@@ -83,12 +83,12 @@ fn leave_checksums_to_hosts() -> Result<(), Error> {
 #[derive(Debug)]
 pub(crate) struct RouterEnd {
     socket: Socket,
-    /// The side's interface, as frames are sent to it.
+    /// The address of the side's interface, to which frames are sent.
     side: SockAddr,
 }
 
 impl RouterEnd {
-    /// That of `side`, in the namespace of the calling thread, set up.
+    /// Opens and brings up the router's interface of `side`. The calling thread must be in the router's namespace.
     pub(crate) fn open(side: usize, mtu: u32) -> Result<RouterEnd, Error> {
         let (name, address) = names(side);
         Netlink::open()?.set_up(&name, mtu, 1000)?;
@@ -102,6 +102,7 @@ impl RouterEnd {
         );
         let socket = socket.context(what)?;
         socket.set_nonblocking(true).context(what)?;
+        // Only root of the machine may exceed the limit of receive buffers.
         if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER).is_err() {
             setsockopt(&socket, sockopt::RcvBuf, &BUFFER).context(what)?;
         }
@@ -114,7 +115,7 @@ impl RouterEnd {
 fn link_address(index: u32, protocol: u16, hardware: [u8; 6]) -> SockAddr {
     let mut storage = SockAddrStorage::zeroed();
     let length = u32::try_from(size_of::<libc::sockaddr_ll>()).expect("a small struct");
-    // SAFETY: `sockaddr_ll` is one of the kinds of address that this storage is for, of integers for which any bits do.
+    // SAFETY: this storage may hold a `sockaddr_ll`, a struct of integers for which all bits are valid.
     #[expect(unsafe_code, reason = "there is no safe constructor of addresses of this family")]
     let address = unsafe { storage.view_as::<libc::sockaddr_ll>() };
     address.sll_family = u16::try_from(libc::AF_PACKET).expect("a small number");

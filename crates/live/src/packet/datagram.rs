@@ -2,16 +2,16 @@
 
 use aqmlab_units::{Bytes, Time};
 
-/// Bytes of the headers of IPv4 and UDP.
+/// The length of the headers of IPv4 and UDP, in bytes.
 const HEADERS: usize = 28;
 
-/// The owner of a datagram, and its sending time by the common clock.
+/// The flow of a datagram, and its sending time by the clock of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) source: u8,
-    /// The side that sends it.
+    /// The sending side.
     pub(crate) side: u8,
-    /// The flow among those of the source.
+    /// The number of the flow in its source.
     pub(crate) flow: u32,
     pub(crate) sent_at: Time,
 }
@@ -19,10 +19,10 @@ pub(crate) struct Stamp {
 impl Stamp {
     const LENGTH: usize = 14;
 
-    /// The shortest IP packet that has room for it.
+    /// The shortest IP packet that has room for a stamp.
     pub(crate) const SHORTEST: Bytes = Bytes::new((HEADERS + Stamp::LENGTH) as u64);
 
-    /// Returns the payload that gives an IP packet of `size` bytes.
+    /// Returns the stamp as payload of an IP packet of `size` bytes.
     pub(crate) fn data(self, size: Bytes) -> Vec<u8> {
         let length = usize::try_from(size.get()).expect("a packet's length") - HEADERS;
         let mut data = [&[self.source, self.side][..], &self.flow.to_be_bytes()].concat();
@@ -31,8 +31,8 @@ impl Stamp {
         data
     }
 
-    /// That of a datagram with such data, if it is a source's.
-    pub(crate) fn of(data: &[u8]) -> Option<Stamp> {
+    /// Returns the stamp in the payload `data`, if there is one.
+    pub(crate) fn parse(data: &[u8]) -> Option<Stamp> {
         let (&[source, side], data) = data.split_first_chunk()?;
         let (flow, data) = data.split_first_chunk()?;
         let (sent_at, _) = data.split_first_chunk()?;
@@ -40,7 +40,7 @@ impl Stamp {
         (side < 2).then_some(Stamp { source, side, flow, sent_at })
     }
 
-    /// The IP packet that had such data.
+    /// Returns the size of the IP packet with a payload of `data` bytes.
     pub(crate) fn size(data: usize) -> Bytes {
         Bytes::new((HEADERS + data) as u64)
     }
@@ -54,22 +54,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_datagram_says_of_itself_is_read(
+        fn the_stamp_of_a_datagram_is_read(
             (source, side, flow, nanos) in (any::<u8>(), 0..2u8, any::<u32>(), any::<u64>()), size in 42..1500u64,
         ) {
             let stamp = Stamp { source, side, flow, sent_at: Time::from_nanos(nanos) };
             let data = stamp.data(Bytes::new(size));
-            prop_assert_eq!(Stamp::of(&data), Some(stamp));
+            prop_assert_eq!(Stamp::parse(&data), Some(stamp));
             prop_assert_eq!(Stamp::size(data.len()), Bytes::new(size));
         }
     }
 
     #[test]
-    fn the_shortest_packet_has_room_for_it_and_no_shorter_one() {
+    fn a_stamp_fits_in_the_shortest_packet_and_in_none_shorter() {
         let stamp = Stamp { source: 1, side: 0, flow: 2, sent_at: Time::ZERO };
         let mut data = stamp.data(Stamp::SHORTEST);
-        assert_eq!(Stamp::of(&data), Some(stamp));
+        assert_eq!(Stamp::parse(&data), Some(stamp));
         data.pop();
-        assert_eq!(Stamp::of(&data), None);
+        assert_eq!(Stamp::parse(&data), None);
     }
 }

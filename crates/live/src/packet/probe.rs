@@ -1,8 +1,8 @@
-//! The payload of a probe: its sending time. A side sends probes to its router, and they are not forwarded.
+//! Probes carry their sending time from a side to the router, which does not forward them.
 
 use aqmlab_units::Time;
 
-/// Returns the payload of a probe that is sent at `at`.
+/// Returns the payload of a probe with the sending time `at`.
 pub(crate) fn data(at: Time) -> [u8; 8] {
     at.as_nanos().to_be_bytes()
 }
@@ -20,7 +20,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::packet::{self, addresses};
 
-    /// The IP packet of a probe of `side`.
+    /// Returns a probe of `side` as an IP packet.
     pub(crate) fn packet(side: usize, at: Time) -> Vec<u8> {
         let [from, to] = [side, 1 - side].map(addresses::probe);
         let udp =
@@ -31,7 +31,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn a_probe_says_when_it_was_sent_and_is_nobody_elses(nanos in any::<u64>(), side in 0..2usize) {
+        fn a_probe_has_its_sending_time_and_is_of_no_flow(nanos in any::<u64>(), side in 0..2usize) {
             let at = Time::from_nanos(nanos);
             prop_assert_eq!(packet::probed_at(&packet(side, at)), Some(at));
             prop_assert_eq!(packet::read(&packet(side, at)), None);

@@ -1,4 +1,4 @@
-//! Events from the sides to the router.
+//! Events that the sides and the sources send to the router.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,48 +10,50 @@ use crate::mix::Offers;
 use crate::packet::addresses::BrowserEnd;
 use crate::packet::datagram::Stamp;
 
-/// An action of a browser or a source. An event that is sent before a packet is handled before it.
+/// An action of a browser or a source. The router handles an event before packets that were sent after it.
 #[derive(Debug)]
 pub(crate) enum SideEvent {
-    /// It is about to open a connection, whose ends offer so much room at most.
+    /// A browser is about to open a connection. `offers` has the largest windows of its ends.
     Opening { browser: BrowserEnd, connection: UserConnection, offers: Offers },
-    /// It has closed it, or lost it.
+    /// A connection of a browser or a source has been closed or lost.
     Closed { browser: BrowserEnd },
-    /// An exchange of the user's is complete.
+    /// An exchange of a user is complete.
     Completed { user: u32, exchange: Completed, at: Time },
     /// An exchange ended without its response.
     Aborted { at: Time },
-    /// A source is about to open a connection; its close is an event as for browsers.
+    /// A source is about to open a connection.
     OpeningOfSource { end: BrowserEnd, connection: SourceConnection, offers: Offers },
-    /// Bytes have arrived over connections of a source.
+    /// Bytes have arrived over a connection of a source.
     Delivered { source: u8, bytes: Bytes, at: Time },
-    /// A datagram has come.
+    /// A datagram has arrived.
     Received { stamp: Stamp, size: Bytes, at: Time },
-    /// An exchange of a source's is complete.
+    /// An exchange of a source is complete.
     CompletedOfSource { flow: SourceFlow, exchange: Completed, at: Time },
-    /// One ended without its answer.
+    /// An exchange of a source ended without its response.
     AbortedOfSource { source: u8, at: Time },
 }
 
-/// Events that are not handled yet. A list behind a lock and not a channel: a channel's receiver spins while a sender that was
-/// interrupted completes its message; and that sender may be waiting for the processor on which the router spins.
+/// The queue of events from sides to router.
+///
+/// It is a list behind a lock, not a channel: the receiver of a channel spins while an interrupted sender completes its message.
+/// That sender may be waiting for the processor on which the router spins.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
-    notes: Mutex<Vec<SideEvent>>,
+    events: Mutex<Vec<SideEvent>>,
 }
 
 impl EventQueue {
-    /// Put something up.
-    pub(crate) fn tell(&self, news: SideEvent) {
-        self.lock().push(news);
+    /// Appends an event.
+    pub(crate) fn push(&self, event: SideEvent) {
+        self.lock().push(event);
     }
 
-    /// Take everything down, in the order in which it was put up. `heard` is empty, and takes the place of the list.
-    pub(crate) fn take(&self, heard: &mut Vec<SideEvent>) {
-        std::mem::swap(&mut *self.lock(), heard);
+    /// Moves all events to `events`, in their order. `events` must be empty: its memory becomes that of the queue.
+    pub(crate) fn take(&self, events: &mut Vec<SideEvent>) {
+        std::mem::swap(&mut *self.lock(), events);
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<SideEvent>> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,5 @@
-//! The table of connections. A closed connection of a browser stays for a while, for its last packets are still in flight.
-//! A connection of a program is known from its first packet to the end.
+//! The router's table of connections. A closed connection stays for a while, because its last packets are still in flight. A
+//! connection of programs stays from its first packet to the end of the run.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,53 +10,53 @@ use crate::mix::Offers;
 use crate::packet::ProgramFlow;
 use crate::packet::addresses::BrowserEnd;
 
-/// A connection of a browser's or a source's.
+/// A connection of a browser or a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct FlowEntry {
     pub(super) route: Route,
-    /// The windows that its ends may offer.
+    /// The largest windows that its ends may advertise.
     pub(super) offers: Offers,
 }
 
-/// All connections.
+/// The connections by their ends.
 #[derive(Debug, Default)]
-pub(super) struct KnownFlows {
-    known: HashMap<BrowserEnd, Known>,
-    /// Those that are closed, and until when they are known.
+pub(super) struct FlowTable {
+    entries: HashMap<BrowserEnd, FlowEntry>,
+    /// Closed connections, with the time at which each expires.
     closed: VecDeque<(Time, BrowserEnd)>,
     programs: HashMap<ProgramFlow, Route>,
 }
 
-/// Twice what the kernel waits for the last packets of a connection (`TCP_TIMEWAIT_LEN`), and less than it takes to come to a
-/// user's port again.
-const KNOWN_FOR: Duration = Duration::from_secs(120);
+/// The time for which a closed connection stays. It is twice the kernel's wait for a connection's last packets
+/// (`TCP_TIMEWAIT_LEN`), and shorter than the time until a user takes the same port again.
+const CLOSED_LIFETIME: Duration = Duration::from_secs(120);
 
-impl KnownFlows {
-    pub(super) fn open(&mut self, browser: BrowserEnd, known: Known) {
-        self.known.insert(browser, known);
+impl FlowTable {
+    pub(super) fn open(&mut self, browser: BrowserEnd, entry: FlowEntry) {
+        self.entries.insert(browser, entry);
     }
 
-    pub(super) fn known(&self, browser: BrowserEnd) -> Option<Known> {
-        self.known.get(&browser).copied()
+    pub(super) fn find(&self, browser: BrowserEnd) -> Option<FlowEntry> {
+        self.entries.get(&browser).copied()
     }
 
-    /// The connection `flow` of programs, which is begun by `open`, told its number, if this is the first of it.
-    pub(super) fn of_program(&mut self, flow: ProgramFlow, open: impl FnOnce(usize) -> Route) -> Route {
+    /// Returns the connection `flow` of programs. On its first packet `open` opens it under the next number.
+    pub(super) fn program_route(&mut self, flow: ProgramFlow, open: impl FnOnce(usize) -> Route) -> Route {
         let number = self.programs.len();
         *self.programs.entry(flow).or_insert_with(|| open(number))
     }
 
     pub(super) fn close(&mut self, browser: BrowserEnd, now: Time) {
-        self.closed.push_back((now + KNOWN_FOR, browser));
+        self.closed.push_back((now + CLOSED_LIFETIME, browser));
     }
 
-    /// Those that are not known any more.
-    pub(super) fn forget(&mut self, now: Time) -> Vec<Route> {
-        let mut forgotten = Vec::new();
+    /// Removes and returns the closed connections that have expired.
+    pub(super) fn remove_expired(&mut self, now: Time) -> Vec<Route> {
+        let mut expired = Vec::new();
         while let Some((_, browser)) = self.closed.pop_front_if(|&mut (until, _)| until <= now) {
-            forgotten.extend(self.known.remove(&browser).map(|known| known.route));
+            expired.extend(self.entries.remove(&browser).map(|entry| entry.route));
         }
-        forgotten
+        expired
     }
 }
 
@@ -70,15 +70,15 @@ mod tests {
     fn a_closed_connection_is_known_for_two_minutes() {
         let spec = Spec::from_json(r#"{"users": {"per_side": 1}}"#).expect("a sound spec");
         let mut network = emulate(&spec, 1, None).expect("a sound spec");
-        let mut flows = KnownFlows::default();
+        let mut flows = FlowTable::default();
         let browser = BrowserEnd::new(0, 0);
         let route = network.open(&UserConnection { user: 0, number: 1, min_rtt: Duration::ZERO });
-        let known = Known { route, offers: [None; 2] };
-        flows.open(browser, known);
+        let entry = FlowEntry { route, offers: [None; 2] };
+        flows.open(browser, entry);
         flows.close(browser, Time::from_secs_f64(1.0));
-        assert_eq!(flows.forget(Time::from_secs_f64(120.9)), []);
-        assert_eq!(flows.known(browser), Some(known));
-        assert_eq!(flows.forget(Time::from_secs_f64(121.0)), [route]);
-        assert_eq!(flows.known(browser), None);
+        assert_eq!(flows.remove_expired(Time::from_secs_f64(120.9)), []);
+        assert_eq!(flows.find(browser), Some(entry));
+        assert_eq!(flows.remove_expired(Time::from_secs_f64(121.0)), [route]);
+        assert_eq!(flows.find(browser), None);
     }
 }

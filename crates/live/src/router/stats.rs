@@ -1,4 +1,4 @@
-//! The lateness of a router, and its counts of unknown packets.
+//! The router's lateness and its counts of packets outside the experiment.
 
 use hdrhistogram::Histogram;
 
@@ -10,13 +10,13 @@ use crate::packet;
 pub(crate) struct RouterStats {
     /// The lateness of departures, in nanoseconds.
     pub(crate) lateness_ns: Histogram<u64>,
-    /// The lateness of its reads of probes, in nanoseconds.
+    /// The time from the sending of a probe to its read, in nanoseconds.
     pub(crate) read_lag_ns: Histogram<u64>,
-    /// Packets of hosts that belong to no connection.
+    /// Packets of hosts that belong to no flow.
     pub(crate) strays: u64,
-    /// Packets that a side's interface would not take.
+    /// Packets that a side's interface refused.
     pub(crate) undelivered: u64,
-    /// Packets that it did not read in time.
+    /// Packets that the router did not read in time.
     pub(crate) unread: u64,
 }
 
@@ -27,8 +27,8 @@ impl RouterStats {
         RouterStats { lateness_ns, read_lag_ns, strays: 0, undelivered: 0, unread: 0 }
     }
 
-    /// A packet has been read that goes from host to host nowhere.
-    pub(super) fn other(&mut self, packet: &[u8], clock: &Clock) {
+    /// Records a packet outside all flows: a probe or a stray.
+    pub(super) fn record_other(&mut self, packet: &[u8], clock: &Clock) {
         match packet::probed_at(packet) {
             Some(sent_at) => {
                 let lag = clock.now().saturating_since(sent_at).as_nanos();
@@ -48,14 +48,14 @@ mod tests {
     use crate::packet::probe;
 
     #[test]
-    fn a_probe_is_as_late_as_its_reading_and_no_stray() {
-        let (mut seen, clock) = (RouterStats::new(), Clock::start());
+    fn a_probe_counts_for_the_read_lag_and_is_no_stray() {
+        let (mut stats, clock) = (RouterStats::new(), Clock::start());
         let late = Duration::from_millis(3);
         clock::pause(late);
-        seen.other(&probe::tests::packet(1, Time::ZERO), &clock);
-        assert_eq!((seen.read_lag_ns.len(), seen.strays), (1, 0));
-        assert!(seen.read_lag_ns.max() >= late.as_nanos());
-        seen.other(&[0; 20], &clock);
-        assert_eq!((seen.read_lag_ns.len(), seen.strays), (1, 1));
+        stats.record_other(&probe::tests::packet(1, Time::ZERO), &clock);
+        assert_eq!((stats.read_lag_ns.len(), stats.strays), (1, 0));
+        assert!(stats.read_lag_ns.max() >= late.as_nanos());
+        stats.record_other(&[0; 20], &clock);
+        assert_eq!((stats.read_lag_ns.len(), stats.strays), (1, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! Standard output: lines of JSON, and tables each behind the line that announces it.
+//! Standard output: lines of JSON. A line that announces a table is followed by its bytes.
 
 use std::io::{self, Write};
 
@@ -6,15 +6,16 @@ use aqmlab_sim::{Column, Values};
 use serde::Serialize;
 use serde_json::json;
 
-/// Write a line. Who does not listen any more needs nothing more: the process ends.
+/// Writes a line of JSON. The process ends if the reader has closed standard output.
 pub(crate) fn line(value: &impl Serialize) {
     let mut text = serde_json::to_string(value).expect("our own types have a JSON form");
     text.push('\n');
     write(text.as_bytes());
 }
 
-/// Write a table: a line with its columns' names and types, and then their values, column by column, in the order of bytes
-/// of numbers on this machine. Where a type ends with a question mark, what is no number is not there.
+/// Writes a table: a line with names and types of its columns, then their values, column by column, in native byte order.
+///
+/// In a column whose type ends with a question mark, a missing value is NaN.
 pub(crate) fn table(name: &str, columns: Vec<Column>) {
     let mut about = Vec::new();
     let mut bytes = Vec::new();
@@ -26,7 +27,7 @@ pub(crate) fn table(name: &str, columns: Vec<Column>) {
     write(&bytes);
 }
 
-/// Write bytes behind a line that says how many they are.
+/// Writes a line with the number of bytes, then the bytes.
 pub(crate) fn bytes(name: &str, bytes: &[u8]) {
     line(&json!({ name: bytes.len() }));
     write(bytes);
@@ -50,8 +51,8 @@ fn append(bytes: &mut Vec<u8>, values: Values) -> &'static str {
         Values::U64(values) => numbers!(values, "uint64"),
         Values::F64(values) => numbers!(values, "float64"),
         Values::SomeF64(values) => {
-            let there = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
-            numbers!(there, "float64?")
+            let values = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
+            numbers!(values, "float64?")
         }
         Values::Text(_) => unreachable!("explanations alone have such columns, and a live run has none"),
     }

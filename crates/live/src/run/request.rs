@@ -1,4 +1,5 @@
-//! The request for a run: a resolved spec and a seed, as JSON on standard input. Specs that live runs cannot do are refused here.
+//! The request for a run: a resolved spec and a seed, as JSON on standard input. Specs that live runs do not support are
+//! refused here.
 
 use std::io;
 
@@ -15,18 +16,18 @@ use crate::packet::addresses::MOST_USERS;
 use crate::packet::datagram::Stamp;
 use crate::side::programs::Programs;
 
-/// A run to be made.
+/// The request for a run.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) spec: Spec,
     pub(crate) seed: u64,
-    /// The device between sides and router.
+    /// The kind of device between sides and router.
     pub(crate) device: Kind,
-    /// The programs that run beside the users.
+    /// The programs that run at the same time as the users.
     pub(crate) programs: Option<Programs>,
     /// The bounds of the capture, if packets are captured.
     pub(crate) capture: Option<Bounds>,
-    /// True if the tables are also written while it runs.
+    /// True if the tables are also written during the run.
     pub(crate) watched: bool,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Request {
 struct RawRequest {
     spec: Value,
     seed: u64,
-    /// Else what the machine lets us have.
+    /// By default the preferred kind that the machine allows.
     device: Option<Kind>,
     programs: Option<Programs>,
     capture: Option<RawBounds>,
@@ -43,17 +44,17 @@ struct RawRequest {
     watched: bool,
 }
 
-/// From when, until when, and how many packets are captured.
+/// The bounds of a capture: start, end and number of packets.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawBounds {
     from_s: f64,
-    /// Else to the end.
+    /// By default the end of the run.
     until_s: Option<f64>,
     packets: u64,
 }
 
-/// Read standard input to its end.
+/// Reads a request from standard input.
 pub(crate) fn read() -> Result<Request, Error> {
     let text = io::read_to_string(io::stdin()).context(|| "standard input".to_owned())?;
     parse(&text)
@@ -70,10 +71,10 @@ fn parse(text: &str) -> Result<Request, Error> {
                 .into(),
         ));
     }
-    let at = |seconds: f64| Time::ZERO + Duration::from_secs_f64(seconds);
+    let time = |seconds: f64| Time::ZERO + Duration::from_secs_f64(seconds);
     let capture = capture.map(|RawBounds { from_s, until_s, packets }| Bounds {
-        from: at(from_s),
-        until: until_s.map_or(Time::MAX, at),
+        from: time(from_s),
+        until: until_s.map_or(Time::MAX, time),
         packets,
     });
     Ok(Request {
@@ -86,15 +87,15 @@ fn parse(text: &str) -> Result<Request, Error> {
     })
 }
 
-/// That live can do it.
+/// Returns an error if live runs do not support the spec.
 fn check(spec: &Spec) -> Result<(), Error> {
     let is_custom = |queue: &QueueSpec| matches!(queue.discipline, DisciplineSpec::Custom(_));
     if spec.links().any(|(_, queues)| queues.into_iter().any(is_custom)) {
         return Err(Error::Refused("live has no custom laws: its router is a program without Python".into()));
     }
     if spec.record.exchanges {
-        let why = "the kernel does not say what loss and marks cost each exchange";
-        return Err(Error::Refused(format!("live has no record.exchanges: {why}")));
+        let reason = "the kernel does not say what loss and marks cost each exchange";
+        return Err(Error::Refused(format!("live has no record.exchanges: {reason}")));
     }
     if spec.users.per_side > MOST_USERS {
         let per_side = spec.users.per_side;

@@ -1,5 +1,5 @@
-//! Probes: datagrams by which a side tells the router when it sent them, and which go no farther. How long after that the router
-//! reads one is how late it reads what else the side sends.
+//! Probes: datagrams with their sending time from a side to the router, which does not forward them. The time until the router
+//! reads a probe is the delay of all packets that the side sends.
 
 use std::io::Write;
 
@@ -11,32 +11,32 @@ use crate::machine::clock::Clock;
 use crate::network::sockets;
 use crate::packet::{addresses, probe};
 
-/// From one to the next: a hundred a second are little beside the packets of a run, and a minute of them is enough for a
+/// The interval of probes. A hundred a second add little to the packets of a run, and a minute of them is enough for a
 /// 99.9th percentile.
-const EVERY: Duration = Duration::from_millis(10);
+const INTERVAL: Duration = Duration::from_millis(10);
 
 /// The sender of a side's probes.
 #[derive(Debug)]
 pub(crate) struct Prober {
     socket: Socket,
     /// The time of the next probe.
-    pub(crate) next: Time,
+    pub(crate) next_probe: Time,
 }
 
 impl Prober {
-    /// That of `side`, on a thread in its namespace.
+    /// Creates the prober of `side`. The calling thread must be in the side's namespace.
     pub(crate) fn new(side: usize) -> Result<Prober, Error> {
         let socket = sockets::sender(addresses::probe(side), addresses::probe(1 - side));
-        Ok(Prober { socket: socket.context(|| "a socket for probes".to_owned())?, next: Time::ZERO })
+        Ok(Prober { socket: socket.context(|| "a socket for probes".to_owned())?, next_probe: Time::ZERO })
     }
 
-    /// Send the one that is due by `now`, if one is.
+    /// Sends a probe if one is due by `now`.
     pub(crate) fn send(&mut self, now: Time, clock: &Clock) {
-        if now < self.next {
+        if now < self.next_probe {
             return;
         }
-        self.next = now + EVERY;
-        // One for which there is no room is lost with what the interface counts as lost.
+        self.next_probe = now + INTERVAL;
+        // The interface counts a probe for which it has no room.
         self.socket.write_all(&probe::data(clock.now())).ok();
     }
 }

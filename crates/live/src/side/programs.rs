@@ -1,7 +1,7 @@
-//! Programs of the user's beside the users of the spec: a command in the namespace of side 0, its server in that of side 1.
+//! Programs that run at the same time as the users of the spec: a command on side 0, its server on side 1.
 //!
-//! Each runs below a process of ours, `aqmlab-live within PROGRAM`, the first of a process namespace of its own: when that one
-//! ends, however it ends, the kernel ends all that the program has started. It ends with the thread that started it.
+//! Each program runs below `aqmlab-live within PROGRAM`, the first process of a process namespace: when this process ends, the
+//! kernel ends all that the program has started. It ends with the thread that started it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -21,19 +21,19 @@ use crate::error::{Context, Error};
 use crate::machine::clock;
 use crate::packet::addresses;
 
-/// The programs that run beside the users.
+/// The request for programs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Programs {
-    /// The command, which starts with the measured window: the run ends with it.
+    /// The command, which starts with the measurement window. The run ends with it.
     pub(crate) command: Vec<String>,
-    /// The server of the program, which is up before the run starts.
+    /// The server, which listens before the run starts.
     pub(crate) server: Option<Vec<String>>,
-    /// The number of the open file that is their standard output.
+    /// The file descriptor of their standard output.
     output: RawFd,
 }
 
-/// The same, ready to be started.
+/// Programs that are ready to start.
 #[derive(Debug)]
 pub(crate) struct UserPrograms {
     /// Program and arguments, by side.
@@ -42,41 +42,42 @@ pub(crate) struct UserPrograms {
 }
 
 impl UserPrograms {
-    /// Once: their standard output is taken.
+    /// Takes ownership of the standard output in `programs`: call it only once.
     pub(crate) fn new(programs: &Programs) -> Result<UserPrograms, Error> {
-        // SAFETY: who started this process left it this file for that, and nothing else here uses it.
+        // SAFETY: the parent process opened this file for the programs, and nothing else in this process uses it.
         #[expect(unsafe_code, reason = "a number is all that can be handed over")]
         let inherited = unsafe { File::from_raw_fd(programs.output) };
-        // One that no program inherits as it is.
+        // The clone is closed in child processes, unless it becomes their standard output.
         let output = inherited.try_clone().context(|| "the programs' standard output".to_owned())?;
         Ok(UserPrograms { by_side: [Some(programs.command.clone()), programs.server.clone()], output })
     }
 
-    /// Start that of `side`, if there is one, in the namespaces of the calling thread, which starts no thread after that.
+    /// Starts the program of `side`, if there is one, in the namespaces of the calling thread. The thread must start no thread
+    /// afterwards.
     pub(crate) fn start(&self, side: usize) -> Result<Option<Program>, Error> {
         self.by_side[side].as_deref().map(|arguments| Program::start(arguments, &self.output)).transpose()
     }
 }
 
-/// A program that runs, until it is dropped.
+/// A program that runs until it ends or this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Program {
     name: String,
-    /// It has an end of a pipe as its standard input, and sees by it that this process is there.
+    /// Its standard input is a pipe, by which it notices the end of this process.
     process: Child,
-    /// Ports in its namespace at which somebody listened before it.
+    /// The number of ports in its namespace that were in use before it started.
     ports: usize,
 }
 
 impl Program {
     fn start(arguments: &[String], output: &File) -> Result<Program, Error> {
         let name = arguments.first().cloned().unwrap_or_default();
-        // Of those that this thread starts from now on.
+        // The namespace is that of all processes that this thread starts from now on.
         unshare(CloneFlags::CLONE_NEWPID).context(|| "a process namespace".to_owned())?;
         let ports = ports();
         let output = output.try_clone().context(|| "the programs' standard output".to_owned())?;
         let process = Command::new("/proc/self/exe")
-            .arg(WITHIN)
+            .arg(INIT_ARGUMENT)
             .args(arguments)
             .env("AQMLAB_CLIENT", addresses::program(0).to_string())
             .env("AQMLAB_SERVER", addresses::program(1).to_string())
@@ -87,7 +88,7 @@ impl Program {
         Ok(Program { name, process, ports })
     }
 
-    /// Waits at most 10 s until it listens on a port that was free before.
+    /// Waits, at most 10 s, until the program listens at a port that was free before.
     pub(crate) fn wait_for_port(&mut self) -> Result<(), Error> {
         for _ in 0..1000 {
             if let Some(code) = self.exit_code()? {
@@ -101,16 +102,16 @@ impl Program {
         Err(Error::Odd(format!("the server {} listens at no port after 10 s", self.name)))
     }
 
-    /// Its exit code, if it has ended.
+    /// Returns the exit code, if the program has ended.
     pub(crate) fn exit_code(&mut self) -> Result<Option<u8>, Error> {
         let status = self.process.try_wait().context(|| self.name.clone())?;
-        Ok(status.map(code_of))
+        Ok(status.map(exit_code_of))
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended.
+        // An error means that it has ended already.
         self.process.kill().ok();
         self.process.wait().ok();
     }
@@ -121,23 +122,23 @@ impl Drop for Program {
 pub(super) struct RunningProgram {
     side: usize,
     program: Option<Program>,
-    /// It is the command, and has yet to start.
+    /// True for a command that has not started yet.
     awaits_start: bool,
     pub(super) exit_code: Option<u8>,
 }
 
 impl RunningProgram {
-    /// That of `side`, whose server, if it has one, runs already.
+    /// Returns the program of `side`. Its server, if it has one, runs already.
     pub(super) fn new(side: usize, server: Option<Program>) -> RunningProgram {
         RunningProgram { side, program: server, awaits_start: side == 0, exit_code: None }
     }
 
-    /// Start what is to start once the measured window `has_begun`, and see what has ended. Was that the command, with which
-    /// the run ends?
-    pub(super) fn attend(&mut self, beside: Option<&UserPrograms>, has_begun: bool) -> Result<bool, Error> {
+    /// Starts the command once the measurement window `has_begun`, and checks for the end of the program. Returns true if the
+    /// command has ended, and with it the run.
+    pub(super) fn update(&mut self, programs: Option<&UserPrograms>, has_begun: bool) -> Result<bool, Error> {
         if has_begun
             && std::mem::take(&mut self.awaits_start)
-            && let Some(programs) = beside
+            && let Some(programs) = programs
         {
             self.program = programs.start(self.side)?;
         }
@@ -151,7 +152,7 @@ impl RunningProgram {
     }
 }
 
-/// Returns the number of sockets that listen, or receive datagrams, in the namespace of the calling thread.
+/// Returns the number of sockets that listen or receive datagrams in the namespace of the calling thread.
 fn ports() -> usize {
     const LISTENS: &str = "0A";
     let mut ports = 0;
@@ -164,39 +165,39 @@ fn ports() -> usize {
     ports
 }
 
-/// The word that makes this program the first process of a namespace for another.
-pub(crate) const WITHIN: &str = "within";
+/// The argument that makes `aqmlab-live` the first process of a namespace for a program.
+pub(crate) const INIT_ARGUMENT: &str = "within";
 
-/// Run a program as the first process of its namespace, and end as it does.
-pub(crate) fn within(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    match run_within(&arguments.next().unwrap_or_default(), arguments) {
-        Ok(status) => code_of(status).into(),
+/// Runs a program below this process, and exits with its exit code.
+pub(crate) fn run_as_init(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    match run_below(&arguments.next().unwrap_or_default(), arguments) {
+        Ok(status) => exit_code_of(status).into(),
         Err(error) => {
-            // As shells have it.
+            // The exit codes of shells.
             if error.kind() == ErrorKind::NotFound { 127 } else { 126 }.into()
         }
     }
 }
 
-fn run_within(program: &OsString, arguments: impl Iterator<Item = OsString>) -> io::Result<ExitStatus> {
+fn run_below(program: &OsString, arguments: impl Iterator<Item = OsString>) -> io::Result<ExitStatus> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
-    // Was there still somebody to end with? Their end of our standard input says so.
+    // The parent may have ended before the call above: then its end of the pipe at standard input is closed.
     let input = io::stdin();
     let mut input = [PollFd::new(input.as_fd(), PollFlags::empty())];
     poll(&mut input, PollTimeout::ZERO)?;
     if input[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)) {
         return Err(io::ErrorKind::BrokenPipe.into());
     }
-    let started = Command::new(program).args(arguments).stdin(Stdio::null()).status();
+    let status = Command::new(program).args(arguments).stdin(Stdio::null()).status();
     #[expect(clippy::print_stderr, reason = "it is the program's standard error, and the user's mistake")]
-    if let Err(error) = &started {
+    if let Err(error) = &status {
         eprintln!("aqmlab: {}: {error}", program.display());
     }
-    started
+    status
 }
 
-/// As shells have it: the number of a signal and 128 where that ended it.
-fn code_of(status: ExitStatus) -> u8 {
+/// Returns the exit code as shells do: 128 plus the signal's number if a signal ended the program.
+fn exit_code_of(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(code).unwrap_or(u8::MAX)
 }

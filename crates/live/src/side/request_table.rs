@@ -1,4 +1,4 @@
-//! The table of requests: as in the simulator their bytes have no content, so that browsers write it here.
+//! The requests in flight. As in the simulator their bytes have no content: browsers pass it to servers by this table.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,24 +12,24 @@ use crate::packet::addresses::BrowserEnd;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) exchange: Exchange,
-    /// The stack of its server.
+    /// The stack of the server.
     pub(crate) stack: StackId,
 }
 
-/// The request under way on each connection, between its write and its arrival.
+/// The request in flight of each connection, from its write to its arrival.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTable {
     requests: Mutex<HashMap<BrowserEnd, PendingRequest>>,
 }
 
 impl RequestTable {
-    /// A browser is about to write a request.
-    pub(crate) fn ask(&self, browser: BrowserEnd, asked: PendingRequest) {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).insert(browser, asked);
+    /// Adds a request that a browser is about to write.
+    pub(crate) fn insert(&self, browser: BrowserEnd, request: PendingRequest) {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).insert(browser, request);
     }
 
-    /// A server sees the first of a request.
-    pub(crate) fn asked_for(&self, browser: BrowserEnd) -> Option<PendingRequest> {
+    /// Removes and returns the request whose first bytes have arrived at a server.
+    pub(crate) fn take(&self, browser: BrowserEnd) -> Option<PendingRequest> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&browser)
     }
 }

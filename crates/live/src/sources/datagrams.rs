@@ -1,4 +1,4 @@
-//! Datagrams over UDP: each flow from a socket of its own, to one socket on each side.
+//! Datagrams of sources over UDP. Each flow sends from its own socket, and each side receives with one socket.
 
 use std::collections::hash_map::Entry;
 use std::io::{self, Read, Write};
@@ -15,14 +15,14 @@ use crate::packet::datagram::Stamp;
 use crate::router::event_queue::SideEvent;
 
 impl RunningSources {
-    /// A datagram of source `source` leaves. One for which the kernel has no room is counted as an error, and has not been sent.
+    /// Sends a datagram of source `source`. A datagram that the kernel refuses counts as an error and is not sent.
     pub(super) fn send(&mut self, source: u8, datagram: &Datagram) -> Result<(), Error> {
         let &Datagram { flow, side, size, .. } = datagram;
-        let end = BrowserEnd::of_source(source, side, flow.into());
+        let end = BrowserEnd::for_source(source, side, flow.into());
         let socket = match self.senders.entry(end) {
-            Entry::Occupied(there) => there.into_mut(),
+            Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(place) => {
-                namespaces::go_to(&self.setting.networks[usize::from(side)])?;
+                namespaces::enter_network(&self.config.networks[usize::from(side)])?;
                 let to = addresses::source_peer(usize::from(1 - side));
                 let socket = sockets::sender(end.address(), to);
                 place.insert(socket.context(|| "a socket for datagrams".to_owned())?)
@@ -35,14 +35,14 @@ impl RunningSources {
         Ok(())
     }
 
-    /// Datagrams have come.
+    /// Receives the datagrams that have arrived.
     pub(super) fn receive(&mut self, mut socket: &Socket) -> Result<(), Error> {
         loop {
             match socket.read(&mut self.scratch) {
                 Ok(length) => {
                     let (at, size) = (self.clock.now(), Stamp::size(length));
-                    if let Some(stamp) = Stamp::of(&self.scratch[..length]) {
-                        self.say(SideEvent::Received { stamp, size, at });
+                    if let Some(stamp) = Stamp::parse(&self.scratch[..length]) {
+                        self.send_event(SideEvent::Received { stamp, size, at });
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),

@@ -1,4 +1,4 @@
-//! Connections of sources: the two ends of each do what its vector says.
+//! Connections of sources, whose two ends follow a vector.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -10,37 +10,37 @@ use aqmlab_units::{Bytes, Duration};
 use aqmlab_workload::sources::{Source, Vector, VectorAction, VectorConnection, VectorEvent, VectorSource};
 use socket2::Socket;
 
-use super::{RunningSources, Wake, Watched};
+use super::{PolledSocket, RunningSources, WakeUp};
 use crate::error::{Context, Error};
 use crate::network::namespaces;
-use crate::network::sockets::{self, Lookup};
+use crate::network::sockets::{self, ReadOutcome};
 use crate::packet::addresses::{self, BrowserEnd};
 use crate::router::event_queue::SideEvent;
 
-/// The flows under way, in their slots.
+/// The active flows, in their slots.
 #[derive(Default)]
 pub(super) struct Flows {
     slots: Vec<Option<Flow>>,
     free: Vec<usize>,
-    /// The flow of an accepted connection.
+    /// The slot of each connection's flow.
     by_end: HashMap<BrowserEnd, usize>,
-    /// By source, the connections so far.
-    opened: Vec<u64>,
-    /// Flows so far.
-    begun: u64,
+    /// The number of connections of each source so far.
+    connection_counts: Vec<u64>,
+    /// The number of flows so far.
+    flow_count: u64,
 }
 
 impl Flows {
     pub(super) fn new(sources: usize) -> Flows {
-        Flows { opened: vec![0; sources], ..Flows::default() }
+        Flows { connection_counts: vec![0; sources], ..Flows::default() }
     }
 }
 
-/// One vector, on one connection after another if connections are lost.
+/// The state of a vector. A lost connection is replaced by another.
 struct Flow {
     serial: u64,
     source: u8,
-    /// Its own number among those of the source.
+    /// The number of the flow in its source.
     number: u64,
     side: u8,
     min_rtt: Duration,
@@ -52,18 +52,18 @@ struct Connection {
     end: BrowserEnd,
     /// The stack of the acceptor.
     server_stack: StackId,
-    /// None when it is closed and the acceptor does not know yet.
+    /// The initiator's socket; none after its close, until the acceptor has noticed it.
     client: Option<Socket>,
-    /// None before it is accepted.
+    /// The acceptor's socket; none before the connection is accepted.
     server: Option<Socket>,
     is_connected: bool,
-    /// Bytes that the sockets had no room for yet.
+    /// Bytes for which the sockets had no room yet.
     to_acceptor: u64,
     to_initiator: u64,
 }
 
-/// The result of a look at a connection.
-enum Look {
+/// The progress of a connection.
+enum Progress {
     Event(VectorEvent),
     Nothing,
     /// Both ends are closed.
@@ -71,51 +71,55 @@ enum Look {
 }
 
 impl Connection {
-    /// Connect, write and read until there is something to tell.
-    fn look(&mut self, scratch: &mut [u8]) -> io::Result<Look> {
+    /// Connects, writes and reads until an event occurs or the sockets would block.
+    fn advance(&mut self, scratch: &mut [u8]) -> io::Result<Progress> {
         let event = |event: fn(Bytes) -> VectorEvent, found| match found {
-            Lookup::Bytes(bytes) => Ok(Look::Event(event(Bytes::new(bytes as u64)))),
-            Lookup::Nothing => Ok(Look::Nothing),
-            Lookup::End => Err(io::ErrorKind::UnexpectedEof.into()),
+            ReadOutcome::Bytes(bytes) => Ok(Progress::Event(event(Bytes::new(bytes as u64)))),
+            ReadOutcome::Nothing => Ok(Progress::Nothing),
+            ReadOutcome::End => Err(io::ErrorKind::UnexpectedEof.into()),
         };
         let Some(client) = &self.client else {
             return match self.server.as_ref().map(|server| sockets::read(server, scratch)).transpose()? {
-                Some(Lookup::Nothing) => Ok(Look::Nothing),
-                _ => Ok(Look::Gone),
+                Some(ReadOutcome::Nothing) => Ok(Progress::Nothing),
+                _ => Ok(Progress::Gone),
             };
         };
         if !self.is_connected {
             self.is_connected = sockets::is_connected(client)?;
-            return Ok(if self.is_connected { Look::Event(VectorEvent::Opened) } else { Look::Nothing });
+            return Ok(if self.is_connected {
+                Progress::Event(VectorEvent::Opened)
+            } else {
+                Progress::Nothing
+            });
         }
         self.to_acceptor = sockets::write(client, self.to_acceptor)?;
         if let Some(server) = &self.server {
             self.to_initiator = sockets::write(server, self.to_initiator)?;
-            let look = event(VectorEvent::Delivered, sockets::read(server, scratch)?)?;
-            if !matches!(look, Look::Nothing) {
-                return Ok(look);
+            let progress = event(VectorEvent::Delivered, sockets::read(server, scratch)?)?;
+            if !matches!(progress, Progress::Nothing) {
+                return Ok(progress);
             }
         }
         event(VectorEvent::Received, sockets::read(client, scratch)?)
     }
 }
 
-/// Source `number` of `all`, which has connections.
-fn vectors(all: &[Source], number: u8) -> &VectorSource {
-    match &all[usize::from(number)] {
+/// Returns source `number` of `sources`, which must have connections.
+fn vectors(sources: &[Source], number: u8) -> &VectorSource {
+    match &sources[usize::from(number)] {
         Source::Connections(source) => source,
         Source::Datagrams(_) => unreachable!("flows are connections"),
     }
 }
 
 impl RunningSources {
-    /// `connect()` for a new flow of source `source`.
+    /// Starts a new flow of source `source`.
     pub(super) fn begin(&mut self, source: u8, vector: &Vector) -> Result<(), Error> {
-        let state = vectors(&self.all, source).open(vector, self.clock.now());
+        let state = vectors(&self.sources, source).open(vector, self.clock.now());
         let flows = &mut self.flows;
-        flows.begun += 1;
+        flows.flow_count += 1;
         let &Vector { number, side, min_rtt, .. } = vector;
-        let flow = Flow { serial: flows.begun, source, number, side, min_rtt, state, connection: None };
+        let flow = Flow { serial: flows.flow_count, source, number, side, min_rtt, state, connection: None };
         let slot = flows.free.pop().unwrap_or_else(|| {
             flows.slots.push(None);
             flows.slots.len() - 1
@@ -124,22 +128,22 @@ impl RunningSources {
         self.connect(slot)
     }
 
-    /// The first connection of the flow in `slot`, or one that takes the place of another.
+    /// Opens a connection for the flow in `slot`: its first, or one that replaces a lost connection.
     fn connect(&mut self, slot: usize) -> Result<(), Error> {
         let &mut Flow { source, number, side, min_rtt, .. } = self.flow(slot);
-        let opened = &mut self.flows.opened[usize::from(source)];
-        let end = BrowserEnd::of_source(source, side, *opened);
-        *opened += 1;
-        let mix = Arc::clone(&self.setting.mix);
-        let ends = mix.who.of_flow(&SourceFlow { source, number, side });
+        let count = &mut self.flows.connection_counts[usize::from(source)];
+        let end = BrowserEnd::for_source(source, side, *count);
+        *count += 1;
+        let mix = Arc::clone(&self.config.mix);
+        let ends = mix.assignment.of_flow(&SourceFlow { source, number, side });
         let connection = SourceConnection { source, side, min_rtt };
-        self.say(SideEvent::OpeningOfSource { end, connection, offers: mix.offers(ends) });
-        let [own, server_stack] = ends;
-        namespaces::go_to(&self.setting.networks[usize::from(side)])?;
+        self.send_event(SideEvent::OpeningOfSource { end, connection, offers: mix.offers(ends) });
+        let [client_stack, server_stack] = ends;
+        namespaces::enter_network(&self.config.networks[usize::from(side)])?;
         let what = || "a socket of a source".to_owned();
-        let client = sockets::bind(end.address(), &mix.stack(own).congestion).context(what)?;
+        let client = sockets::bind(end.address(), &mix.stack(client_stack).congestion).context(what)?;
         self.count(sockets::congestion(&client).context(what)?);
-        sockets::watch(&self.poll, &client, Watched::Flow(slot).token()).context(what)?;
+        sockets::watch(&self.poll, &client, PolledSocket::Flow(slot).token()).context(what)?;
         sockets::connect(&client, addresses::source_peer(usize::from(1 - side))).context(what)?;
         self.flows.by_end.insert(end, slot);
         self.flow(slot).connection = Some(Connection {
@@ -154,7 +158,7 @@ impl RunningSources {
         Ok(())
     }
 
-    /// An end of a connection has this congestion control.
+    /// Counts a connection end with this congestion control.
     fn count(&mut self, congestion: String) {
         *self.congestion.entry(congestion).or_default() += 1;
     }
@@ -163,17 +167,17 @@ impl RunningSources {
         self.flows.slots[slot].as_mut().expect("a flow that is under way")
     }
 
-    /// Connections have come.
+    /// Accepts the connections that have arrived.
     pub(super) fn accept(&mut self, listener: &Socket) -> Result<(), Error> {
         while let Some((socket, peer)) =
             sockets::accept(listener).context(|| "a socket of a source".to_owned())?
         {
-            let end = BrowserEnd::at(*peer.ip(), peer.port());
-            // It may have been given up meanwhile.
+            let end = BrowserEnd::from_address(*peer.ip(), peer.port());
+            // The initiator may have given up the connection already.
             let Some(&slot) = end.and_then(|end| self.flows.by_end.get(&end)) else { continue };
-            sockets::watch(&self.poll, &socket, Watched::Flow(slot).token())
+            sockets::watch(&self.poll, &socket, PolledSocket::Flow(slot).token())
                 .context(|| "epoll".to_owned())?;
-            let mix = Arc::clone(&self.setting.mix);
+            let mix = Arc::clone(&self.config.mix);
             if let Some(connection) = &mut self.flow(slot).connection {
                 let congestion = &mix.stack(connection.server_stack).congestion;
                 let congestion = sockets::set_congestion(&socket, congestion);
@@ -185,29 +189,29 @@ impl RunningSources {
         Ok(())
     }
 
-    /// The pause of a flow is over, if it is still under way.
+    /// Ends the pause of the flow in `slot`, if the slot still has the flow with this serial number.
     pub(super) fn resume(&mut self, slot: usize, serial: u64) -> Result<(), Error> {
         if self.flows.slots[slot].as_ref().is_some_and(|flow| flow.serial == serial) {
-            self.tell(slot, VectorEvent::Woken)?;
+            self.notify(slot, VectorEvent::Woken)?;
             self.on_ready(slot)?;
         }
         Ok(())
     }
 
-    /// Something may be done at the flow in `slot`; or not, if it has just taken the place of another.
+    /// Handles readiness of the flow in `slot`. The event may be of an earlier flow in this slot.
     pub(super) fn on_ready(&mut self, slot: usize) -> Result<(), Error> {
         while let Some(connection) = self.flows.slots[slot].as_mut().and_then(|flow| flow.connection.as_mut())
         {
-            match connection.look(&mut self.scratch) {
-                Ok(Look::Nothing) => break,
-                Ok(Look::Event(event)) => self.tell(slot, event)?,
-                Ok(Look::Gone) => self.leave(slot),
+            match connection.advance(&mut self.scratch) {
+                Ok(Progress::Nothing) => break,
+                Ok(Progress::Event(event)) => self.notify(slot, event)?,
+                Ok(Progress::Gone) => self.remove_connection(slot),
                 Err(error) => {
                     *self.errors.entry(error.to_string()).or_default() += 1;
                     let is_over = connection.client.is_none();
-                    self.leave(slot);
+                    self.remove_connection(slot);
                     if !is_over {
-                        self.tell(slot, VectorEvent::Closed)?;
+                        self.notify(slot, VectorEvent::Closed)?;
                     }
                 }
             }
@@ -219,16 +223,16 @@ impl RunningSources {
         Ok(())
     }
 
-    /// Tell the flow in `slot` what happened, and do what it wants.
-    fn tell(&mut self, slot: usize, event: VectorEvent) -> Result<(), Error> {
+    /// Notifies the flow in `slot` of an event, and carries out its actions.
+    fn notify(&mut self, slot: usize, event: VectorEvent) -> Result<(), Error> {
         let now = self.clock.now();
         let mut actions = std::mem::take(&mut self.actions);
-        // Not by methods: the flow and its source are lent apart.
+        // Fields instead of methods: the flow and its source are borrowed at the same time.
         let Flow { source, state, .. } = self.flows.slots[slot].as_mut().expect("a flow that is under way");
         let source = *source;
-        vectors(&self.all, source).on_event(state, event, now, &mut actions);
+        vectors(&self.sources, source).on_event(state, event, now, &mut actions);
         if let VectorEvent::Delivered(bytes) | VectorEvent::Received(bytes) = event {
-            self.say(SideEvent::Delivered { source, bytes, at: now });
+            self.send_event(SideEvent::Delivered { source, bytes, at: now });
         }
         for action in actions.drain(..) {
             self.act(slot, action)?;
@@ -249,24 +253,24 @@ impl RunningSources {
                 unreachable!("only what is connected writes and closes")
             }
             (VectorAction::Sleep(pause), _) => {
-                self.wakes.push(Reverse((now + pause, Wake::Flow { slot, serial })));
+                self.wakes.push(Reverse((now + pause, WakeUp::Flow { slot, serial })));
             }
             (VectorAction::Completed(exchange), _) => {
                 let at = exchange.started + exchange.response_time;
                 let flow = SourceFlow { source, number, side };
-                self.say(SideEvent::CompletedOfSource { flow, exchange, at });
+                self.send_event(SideEvent::CompletedOfSource { flow, exchange, at });
             }
-            (VectorAction::Aborted, _) => self.say(SideEvent::AbortedOfSource { source, at: now }),
+            (VectorAction::Aborted, _) => self.send_event(SideEvent::AbortedOfSource { source, at: now }),
             (VectorAction::Open, _) => self.connect(slot)?,
         }
         Ok(())
     }
 
-    /// The connection of the flow in `slot` is no more.
-    fn leave(&mut self, slot: usize) {
+    /// Removes the connection of the flow in `slot`.
+    fn remove_connection(&mut self, slot: usize) {
         if let Some(Connection { end, .. }) = self.flow(slot).connection.take() {
             self.flows.by_end.remove(&end);
-            self.say(SideEvent::Closed { browser: end });
+            self.send_event(SideEvent::Closed { browser: end });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A run's measurements of itself and of its machine, from which `aqmlab.live.validity` decides its validity.
+//! The measurements by which `aqmlab.live.validity` decides whether a live run is valid.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +8,33 @@ use serde::Serialize;
 use crate::report::SideReport;
 use crate::router::RouterStats;
 
-/// A run's measurements of itself.
+/// The measurements of a run on itself and its machine.
 #[derive(Debug, Serialize)]
-pub(crate) struct Measured {
+pub(crate) struct Measurements {
     router_lateness_ms_p99: f64,
     router_lateness_ms_p999: f64,
     read_lag_ms_p99: f64,
     wake_lateness_ms_p99: f64,
-    /// Processor time that the run could still have had.
+    /// Processor time that the run left unused.
     cpu_left_percent: f64,
-    /// Packets that were lost outside the queues.
+    /// Packets lost outside the emulated network.
     lost_outside: u64,
-    /// Packets of no connection.
+    /// Packets of no flow.
     strays: u64,
-    /// The kernels' counters of TCP by their names, both sides together.
+    /// The kernel's TCP counters by name, summed over both sides.
     tcp_counters: BTreeMap<&'static str, u64>,
-    /// Connections that broke, by the error.
+    /// The number of failed connections by error.
     socket_errors: BTreeMap<String, u64>,
-    /// Ends of connections of users and sources, by the congestion control that the kernel says they have.
+    /// The number of connection ends of users and sources by congestion control, as the kernel reports it.
     ends_by_congestion: BTreeMap<String, u64>,
 }
 
-impl Measured {
-    pub(crate) fn of(
+impl Measurements {
+    pub(crate) fn new(
         router: &RouterStats,
         reports: impl IntoIterator<Item = SideReport>,
         cpu_left_percent: f64,
-    ) -> Measured {
+    ) -> Measurements {
         let mut wakes = Histogram::new(3).expect("three significant digits are allowed");
         let (mut socket_errors, mut ends_by_congestion) = (BTreeMap::new(), BTreeMap::new());
         let mut tcp_counters = BTreeMap::new();
@@ -53,7 +53,7 @@ impl Measured {
             }
         }
         let ms = |late_ns: &Histogram<u64>, share| late_ns.value_at_quantile(share) as f64 * 1e-6;
-        Measured {
+        Measurements {
             router_lateness_ms_p99: ms(&router.lateness_ns, 0.99),
             router_lateness_ms_p999: ms(&router.lateness_ns, 0.999),
             read_lag_ms_p99: ms(&router.read_lag_ns, 0.99),
@@ -83,28 +83,29 @@ mod tests {
             congestion: BTreeMap::from([("reno".to_owned(), 150)]),
             lost: 4,
             tcp: BTreeMap::from([("ListenDrops", 3)]),
-            repeats_before: 0,
+            retransmissions_before: 0,
             exit_code: None,
         }
     }
 
     #[test]
-    fn what_the_router_and_both_sides_say_is_put_together() {
+    fn the_reports_of_router_and_sides_are_summed() {
         let mut router = RouterStats { strays: 5, undelivered: 1, unread: 2, ..RouterStats::new() };
         for (late_ns, packets) in [(900_000, 995), (6_000_000, 5)] {
             router.lateness_ns.record_n(late_ns, packets).expect("it resizes itself");
         }
         router.read_lag_ns.record(700_000).expect("it resizes itself");
-        let measured = Measured::of(&router, [side(1, 1), side(11_000, 2)], 40.0);
-        let near = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-3, "{measured:?}");
-        near(measured.router_lateness_ms_p99, 0.9);
-        near(measured.router_lateness_ms_p999, 6.0);
-        near(measured.read_lag_ms_p99, 0.7);
-        near(measured.wake_lateness_ms_p99, 11.0);
-        near(measured.cpu_left_percent, 40.0);
-        assert_eq!((measured.lost_outside, measured.strays), (11, 5));
-        assert_eq!(measured.tcp_counters["ListenDrops"], 6);
-        assert_eq!(measured.socket_errors[ERROR], 3);
-        assert_eq!(measured.ends_by_congestion["reno"], 300);
+        let measurements = Measurements::new(&router, [side(1, 1), side(11_000, 2)], 40.0);
+        let near =
+            |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-3, "{measurements:?}");
+        near(measurements.router_lateness_ms_p99, 0.9);
+        near(measurements.router_lateness_ms_p999, 6.0);
+        near(measurements.read_lag_ms_p99, 0.7);
+        near(measurements.wake_lateness_ms_p99, 11.0);
+        near(measurements.cpu_left_percent, 40.0);
+        assert_eq!((measurements.lost_outside, measurements.strays), (11, 5));
+        assert_eq!(measurements.tcp_counters["ListenDrops"], 6);
+        assert_eq!(measurements.socket_errors[ERROR], 3);
+        assert_eq!(measurements.ends_by_congestion["reno"], 300);
     }
 }
