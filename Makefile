@@ -1,6 +1,7 @@
 # Targets for people; CI calls the same ones.
 #   make install        install the package into .venv and build the engine; then `. .venv/bin/activate`
 #   make live           build aqmlab-live, which aqmlab live runs; Linux only
+#   make kernel         build the Linux kernel in virtual time; Linux on x86-64 only, with Debian's source package
 #   make demo | test | lint | bench: need only Python >= 3.11, a Rust toolchain and make
 #   make pythons        try the package on the later Pythons that are installed
 #   make bench-check    compare the engine's instruction counts with the record; needs valgrind. make bench-record writes a new record
@@ -33,7 +34,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --require-hashes
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 # aqmlab-live uses features that only Linux has.
 IS_LINUX := $(filter Linux,$(shell uname))
-WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live)
+WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live --exclude aqmlab-kernel)
 # The extension is compiled for the first interpreter on the path.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
@@ -43,11 +44,12 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: $(READY)
 
 live: .venv/live.stamp
+kernel: .venv/kernel.stamp
 
 demo: $(READY)
 	$(BIN)/aqmlab compare --load 98 --warmup "2 min" --duration "10 min" --seeds 1 \
@@ -232,6 +234,25 @@ target/tools/bin/cargo-machete:
 
 # Installed next to the extension, where the package looks for it; `install` replaces a program even while it runs.
 # Naming aqmlab-py unifies the features of shared dependencies: otherwise cargo compiles all of them twice.
+# The kernel in virtual time, from the source of Debian's package or of KERNEL_SOURCE, a directory or a tar file.
+KERNEL_PACKAGE ?= linux-source-6.12
+KERNEL_SOURCE ?= target/kernel/source.tar.xz
+target/kernel/source.tar.xz:
+	mkdir -p target/kernel/package
+	cd target/kernel/package && apt-get download $(KERNEL_PACKAGE) && dpkg-deb -x $(KERNEL_PACKAGE)_*.deb .
+	mv target/kernel/package/usr/src/$(KERNEL_PACKAGE).tar.xz $@
+
+.venv/kernel-image.stamp: kernel/build kernel/config kernel/edit $(wildcard kernel/um/*) $(KERNEL_SOURCE) | .venv/bin/python
+	kernel/build $(KERNEL_SOURCE) target/kernel/linux-aqmlab
+	install target/kernel/linux-aqmlab python/aqmlab/linux-aqmlab
+	install -m 644 target/kernel/linux-aqmlab.release python/aqmlab/linux-aqmlab.release
+	touch $@
+
+.venv/kernel.stamp: .venv/kernel-image.stamp .venv/live.stamp
+	cargo build --release --package aqmlab-live --package aqmlab-py --package aqmlab-kernel --locked
+	install target/release/libaqmlab_kernel.so python/aqmlab/libaqmlab_kernel.so
+	touch $@
+
 .venv/live.stamp: $(SOURCES) | .venv/bin/python
 	cargo build --release --package aqmlab-live --package aqmlab-py --bin aqmlab-live --locked
 	install target/release/aqmlab-live python/aqmlab/aqmlab-live

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The engine: a shared library in the kernel's own process, which joins the two network devices. Times are nanoseconds of virtual time. */
+#ifndef AQMLAB_ENGINE_H
+#define AQMLAB_ENGINE_H
+
+/* No event. */
+#define AQMLAB_NEVER (~0ULL)
+
+/* True if the command line names an engine. */
+int aqmlab_engine_exists(void);
+
+/* Takes a packet that port sends now. Returns the time until which the port's line is busy, or 0 if the port has no line. */
+unsigned long long aqmlab_engine_send(int port, unsigned long long now, const void *packet, unsigned int length);
+
+/* Returns the time of the engine's next event. */
+unsigned long long aqmlab_engine_next(void);
+
+/* Writes the next packet that has arrived by now, and its port. Returns its length, or 0 if there is none. */
+unsigned int aqmlab_engine_receive(unsigned long long now, int *port, void *packet, unsigned int room);
+
+/* Passes a message of a program to the engine. */
+void aqmlab_engine_control(unsigned long long now, const void *message, unsigned int length);
+
+/* Handles all events until now. The device calls it after a message, whose events may have changed the next one. */
+void aqmlab_device_update(void);
+
+/* The coin of the queue disciplines: the command line's state, and whether there is one. */
+extern unsigned long long aqmlab_coin_state;
+extern int aqmlab_coin_is_set;
+
+/* One step of the generator splitmix64. */
+static inline unsigned long long aqmlab_splitmix64(unsigned long long *state)
+{
+	unsigned long long z = (*state += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+#endif
