@@ -1,4 +1,4 @@
-//! `aqmlab-live`: runs an experiment over the kernel's TCP. It reads a request as JSON on standard input, and writes lines of
+//! The program `aqmlab-live` runs an experiment over the kernel's TCP. It reads a request as JSON on standard input, and writes lines of
 //! JSON and tables to standard output. `aqmlab-live doctor P99_MS P999_MS` checks the machine, and its threads' lateness
 //! against the two bounds.
 //!
@@ -11,13 +11,18 @@
 //!
 //!   sources: a thread with sockets in both namespaces
 //! ```
+//!
+//! The same program is the first process of a guest, a kernel in virtual time. There the router is no thread: it is a library in
+//! the kernel's own process, [`engine`], which the guest's program reaches through `/dev/aqmlab`.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("the live laboratory is made of network namespaces, which Linux alone has");
 
 mod doctor;
+pub mod engine;
 mod error;
 mod machine;
+mod message;
 mod mix;
 mod network;
 mod packet;
@@ -30,11 +35,14 @@ mod sources;
 use std::process::ExitCode;
 
 use crate::doctor::LatencyBounds;
-use crate::error::Error;
-use crate::run::{output, request};
+use crate::run::{guest, output, request};
 use crate::side::programs;
 
-fn main() -> ExitCode {
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
+    if std::process::id() == 1 {
+        guest::run();
+    }
     let mut arguments = std::env::args_os().skip(1);
     let result = match arguments.next() {
         Some(command) if command == programs::INIT_ARGUMENT => return programs::run_as_init(arguments),
@@ -46,8 +54,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let key = if matches!(error, Error::Refused(_)) { "refused" } else { "failed" };
-            output::line(&serde_json::json!({ key: error.to_string() }));
+            output::error(&error);
             ExitCode::FAILURE
         }
     }

@@ -2,10 +2,12 @@
 
 pub(crate) mod counters;
 pub(crate) mod device;
+pub(crate) mod engine_device;
 pub(crate) mod hosts;
 pub(crate) mod namespaces;
 pub(crate) mod netlink;
 pub(crate) mod sockets;
 pub(crate) mod stack;
+pub(crate) mod stream;
 mod tun;
 mod veth;

@@ -1,5 +1,6 @@
 //! A live run, from its request to its tables.
 
+pub(crate) mod guest;
 pub(crate) mod measurements;
 pub(crate) mod output;
 pub(crate) mod request;
@@ -24,7 +25,6 @@ use crate::machine::priority::{self, ThreadPriority};
 use crate::machine::processors::CpuTimes;
 use crate::mix::Mix;
 use crate::network::counters;
-use crate::network::device::Device;
 use crate::network::hosts::RouterDevice;
 use crate::network::namespaces::{self, Privilege};
 use crate::network::stack::Settings;
@@ -65,32 +65,19 @@ pub(crate) fn run(request: &Request) -> Result<(), Error> {
     let mix = Arc::new(Mix::from_spec(spec, *seed, programs.is_some())?);
     let capture = capture.map(|bounds| Capture::new(spec, bounds));
     let network = emulate(spec, *seed, capture.as_ref()).map_err(|error| refused(error.to_string()))?;
-    let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
-    let web = Arc::new(web.map_err(|error| refused(error.to_string()))?);
     let open_files = limits::raise_open_files()?;
     let privilege = namespaces::enter()?;
     // The kernel would otherwise lengthen waits by up to 50 microseconds.
     prctl::set_timerslack(1).context(|| "the precision of timers".to_owned())?;
 
-    let (requests, event_queue) = (Arc::new(RequestTable::default()), Arc::new(EventQueue::default()));
-    let router = Arc::new(namespaces::current_network()?);
-    let stop_time = Arc::new(StopTime::new());
-    let programs = programs.as_ref().map(|programs| UserPrograms::new(programs).map(Arc::new)).transpose()?;
+    let program_offers = mix.program_offers();
+    let event_queue = Arc::new(EventQueue::default());
+    let common = common_config(request, mix, Arc::clone(&event_queue))?;
+    let stop_time = Arc::clone(&common.stop_time);
     let config = RouterConfig {
-        program_offers: mix.program_offers(),
+        program_offers,
         capture: capture.clone(),
-        program_rtt: programs.is_some().then(|| ProgramRtt { web: Arc::clone(&web), seed: *seed }),
-        stop_time: Arc::clone(&stop_time),
-    };
-    let common = SideConfig {
-        spec: Arc::new(spec.clone()),
-        web,
-        mix,
-        requests,
-        event_queue: Arc::clone(&event_queue),
-        device: *device,
-        router,
-        programs,
+        program_rtt: programs.is_some().then(|| ProgramRtt { web: Arc::clone(&common.web), seed: *seed }),
         stop_time: Arc::clone(&stop_time),
     };
     // A side's thread may end before the router. The held namespaces keep the side's network, and the router's device, until then.
@@ -99,12 +86,13 @@ pub(crate) fn run(request: &Request) -> Result<(), Error> {
     let cpu_before = CpuTimes::read()?;
     let clock = Clock::start();
     let mut running = RunningThreads::start(threads, clock, stop_time);
+    let [first, second] = devices;
+    let devices = [first.open()?, second.open()?];
     let mut router = Router::new(network, devices, event_queue, clock, config);
     run_to_end(&mut router, request, capture.as_ref(), &mut running)?;
     let end = router.network().end();
     let reports = running.reports()?;
     let exit_codes = [&reports[0], &reports[1]].map(|report| report.exit_code);
-    router.finish(end)?;
     router.network().repeated(reports.iter().map(SideReport::retransmissions).sum());
     if let Some(capture) = &capture {
         capture.finish();
@@ -122,12 +110,33 @@ pub(crate) fn run(request: &Request) -> Result<(), Error> {
         "tcp": settings,
         "exit_codes": exit_codes,
         "capture_cut_s": capture.and_then(|capture| capture.cut()).map(Time::as_secs_f64),
-        "measured": Measurements::new(&router.stats, reports, processors.available_percent(&cpu_before, has_priority)),
+        "measured": Measurements::new(router.finish(end)?, reports, processors.available_percent(&cpu_before, has_priority)),
     });
     let network = router.network();
     write_tables(network, spec);
     output::line(&json!({ "summary": network.summary(), "live": about }));
     Ok(())
+}
+
+/// Returns the configuration that both sides share. The calling thread must be in the router's namespace.
+fn common_config(
+    request: &Request,
+    mix: Arc<Mix>,
+    event_queue: Arc<EventQueue>,
+) -> Result<SideConfig, Error> {
+    let Request { spec, seed, device, programs, .. } = request;
+    let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
+    Ok(SideConfig {
+        spec: Arc::new(spec.clone()),
+        web: Arc::new(web.map_err(|error| Error::Refused(error.to_string()))?),
+        mix,
+        requests: Arc::new(RequestTable::default()),
+        event_queue,
+        device: *device,
+        router: Arc::new(namespaces::current_network()?),
+        programs: programs.as_ref().map(|programs| UserPrograms::new(programs).map(Arc::new)).transpose()?,
+        stop_time: Arc::new(StopTime::new()),
+    })
 }
 
 /// Runs the router to the end, and writes the progress.
@@ -194,7 +203,7 @@ impl RunningThreads {
 }
 
 /// Writes the new rows of tables, and all response times so far.
-fn write_tables(network: &mut EmulatedNetwork, spec: &Spec) {
+pub(crate) fn write_tables(network: &mut EmulatedNetwork, spec: &Spec) {
     for name in ["queue", "link"].into_iter().chain(spec.record.losses.then_some("losses")) {
         output::table(name, network.tables().take(name).expect("there is such a table"));
     }
@@ -206,7 +215,7 @@ struct ReadyHosts {
     /// The kernel's TCP settings, by side.
     settings: [Settings; 2],
     /// The router's ends of the sides' devices.
-    devices: [Box<dyn Device>; 2],
+    devices: [RouterDevice; 2],
     threads: Vec<ReadyThread>,
     /// The sides' namespaces.
     namespaces: [File; 2],
@@ -216,17 +225,19 @@ struct ReadyHosts {
 fn prepare(common: SideConfig, seed: u64) -> Result<ReadyHosts, Error> {
     let (spec, mix) = (Arc::clone(&common.spec), Arc::clone(&common.mix));
     let (event_queue, stop_time) = (Arc::clone(&common.event_queue), Arc::clone(&common.stop_time));
+    let has_programs = common.programs.is_some();
     // Both sides prepare at the same time.
     let (first, second) = (start_side(0, common.clone()), start_side(1, common));
     let [(side_0, network_0), (side_1, network_1)] = [when_ready(first)?, when_ready(second)?];
-    let devices = [network_0.router_device.open()?, network_1.router_device.open()?];
+    let devices = [network_0.router_device, network_1.router_device];
     let mut threads = vec![side_0, side_1];
     let settings = [network_0.settings, network_1.settings];
     let namespaces = [network_0.namespace, network_1.namespace];
     if !spec.sources.is_empty() {
         let again = |namespace: &File| namespace.try_clone().context(|| "a side's namespace".to_owned());
         let networks = [again(&namespaces[0])?, again(&namespaces[1])?];
-        let sources = sources::SourcesConfig { spec, seed, networks, mix, event_queue, stop_time };
+        let sources =
+            sources::SourcesConfig { spec, seed, networks, mix, event_queue, has_programs, stop_time };
         let (thread, ()) = when_ready(start_sources(sources))?;
         threads.push(thread);
     }

@@ -62,7 +62,8 @@ pub(crate) struct Side {
     /// The listening socket of servers; none without users.
     listener: Option<Socket>,
     server: Option<Program>,
-    prober: Prober,
+    /// The sender of probes, which measure the lateness of a router that reads packets.
+    prober: Option<Prober>,
     /// The kernel's TCP settings.
     pub(crate) settings: Settings,
 }
@@ -99,7 +100,7 @@ impl Side {
             sockets::watch(&poll, &socket, LISTENER).context(|| "epoll".to_owned())?;
             listener = Some(socket);
         }
-        let prober = Prober::new(number)?;
+        let prober = if common.device == Kind::Engine { None } else { Some(Prober::new(number)?) };
         let mut server = None;
         if number == 1
             && let Some(programs) = &common.programs
@@ -135,17 +136,21 @@ impl Side {
                 common.stop_time.set(now).expect("one command ends once");
                 break;
             }
-            prober.send(now, &clock);
+            if let Some(prober) = &mut prober {
+                prober.send(now, &clock);
+            }
             browsers.wake(&poll, now)?;
             let mut until = browsers
                 .next_wake()
-                .min(prober.next_probe)
+                .min(prober.as_ref().map_or(Time::MAX, |prober| prober.next_probe))
                 .min(if retransmissions_before.is_none() { begin } else { end });
             if common.programs.is_some() {
                 until = until.min(now + CHECK_INTERVAL);
             }
             let pause = std_duration(until.saturating_since(clock.now()));
-            match poll.poll(&mut events, Some(pause)) {
+            let polled = poll.poll(&mut events, Some(pause));
+            clock.update();
+            match polled {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 polled => polled.context(|| "epoll".to_owned())?,
             }
@@ -154,8 +159,8 @@ impl Side {
                     LISTENER => {
                         servers.accept(&poll, listener.as_ref().expect("a listener that is ready exists"))?;
                     }
-                    Token(place) if place % 2 == 0 => browsers.on_ready(&poll, place / 2)?,
-                    Token(place) => servers.on_ready(place / 2),
+                    Token(place) if place % 2 == 0 => browsers.on_ready(&poll, place / 2, event)?,
+                    Token(place) => servers.on_ready(place / 2, event),
                 }
             }
         }

@@ -37,6 +37,8 @@ pub(crate) struct SourcesConfig {
     pub(crate) networks: [File; 2],
     pub(crate) mix: Arc<Mix>,
     pub(crate) event_queue: Arc<EventQueue>,
+    /// True if programs run, whose end ends the run.
+    pub(crate) has_programs: bool,
     /// The time at which the run ends early.
     pub(crate) stop_time: Arc<StopTime>,
 }
@@ -85,11 +87,18 @@ enum WakeUp {
     Flow { slot: usize, serial: u64 },
 }
 
+/// The two ends of a flow's connection.
+#[derive(Clone, Copy, Debug)]
+enum FlowEnd {
+    Initiator = 0,
+    Acceptor = 1,
+}
+
 /// The sockets that are polled: listener and receiver of each side, and the two ends of each flow.
 enum PolledSocket {
     Listener(usize),
     Receiver(usize),
-    Flow(usize),
+    Flow(usize, FlowEnd),
 }
 
 impl PolledSocket {
@@ -100,7 +109,7 @@ impl PolledSocket {
         Token(match self {
             PolledSocket::Listener(side) => *side,
             PolledSocket::Receiver(side) => 2 + side,
-            PolledSocket::Flow(slot) => PolledSocket::FIXED + slot,
+            PolledSocket::Flow(slot, end) => PolledSocket::FIXED + 2 * slot + *end as usize,
         })
     }
 
@@ -108,7 +117,11 @@ impl PolledSocket {
         match token.0 {
             side @ (0 | 1) => PolledSocket::Listener(side),
             receiver @ (2 | 3) => PolledSocket::Receiver(receiver - 2),
-            flow => PolledSocket::Flow(flow - PolledSocket::FIXED),
+            flow => {
+                let number = flow - PolledSocket::FIXED;
+                let end = if number.is_multiple_of(2) { FlowEnd::Initiator } else { FlowEnd::Acceptor };
+                PolledSocket::Flow(number / 2, end)
+            }
         }
     }
 }
@@ -169,9 +182,14 @@ impl ReadySources {
                 break;
             }
             running.wake(now)?;
-            let until = running.next_wake().min(end).min(now + CHECK_INTERVAL);
+            let mut until = running.next_wake().min(end);
+            if running.config.has_programs {
+                until = until.min(now + CHECK_INTERVAL);
+            }
             let pause = std_duration(until.saturating_since(clock.now()));
-            match running.poll.poll(&mut events, Some(pause)) {
+            let polled = running.poll.poll(&mut events, Some(pause));
+            clock.update();
+            match polled {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 polled => polled.context(|| "epoll".to_owned())?,
             }
@@ -179,7 +197,10 @@ impl ReadySources {
                 match PolledSocket::from_token(event.token()) {
                     PolledSocket::Listener(side) => running.accept(&listeners[side])?,
                     PolledSocket::Receiver(side) => running.receive(&receivers[side])?,
-                    PolledSocket::Flow(slot) => running.on_ready(slot)?,
+                    PolledSocket::Flow(slot, end) => {
+                        running.update(slot, end, event);
+                        running.on_ready(slot)?;
+                    }
                 }
             }
         }

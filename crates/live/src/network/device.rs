@@ -20,6 +20,9 @@ pub(crate) enum Kind {
     Tun,
     /// A pair of Ethernet interfaces with a packet socket on the router's. It needs no access to `/dev/net/tun`.
     Veth,
+    /// A device of a kernel in virtual time, whose packets go to the engine in the kernel's process.
+    #[serde(skip_deserializing)]
+    Engine,
 }
 
 /// The router's end of a device.

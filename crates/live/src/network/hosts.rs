@@ -37,6 +37,8 @@ pub(crate) enum RouterDevice {
     Tun(Tun),
     /// An interface in the router's namespace, still without a socket.
     Veth { side: usize, mtu: u32 },
+    /// The engine in the kernel's process, which needs no opening.
+    Engine,
 }
 
 impl RouterDevice {
@@ -45,6 +47,7 @@ impl RouterDevice {
         Ok(match self {
             RouterDevice::Tun(tun) => Box::new(tun),
             RouterDevice::Veth { side, mtu } => Box::new(RouterEnd::open(side, mtu)?),
+            RouterDevice::Engine => unreachable!("no router runs beside the engine"),
         })
     }
 }
@@ -65,6 +68,15 @@ impl Hosts<'_> {
             Kind::Veth => {
                 veth::create(&netlink, side, router.as_fd(), mtu)?;
                 RouterDevice::Veth { side, mtu }
+            }
+            Kind::Engine => {
+                let here = namespaces::current_network()?;
+                let name = if side == 0 { c"aqmlab0" } else { c"aqmlab1" };
+                namespaces::enter_network(router)?;
+                let outside = Netlink::open()?;
+                outside.move_interface(name, NAME, here.as_fd())?;
+                namespaces::enter_network(&here)?;
+                RouterDevice::Engine
             }
         };
         netlink.set_up(NAME, mtu, QUEUE)?;

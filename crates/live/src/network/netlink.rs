@@ -94,6 +94,23 @@ impl Netlink {
         self.request(&message).context(|| format!("{}", name.to_string_lossy()))
     }
 
+    /// Moves an interface to another namespace, under another name.
+    pub(crate) fn move_interface(
+        &self,
+        name: &CStr,
+        new_name: &CStr,
+        to: BorrowedFd<'_>,
+    ) -> Result<(), Error> {
+        let mut message = Message::new(libc::RTM_NEWLINK, 0);
+        // `struct ifinfomsg`: family and type, index, flags, changed flags.
+        for word in [0, index(name)?, 0, 0] {
+            message.0.extend(word.to_ne_bytes());
+        }
+        message.attribute(libc::IFLA_IFNAME, new_name.to_bytes_with_nul());
+        message.attribute(libc::IFLA_NET_NS_FD, &to.as_raw_fd().to_ne_bytes());
+        self.request(&message).context(|| format!("{}", name.to_string_lossy()))
+    }
+
     /// Makes all addresses of a network local to this namespace.
     pub(crate) fn add_local_network(&self, network: Ipv4Addr, prefix: u8) -> Result<(), Error> {
         let mut message = Message::route(prefix, libc::RT_TABLE_LOCAL, libc::RT_SCOPE_HOST, libc::RTN_LOCAL);

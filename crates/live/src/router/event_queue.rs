@@ -1,12 +1,14 @@
 //! Events that the sides and the sources send to the router.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aqmlab_sim::{SourceConnection, SourceFlow, UserConnection};
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::Completed;
 
+use crate::message::Message;
 use crate::mix::Offers;
+use crate::network::engine_device::EngineDevice;
 use crate::packet::addresses::BrowserEnd;
 use crate::packet::datagram::Stamp;
 
@@ -40,12 +42,27 @@ pub(crate) enum SideEvent {
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     events: Mutex<Vec<SideEvent>>,
+    /// The engine in the kernel's process, if the router is there.
+    engine: Option<Arc<EngineDevice>>,
 }
 
 impl EventQueue {
+    /// Returns a queue whose events go to the engine.
+    pub(crate) fn to_engine(engine: Arc<EngineDevice>) -> EventQueue {
+        EventQueue { events: Mutex::default(), engine: Some(engine) }
+    }
+
     /// Appends an event.
     pub(crate) fn push(&self, event: SideEvent) {
-        self.lock().push(event);
+        match &self.engine {
+            None => self.lock().push(event),
+            Some(engine) => {
+                // The engine must know a connection before its first packet. It can wait for all other events.
+                let is_urgent =
+                    matches!(event, SideEvent::Opening { .. } | SideEvent::OpeningOfSource { .. });
+                engine.append(&Message::Event(event), is_urgent);
+            }
+        }
     }
 
     /// Moves all events to `events`, in their order. `events` must be empty: its memory becomes that of the queue.

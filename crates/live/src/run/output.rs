@@ -6,11 +6,19 @@ use aqmlab_sim::{Column, Values};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::error::Error;
+
 /// Writes a line of JSON. The process ends if the reader has closed standard output.
 pub(crate) fn line(value: &impl Serialize) {
     let mut text = serde_json::to_string(value).expect("our own types have a JSON form");
     text.push('\n');
     write(text.as_bytes());
+}
+
+/// Writes the line of an error that ends the run.
+pub(crate) fn error(error: &Error) {
+    let key = if matches!(error, Error::Refused(_)) { "refused" } else { "failed" };
+    line(&serde_json::json!({ key: error.to_string() }));
 }
 
 /// Writes a table: a line with names and types of its columns, then their values, column by column, in native byte order.

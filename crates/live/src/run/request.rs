@@ -60,7 +60,7 @@ pub(crate) fn read() -> Result<Request, Error> {
     parse(&text)
 }
 
-fn parse(text: &str) -> Result<Request, Error> {
+pub(crate) fn parse(text: &str) -> Result<Request, Error> {
     let RawRequest { spec, seed, device, programs, capture, watched } =
         serde_json::from_str(text).map_err(|error| Error::Refused(format!("standard input: {error}")))?;
     let spec = Spec::from_json(&spec.to_string()).map_err(|error| Error::Refused(error.to_string()))?;

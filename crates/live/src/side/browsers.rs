@@ -10,13 +10,14 @@ use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::{Connection, ConnectionId, User, UserAction, UserEvent, Web};
 use hdrhistogram::Histogram;
 use mio::Poll;
-use socket2::Socket;
+use mio::event::Event;
 
 use super::{SideConfig, browser_token};
 use crate::error::{Context, Error};
 use crate::machine::clock::Clock;
 use crate::mix::Mix;
 use crate::network::sockets::{self, ReadOutcome};
+use crate::network::stream::Stream;
 use crate::packet::addresses::{self, BrowserEnd};
 use crate::router::event_queue::{EventQueue, SideEvent};
 use crate::side::request_table::{PendingRequest, RequestTable};
@@ -54,7 +55,7 @@ struct Browser {
 
 /// A browser's end of a connection.
 struct BrowserConnection {
-    socket: Socket,
+    stream: Stream,
     browser: BrowserEnd,
     connection: Connection,
     /// The stack of the server's end.
@@ -120,7 +121,10 @@ impl Browsers {
     }
 
     /// Handles readiness of the connection in `slot`. The event may be of an earlier connection in this slot.
-    pub(super) fn on_ready(&mut self, poll: &Poll, slot: usize) -> Result<(), Error> {
+    pub(super) fn on_ready(&mut self, poll: &Poll, slot: usize, event: &Event) -> Result<(), Error> {
+        if let Some(open) = &mut self.connections[slot] {
+            open.stream.update(event);
+        }
         if let Err(error) = self.advance(poll, slot)? {
             *self.errors.entry(error.to_string()).or_default() += 1;
             self.notify(poll, slot, UserEvent::Closed)?;
@@ -134,7 +138,7 @@ impl Browsers {
         loop {
             let Some(open) = &mut self.connections[slot] else { return Ok(Ok(())) };
             if !open.is_connected {
-                match sockets::is_connected(&open.socket) {
+                match sockets::is_connected(&open.stream.socket) {
                     Ok(true) => open.is_connected = true,
                     Ok(false) => return Ok(Ok(())),
                     Err(error) => return Ok(Err(error)),
@@ -143,12 +147,12 @@ impl Browsers {
                 continue;
             }
             if open.unwritten_bytes > 0 {
-                match sockets::write(&open.socket, open.unwritten_bytes) {
+                match open.stream.write(open.unwritten_bytes) {
                     Ok(left) => open.unwritten_bytes = left,
                     Err(error) => return Ok(Err(error)),
                 }
             }
-            match sockets::read(&open.socket, &mut self.scratch) {
+            match open.stream.read(&mut self.scratch) {
                 Ok(ReadOutcome::Bytes(bytes)) => {
                     let bytes = Bytes::new(bytes as u64).min(open.connection.awaits());
                     self.notify(poll, slot, UserEvent::Received(bytes))?;
@@ -220,7 +224,7 @@ impl Browsers {
             self.failed_slots.push_back(slot);
         }
         self.connections[slot] = Some(BrowserConnection {
-            socket,
+            stream: Stream::new(socket),
             browser,
             connection,
             server_stack,
@@ -244,7 +248,7 @@ impl Browsers {
         let pending_request =
             PendingRequest { exchange: open.connection.exchange(), stack: open.server_stack };
         self.requests.insert(open.browser, pending_request);
-        open.unwritten_bytes = sockets::write(&open.socket, request.get()).unwrap_or(0);
+        open.unwritten_bytes = open.stream.write(request.get()).unwrap_or(0);
     }
 
     fn close(&mut self, slot: usize) {

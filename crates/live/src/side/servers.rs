@@ -5,12 +5,14 @@ use std::io;
 use std::sync::Arc;
 
 use mio::Poll;
+use mio::event::Event;
 use socket2::Socket;
 
 use super::{SideConfig, server_token};
 use crate::error::{Context, Error};
 use crate::mix::Mix;
 use crate::network::sockets::{self, ReadOutcome};
+use crate::network::stream::Stream;
 use crate::packet::addresses::BrowserEnd;
 use crate::side::request_table::{PendingRequest, RequestTable};
 
@@ -32,7 +34,7 @@ struct ServerTables {
 
 /// A server's end of a connection.
 struct ServerConnection {
-    socket: Socket,
+    stream: Stream,
     browser: BrowserEnd,
     /// True before the first request.
     is_new: bool,
@@ -73,15 +75,21 @@ impl Servers {
                 self.connections.len() - 1
             });
             sockets::watch(poll, &socket, server_token(slot)).context(|| "epoll".to_owned())?;
-            self.connections[slot] =
-                Some(ServerConnection { socket, browser, is_new: true, request: None, unwritten_bytes: 0 });
+            self.connections[slot] = Some(ServerConnection {
+                stream: Stream::new(socket),
+                browser,
+                is_new: true,
+                request: None,
+                unwritten_bytes: 0,
+            });
         }
         Ok(())
     }
 
     /// Handles readiness of the connection in `slot`. The event may be of an earlier connection in this slot.
-    pub(super) fn on_ready(&mut self, slot: usize) {
+    pub(super) fn on_ready(&mut self, slot: usize, event: &Event) {
         let Some(connection) = &mut self.connections[slot] else { return };
+        connection.stream.update(event);
         let outcome = connection.advance(&mut self.tables, &mut self.scratch);
         if let Err(error) = &outcome {
             *self.errors.entry(error.to_string()).or_default() += 1;
@@ -98,9 +106,9 @@ impl ServerConnection {
     fn advance(&mut self, tables: &mut ServerTables, scratch: &mut [u8]) -> io::Result<bool> {
         loop {
             if self.unwritten_bytes > 0 {
-                self.unwritten_bytes = sockets::write(&self.socket, self.unwritten_bytes)?;
+                self.unwritten_bytes = self.stream.write(self.unwritten_bytes)?;
             }
-            match sockets::read(&self.socket, scratch)? {
+            match self.stream.read(scratch)? {
                 ReadOutcome::Bytes(bytes) => self.receive(bytes as u64, tables)?,
                 ReadOutcome::Nothing => return Ok(true),
                 ReadOutcome::End => return Ok(false),
@@ -118,7 +126,7 @@ impl ServerConnection {
             // Only the first request names the server's stack. The server has sent no data before, so the change is in time.
             if std::mem::take(&mut self.is_new) {
                 let congestion = &tables.mix.stack(stack).congestion;
-                let congestion = sockets::set_congestion(&self.socket, congestion)?;
+                let congestion = sockets::set_congestion(&self.stream.socket, congestion)?;
                 *tables.congestion.entry(congestion).or_default() += 1;
             }
             (exchange.request.get(), exchange.response.get())

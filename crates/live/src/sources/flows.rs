@@ -8,12 +8,14 @@ use std::sync::Arc;
 use aqmlab_sim::{SourceConnection, SourceFlow, StackId};
 use aqmlab_units::{Bytes, Duration};
 use aqmlab_workload::sources::{Source, Vector, VectorAction, VectorConnection, VectorEvent, VectorSource};
+use mio::event::Event;
 use socket2::Socket;
 
-use super::{PolledSocket, RunningSources, WakeUp};
+use super::{FlowEnd, PolledSocket, RunningSources, WakeUp};
 use crate::error::{Context, Error};
 use crate::network::namespaces;
 use crate::network::sockets::{self, ReadOutcome};
+use crate::network::stream::Stream;
 use crate::packet::addresses::{self, BrowserEnd};
 use crate::router::event_queue::SideEvent;
 
@@ -53,9 +55,9 @@ struct Connection {
     /// The stack of the acceptor.
     server_stack: StackId,
     /// The initiator's socket; none after its close, until the acceptor has noticed it.
-    client: Option<Socket>,
+    client: Option<Stream>,
     /// The acceptor's socket; none before the connection is accepted.
-    server: Option<Socket>,
+    server: Option<Stream>,
     is_connected: bool,
     /// Bytes for which the sockets had no room yet.
     to_acceptor: u64,
@@ -78,29 +80,29 @@ impl Connection {
             ReadOutcome::Nothing => Ok(Progress::Nothing),
             ReadOutcome::End => Err(io::ErrorKind::UnexpectedEof.into()),
         };
-        let Some(client) = &self.client else {
-            return match self.server.as_ref().map(|server| sockets::read(server, scratch)).transpose()? {
+        let Some(client) = &mut self.client else {
+            return match self.server.as_mut().map(|server| server.read(scratch)).transpose()? {
                 Some(ReadOutcome::Nothing) => Ok(Progress::Nothing),
                 _ => Ok(Progress::Gone),
             };
         };
         if !self.is_connected {
-            self.is_connected = sockets::is_connected(client)?;
+            self.is_connected = sockets::is_connected(&client.socket)?;
             return Ok(if self.is_connected {
                 Progress::Event(VectorEvent::Opened)
             } else {
                 Progress::Nothing
             });
         }
-        self.to_acceptor = sockets::write(client, self.to_acceptor)?;
-        if let Some(server) = &self.server {
-            self.to_initiator = sockets::write(server, self.to_initiator)?;
-            let progress = event(VectorEvent::Delivered, sockets::read(server, scratch)?)?;
+        self.to_acceptor = client.write(self.to_acceptor)?;
+        if let Some(server) = &mut self.server {
+            self.to_initiator = server.write(self.to_initiator)?;
+            let progress = event(VectorEvent::Delivered, server.read(scratch)?)?;
             if !matches!(progress, Progress::Nothing) {
                 return Ok(progress);
             }
         }
-        event(VectorEvent::Received, sockets::read(client, scratch)?)
+        event(VectorEvent::Received, client.read(scratch)?)
     }
 }
 
@@ -143,13 +145,14 @@ impl RunningSources {
         let what = || "a socket of a source".to_owned();
         let client = sockets::bind(end.address(), &mix.stack(client_stack).congestion).context(what)?;
         self.count(sockets::congestion(&client).context(what)?);
-        sockets::watch(&self.poll, &client, PolledSocket::Flow(slot).token()).context(what)?;
+        sockets::watch(&self.poll, &client, PolledSocket::Flow(slot, FlowEnd::Initiator).token())
+            .context(what)?;
         sockets::connect(&client, addresses::source_peer(usize::from(1 - side))).context(what)?;
         self.flows.by_end.insert(end, slot);
         self.flow(slot).connection = Some(Connection {
             end,
             server_stack,
-            client: Some(client),
+            client: Some(Stream::new(client)),
             server: None,
             is_connected: false,
             to_acceptor: 0,
@@ -175,13 +178,13 @@ impl RunningSources {
             let end = BrowserEnd::from_address(*peer.ip(), peer.port());
             // The initiator may have given up the connection already.
             let Some(&slot) = end.and_then(|end| self.flows.by_end.get(&end)) else { continue };
-            sockets::watch(&self.poll, &socket, PolledSocket::Flow(slot).token())
+            sockets::watch(&self.poll, &socket, PolledSocket::Flow(slot, FlowEnd::Acceptor).token())
                 .context(|| "epoll".to_owned())?;
             let mix = Arc::clone(&self.config.mix);
             if let Some(connection) = &mut self.flow(slot).connection {
                 let congestion = &mix.stack(connection.server_stack).congestion;
                 let congestion = sockets::set_congestion(&socket, congestion);
-                connection.server = Some(socket);
+                connection.server = Some(Stream::new(socket));
                 self.count(congestion.context(|| "a socket of a source".to_owned())?);
             }
             self.on_ready(slot)?;
@@ -196,6 +199,19 @@ impl RunningSources {
             self.on_ready(slot)?;
         }
         Ok(())
+    }
+
+    /// Updates the readiness of an end of the flow in `slot`.
+    pub(super) fn update(&mut self, slot: usize, end: FlowEnd, event: &Event) {
+        let flow = self.flows.slots[slot].as_mut();
+        let Some(connection) = flow.and_then(|flow| flow.connection.as_mut()) else { return };
+        let stream = match end {
+            FlowEnd::Initiator => &mut connection.client,
+            FlowEnd::Acceptor => &mut connection.server,
+        };
+        if let Some(stream) = stream {
+            stream.update(event);
+        }
     }
 
     /// Handles readiness of the flow in `slot`. The event may be of an earlier flow in this slot.

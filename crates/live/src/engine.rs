@@ -1,0 +1,194 @@
+//! The network of a run in the process of a kernel in virtual time. The kernel passes it the packets of hosts and the messages of
+//! the guest's program, and asks for packets that have arrived.
+//!
+//! Times are nanoseconds of the kernel's clock. No call blocks, and none starts a thread.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::sync::Arc;
+
+use aqmlab_sim::{Capture, Table, emulate};
+use aqmlab_units::{Duration, Time};
+use aqmlab_workload::Web;
+use serde_json::{Value, json};
+
+use crate::error::{Context, Error};
+use crate::machine::clock::StopTime;
+use crate::message::{Message, Words};
+use crate::mix::Mix;
+use crate::packet;
+use crate::router::forwarding::Forwarding;
+use crate::router::{ProgramRtt, RouterConfig};
+use crate::run::request::{self, Request};
+use crate::run::{guest, output, write_tables};
+
+/// The network of a run between the two devices of a kernel.
+pub struct Engine {
+    forwarding: Forwarding,
+    request: Request,
+    capture: Option<Capture>,
+    stop_time: Arc<StopTime>,
+    /// The kernel's time at the start of the run.
+    start: Option<u64>,
+    /// Packets that have arrived, with their sides.
+    arrived: VecDeque<(usize, Vec<u8>)>,
+    /// What the guest knows about the run, at its end.
+    about: Option<String>,
+}
+
+impl Engine {
+    /// Reads the request of a run in the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// One line that says why the run is impossible; it has been written to standard output as well.
+    pub fn new(path: &str) -> Result<Engine, String> {
+        Engine::from_file(path).map_err(|error| {
+            output::error(&error);
+            error.to_string()
+        })
+    }
+
+    fn from_file(path: &str) -> Result<Engine, Error> {
+        let text = fs::read_to_string(path).context(|| path.to_owned())?;
+        let request = request::parse(&text)?;
+        let refused = |message: String| Error::Refused(message);
+        let Request { spec, seed, programs, capture, .. } = &request;
+        let capture = capture.map(|bounds| Capture::new(spec, bounds));
+        let network = emulate(spec, *seed, capture.as_ref()).map_err(|error| refused(error.to_string()))?;
+        let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
+        let web = Arc::new(web.map_err(|error| refused(error.to_string()))?);
+        let stop_time = Arc::new(StopTime::new());
+        let config = RouterConfig {
+            program_offers: Mix::from_spec(spec, *seed, programs.is_some())?.program_offers(),
+            capture: capture.clone(),
+            program_rtt: programs.is_some().then_some(ProgramRtt { web, seed: *seed }),
+            stop_time: Arc::clone(&stop_time),
+        };
+        Ok(Engine {
+            forwarding: Forwarding::new(network, config),
+            request,
+            capture,
+            stop_time,
+            start: None,
+            arrived: VecDeque::new(),
+            about: None,
+        })
+    }
+
+    /// Takes a packet that the device of `side` sends.
+    pub fn send(&mut self, _side: usize, now: u64, packet: &[u8]) {
+        let Some(now) = self.time(now) else { return };
+        match packet::read(packet) {
+            Some(headers) => {
+                let number = self.forwarding.store(packet);
+                self.forwarding.forward(&headers, number, now);
+            }
+            // A probe measures the lateness of a router that reads its packets, which this one does not.
+            None if packet::probed_at(packet).is_some() => {}
+            None => self.forwarding.strays += 1,
+        }
+    }
+
+    /// Returns the time of the next event, if there is one.
+    pub fn next_event(&self) -> Option<u64> {
+        let start = self.start?;
+        let network = &self.forwarding.network;
+        let next = network.next_event();
+        (next <= network.end()).then(|| start + next.as_nanos())
+    }
+
+    /// Returns the next packet that has arrived by `now`, with its side.
+    pub fn receive(&mut self, now: u64) -> Option<(usize, Vec<u8>)> {
+        if let Some(now) = self.time(now) {
+            let arrived = &mut self.arrived;
+            self.forwarding.advance(now, &mut |packet, side, _| arrived.push_back((side, packet.to_vec())));
+        }
+        self.arrived.pop_front()
+    }
+
+    /// Handles the messages of the guest's program.
+    ///
+    /// # Panics
+    ///
+    /// For messages of another build.
+    pub fn control(&mut self, at: u64, messages: &[u8]) {
+        let mut words = Words(messages);
+        while !words.0.is_empty() {
+            let message = Message::decode(&mut words).expect("the guest's program is of the same build");
+            let now = self.time(at).unwrap_or(Time::ZERO);
+            match message {
+                Message::Start => {
+                    self.start = Some(at);
+                    remove_directory();
+                }
+                Message::Event(event) => {
+                    self.forwarding.handle_event(&event, now);
+                    self.forwarding.close_expired(now);
+                }
+                Message::StopAt(at) => {
+                    self.stop_time.set(at).expect("one command ends once");
+                    self.forwarding.end_early();
+                }
+                Message::Step => self.step(now),
+                Message::Finish(about) => self.about = Some(about),
+            }
+        }
+    }
+
+    /// Writes the progress of the run.
+    fn step(&mut self, now: Time) {
+        let network = &mut self.forwarding.network;
+        if self.request.watched {
+            write_tables(network, &self.request.spec);
+            output::table("glance", network.gauges().into_columns());
+        }
+        let end = network.end();
+        output::line(&json!({ "now_s": now.min(end).as_secs_f64(), "end_s": end.as_secs_f64() }));
+        if let Some(capture) = &self.capture {
+            output::bytes("capture", &capture.take());
+        }
+    }
+
+    /// Writes the results of the run, after the kernel has stopped.
+    pub fn finish(&mut self) {
+        let Some(about) = self.about.take() else {
+            output::error(&Error::Odd("the guest ended before the run did".to_owned()));
+            return;
+        };
+        let mut about: Value = serde_json::from_str(&about).expect("the guest writes JSON");
+        if ["refused", "failed"].iter().any(|key| about.get(key).is_some()) {
+            output::line(&about);
+            return;
+        }
+        let end = self.forwarding.network.end();
+        self.forwarding.advance(end, &mut |_, _, _| {});
+        let retransmissions = about.as_object_mut().and_then(|facts| facts.remove("retransmissions"));
+        self.forwarding.network.repeated(retransmissions.and_then(|count| count.as_u64()).unwrap_or(0));
+        if let Some(capture) = &self.capture {
+            capture.finish();
+            output::bytes("capture", &capture.take());
+        }
+        about["measured"]["strays"] = self.forwarding.strays.into();
+        about["capture_cut_s"] = self.capture.as_ref().and_then(Capture::cut).map(Time::as_secs_f64).into();
+        let network = &mut self.forwarding.network;
+        write_tables(network, &self.request.spec);
+        output::line(&json!({ "summary": network.summary(), "live": about }));
+    }
+
+    /// Converts a time of the kernel to the clock of the run. Before its start there is none.
+    fn time(&self, now: u64) -> Option<Time> {
+        Some(Time::ZERO + Duration::from_nanos(now - self.start?))
+    }
+}
+
+/// Removes the run's directory, which is the current one of the kernel's process: after the start of the run nothing reads it, and
+/// a process that is killed later leaves nothing behind. Other files in it stay, and so does it.
+fn remove_directory() {
+    for file in [guest::INIT, guest::REQUEST] {
+        fs::remove_file(file).ok();
+    }
+    if let Ok(directory) = std::env::current_dir() {
+        fs::remove_dir(directory).ok();
+    }
+}

@@ -1,0 +1,59 @@
+//! Connected sockets that remember whether they are ready, so that none is asked for what it does not have.
+//!
+//! Events are edge-triggered: after a read that did not fill the buffer, and after a write that found too little room, the next
+//! event says when to try again. A system call costs little on a machine, but much in a guest.
+
+use std::io;
+
+use mio::event::Event;
+use socket2::Socket;
+
+use crate::network::sockets::{self, ReadOutcome};
+
+/// A socket of TCP with its readiness.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) socket: Socket,
+    is_readable: bool,
+    is_writable: bool,
+    /// The peer has closed or the connection has failed: each read has an answer.
+    is_closing: bool,
+}
+
+impl Stream {
+    /// Returns the stream of a socket whose readiness is unknown.
+    pub(crate) fn new(socket: Socket) -> Stream {
+        Stream { socket, is_readable: true, is_writable: true, is_closing: false }
+    }
+
+    /// Updates the readiness. An event of an earlier socket in the same slot does no harm.
+    pub(crate) fn update(&mut self, event: &Event) {
+        self.is_closing |= event.is_read_closed() || event.is_write_closed() || event.is_error();
+        self.is_readable |= event.is_readable() || self.is_closing;
+        self.is_writable |= event.is_writable() || self.is_closing;
+    }
+
+    /// Reads the bytes that have arrived, up to the length of `scratch`.
+    pub(crate) fn read(&mut self, scratch: &mut [u8]) -> io::Result<ReadOutcome> {
+        if !self.is_readable {
+            return Ok(ReadOutcome::Nothing);
+        }
+        let outcome = sockets::read(&self.socket, scratch)?;
+        self.is_readable = match outcome {
+            ReadOutcome::Bytes(bytes) => bytes == scratch.len() || self.is_closing,
+            ReadOutcome::Nothing => false,
+            ReadOutcome::End => true,
+        };
+        Ok(outcome)
+    }
+
+    /// Writes as many of `left` bytes as the socket has room for, and returns the rest.
+    pub(crate) fn write(&mut self, left: u64) -> io::Result<u64> {
+        if !self.is_writable || left == 0 {
+            return Ok(left);
+        }
+        let left = sockets::write(&self.socket, left)?;
+        self.is_writable = left == 0;
+        Ok(left)
+    }
+}
