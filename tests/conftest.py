@@ -19,7 +19,8 @@ import fork_server
 import short_runs
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.cli import main as cli
-from aqmlab.live import doctor, process
+from aqmlab.live import doctor
+from aqmlab.running import process
 from aqmlab.store.store import Store
 from fixtures.console import console_store, visitor
 from fixtures.places import bucket, cell, place, s3, tiny

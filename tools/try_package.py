@@ -74,7 +74,7 @@ def main(package: str) -> None:
         run(python, "-I", "-c", LICENCES, *texts, *(["licences.txt"] if file.suffix == ".whl" else []))
         run(python, "-I", "-c", MATERIALS)
         if file.suffix == ".whl" and sys.platform == "linux":
-            run(python, "-I", "-c", "from aqmlab.live.process import PROGRAM; assert PROGRAM.is_file(), PROGRAM")
+            run(python, "-I", "-c", "from aqmlab.running.process import PROGRAM; assert PROGRAM.is_file(), PROGRAM")
 
 
 if __name__ == "__main__":

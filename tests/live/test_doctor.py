@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aqmlab.live import doctor, process
-from aqmlab.live.errors import LiveError
+from aqmlab.live import doctor
+from aqmlab.running import process
+from aqmlab.running.errors import LiveError
 from conftest import Command
 
 pytestmark = pytest.mark.skipif(not process.PROGRAM.exists(), reason="aqmlab-live is not built: make live, on Linux")

@@ -19,10 +19,10 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.cells.cell import cells_of
-from aqmlab.live.errors import LiveError
-from aqmlab.live.process import PROGRAM, LiveRun
 from aqmlab.live.run import run_live
 from aqmlab.live.settings import Settings
+from aqmlab.running.errors import LiveError
+from aqmlab.running.process import PROGRAM, LiveRun
 from aqmlab.storage.drafts import Drafts
 from conftest import Command
 

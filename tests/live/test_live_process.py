@@ -9,10 +9,10 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.cells.cell import Cell
-from aqmlab.live import process
-from aqmlab.live.errors import LiveError
-from aqmlab.live.process import LiveRun
 from aqmlab.live.run import run_live
+from aqmlab.running import process
+from aqmlab.running.errors import LiveError
+from aqmlab.running.process import LiveRun
 
 STUB = """#!/bin/sh
 cat > /dev/null

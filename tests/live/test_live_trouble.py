@@ -17,9 +17,9 @@ from test_live import SPEC, children, links_and_routes, namespaces_of, started_f
 
 import aqmlab as lab
 from aqmlab.cells.cell import cells_of
-from aqmlab.live.process import PROGRAM
 from aqmlab.live.run import run_command
 from aqmlab.live.settings import Settings
+from aqmlab.running.process import PROGRAM
 
 pytestmark = pytest.mark.usefixtures("_live_permitted")
 

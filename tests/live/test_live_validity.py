@@ -10,9 +10,9 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.live import run as live_run
-from aqmlab.live.process import LiveRun
 from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.live.validity import NUMBERS, is_still_valid, verdict
+from aqmlab.running.process import LiveRun
 from aqmlab.store.result import Result
 
 IN_TIME: dict[str, Any] = {

@@ -13,6 +13,7 @@ from typing import Any
 
 from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.cells import columns
+from aqmlab.cells import kernel as kernels
 from aqmlab.cells.calibration_model import Calibrations, load_calibrations
 from aqmlab.spec import directions, presets, schemes, testbeds
 from aqmlab.spec import users as user_tables
@@ -41,7 +42,7 @@ class Cell:
     experiment: str
     """The digest of the experiment: its resolved spec without scheme and seed."""
     kernel: str | None = None
-    """The release of the kernel whose TCP a live run uses; ``None`` in the simulator."""
+    """The release of the kernel whose TCP is used, live or in virtual time; ``None`` in the simulator."""
     variant: str | None = None
     """The changes of the experiment's spec that make a variant, as typed."""
     testbed: str | None = None
@@ -85,8 +86,20 @@ class Cell:
 
     @property
     def world(self) -> str:
-        """The world in which it runs: ``simulated`` or ``live``."""
-        return "simulated" if self.kernel is None else "live"
+        """The world in which it runs: ``simulated``, ``live``, or ``kernel``, a Linux kernel in virtual time."""
+        if self.kernel is None:
+            return "simulated"
+        return "kernel" if kernels.is_virtual(self.kernel) else "live"
+
+    @property
+    def where(self) -> str:
+        """The world in words: ``in the simulator``, ``live over Linux 6.12``, ``in Linux 6.12, virtual time``."""
+        by_world = {
+            "simulated": "in the simulator",
+            "live": f"live over Linux {self.kernel}",
+            "kernel": f"in Linux {self.kernel}, virtual time",
+        }
+        return by_world[self.world]
 
     @property
     def direction_names(self) -> directions.Names:
@@ -186,7 +199,7 @@ class Cell:
 
     def __str__(self) -> str:
         users = f" at {self.describe_users()}" if self.users_per_side else ""
-        live = "" if self.kernel is None else f", live over Linux {self.kernel}"
+        live = "" if self.kernel is None else f", {self.where}"
         return f"{self.label}{users}, seed {self.seed}{live}"
 
 
@@ -282,6 +295,7 @@ def cells_of(
             experiment=digest,
             variant=variant,
             testbed=experiment.testbed,
+            kernel=kernels.release() if experiment.world == "kernel" else None,
         )
         for seed in seeds
     ]

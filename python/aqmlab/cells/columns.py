@@ -59,7 +59,10 @@ COLUMNS = {
     "duration_s": (pa.float64(), "Length of the measurement window."),
     "seed": (pa.uint64(), "The seed of all random draws."),
     "results": (pa.int64(), "The results number of the engine."),
-    "world": (pa.string(), "The world of the run: `simulated`, or `live`, over the TCP of a kernel."),
+    "world": (
+        pa.string(),
+        "The world of the run: `simulated`, `live` over this machine's TCP, or `kernel` in virtual time.",
+    ),
     "kernel": (pa.string(), "The release of that kernel; null in the simulator."),
     "testbed": (pa.string(), "The testbed that the spec names; null without one."),
     "experiment": (

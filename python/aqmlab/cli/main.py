@@ -17,7 +17,7 @@ from aqmlab.cli import commands
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import Interrupted
 from aqmlab.disciplines.custom.errors import LawError
-from aqmlab.live.errors import LiveError
+from aqmlab.running.errors import LiveError
 from aqmlab.storage.errors import StoreError
 from aqmlab.ui import messages, streams
 from aqmlab.ui.escaping import visible

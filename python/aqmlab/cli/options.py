@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,6 +58,22 @@ SeedsOverride = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=1000, help="Run this many cells at a time.", show_default="one per processor"),
+]
+
+
+class World(StrEnum):
+    """The world of a run."""
+
+    SIMULATED = "simulated"
+    KERNEL = "kernel"
+
+
+WorldOverride = Annotated[
+    World | None,
+    typer.Option(
+        help="Where the hosts are: in the simulator, or in a Linux kernel in virtual time, whose TCP they use.",
+        show_default="the spec's, or simulated",
+    ),
 ]
 Out = Annotated[
     str, typer.Option(metavar="DIR|URL", help="Results directory, or s3://...; stored cells are not run again.")

@@ -22,8 +22,8 @@ from aqmlab.cells.cell import cells_of
 from aqmlab.console import form_fields, form_lists, toml_input
 from aqmlab.console.auth import Rejected
 from aqmlab.live.doctor import examine
-from aqmlab.live.errors import LiveError
 from aqmlab.results.cells import comparison_cells
+from aqmlab.running.errors import LiveError
 from aqmlab.running.validation import check_each_once, check_seeds, read_seeds
 from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment

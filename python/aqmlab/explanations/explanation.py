@@ -214,6 +214,8 @@ class _Rerun:
             raise SpecError(f"cell: {damage}; run its experiment again") from None
         if "live" in metadata:
             raise SpecError(f"cell: {directory} is a live run, which cannot be made again: simulate its experiment")
+        if "kernel" in metadata:
+            raise SpecError(f"cell: {directory} is a run in a kernel, which gives no reasons: simulate its experiment")
         results = metadata["results"]
         if results != results_number():
             raise SpecError(

@@ -8,9 +8,9 @@ import subprocess
 from dataclasses import dataclass
 from typing import Any
 
-from aqmlab.live.errors import LiveError
-from aqmlab.live.process import PROGRAM
 from aqmlab.live.settings import DEFAULT
+from aqmlab.running.errors import LiveError
+from aqmlab.running.process import PROGRAM
 
 
 @dataclass(frozen=True)

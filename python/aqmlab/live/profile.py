@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from aqmlab.live.errors import LiveError
+from aqmlab.running.errors import LiveError
 
 Read = Callable[[str], str | None]
 """Reads a setting below ``/proc/sys/net/ipv4``; returns ``None`` if the kernel does not have it."""

@@ -13,9 +13,9 @@ from aqmlab._core import SpecError
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.live import validity
-from aqmlab.live.process import STDOUT, LiveRun
 from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.running.pcap import Pcap, warn_truncated
+from aqmlab.running.process import STDOUT, LiveRun
 from aqmlab.running.progress import RunProgress, is_wanted
 from aqmlab.running.run import Watch, write_metadata, write_tables
 from aqmlab.running.validation import check_experiment, check_out, check_seed

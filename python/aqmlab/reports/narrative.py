@@ -79,8 +79,7 @@ def _setting(cell: Cell) -> str:
         names = [str(parameters.get("name", kind)) for source in sources for kind, parameters in source.items()]
         parts.append(f"with {_join_words(_shorten(names), 'and')}")
     protocol = cell.resolved["protocol"]
-    world = "in the simulator" if cell.kernel is None else f"over the TCP of Linux {cell.kernel}"
-    parts.append(f"measured for {protocol['duration']} after {protocol['warmup']}, {world}")
+    parts.append(f"measured for {protocol['duration']} after {protocol['warmup']}, {cell.where}")
     return "; ".join(parts) + "."
 
 

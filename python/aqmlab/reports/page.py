@@ -147,7 +147,7 @@ def _provenance(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, li
             "seed": result.cell.seed,
             "made, UTC": metadata["created"][:19].replace("T", " "),
             "SHA-256 of the summary": metadata["files"]["summary.parquet"]["sha256"],
-            "world": "simulated" if not is_live else "live, valid" if is_valid else "live, INVALID",
+            "world": result.cell.world if not is_live else "live, valid" if is_valid else "live, INVALID",
             "commit": metadata["commit"] or "-",
             "Python": metadata["python"],
             **{name: metadata[name] for name in ("results", "engine", "machine")},

@@ -70,9 +70,10 @@ def _comparison_steps(selection: Selection) -> list[Step]:
 
 def _scheme_step(file: str, results: Sequence[Result]) -> Step:
     cell = results[0].cell
-    command = "run" if cell.kernel is None else "live"
+    command = "live" if cell.world == "live" else "run"
     seeds = sorted(result.cell.seed for result in results)
-    return Step(file, toml(cell.resolved), [f"aqmlab {command} {file} --seed {seed}" for seed in seeds])
+    world = {"world": "kernel"} if cell.world == "kernel" else {}
+    return Step(file, toml(world | cell.resolved), [f"aqmlab {command} {file} --seed {seed}" for seed in seeds])
 
 
 def _ranges(seeds: Sequence[int]) -> Iterable[str]:

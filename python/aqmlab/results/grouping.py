@@ -51,7 +51,7 @@ def _labels(results: Sequence[Result]) -> dict[str, str]:
     experiments: dict[str, dict[tuple[str, str | None], str]] = {}
     for result in results:
         cell = result.cell
-        live = "" if cell.kernel is None else f", live over Linux {cell.kernel}"
+        live = "" if cell.kernel is None else f", {cell.where}"
         texts = experiments.setdefault(cell.label, {})
         texts.setdefault((cell.spec.json, cell.kernel), f"{cell.describe_users()}{live}")
     labels = {}

@@ -21,7 +21,7 @@ import pyarrow as pa
 from aqmlab import _core
 from aqmlab._core import SpecError
 from aqmlab.cells.cell import Cell
-from aqmlab.live.errors import LiveError
+from aqmlab.running.errors import LiveError
 from aqmlab.running.monitoring import _merged, is_monitored
 
 PROGRAM = Path(_core.__file__).with_name("aqmlab-live")
@@ -82,6 +82,10 @@ class LiveRun:
         self.now = 0.0
 
     def __enter__(self) -> Self:
+        self._process = self._start()
+        return self
+
+    def _start(self) -> subprocess.Popen[bytes]:
         # Its standard output carries tables, so that programs write to another file.
         files = []
         if self._programs is not None:
@@ -90,7 +94,7 @@ class LiveRun:
             self._request["programs"] = {"command": command, "server": server, "output": files[0]}
         try:
             # A process group of its own, so that an interrupt reaches only this process.
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0, pass_fds=files
             )
         except OSError as error:
@@ -99,12 +103,12 @@ class LiveRun:
             for file in files:
                 os.close(file)
         try:
-            assert self._process.stdin
-            with self._process.stdin as stdin:
+            assert process.stdin
+            with process.stdin as stdin:
                 stdin.write(json.dumps(self._request).encode())
         except BrokenPipeError:
             pass  # Its output or its exit code has the reason.
-        return self
+        return process
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._process.kill()

@@ -25,6 +25,7 @@ from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.disciplines.custom import registry
 from aqmlab.metrics import summary
 from aqmlab.running import checks
+from aqmlab.running.guest import GuestRun
 from aqmlab.running.machine.memory import MEMORY, need_of
 from aqmlab.running.monitoring import RunningSimulation, with_monitoring
 from aqmlab.running.pcap import Pcap, warn_truncated
@@ -133,9 +134,19 @@ class _Capture(NamedTuple):
 
 def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | None = None) -> float | None:
     """Run a cell into a directory; return the end of its capture if it is truncated."""
-    wall, cpu = time.perf_counter(), time.thread_time()
     bounds = capture and capture.bounds
+    if cell.world == "kernel":
+        with GuestRun(cell, capture=bounds) as guest:
+            return _write(cell, directory, watch, guest, capture)
     simulation = Simulation(cell.spec, cell.seed, registry.makers(cell.resolved), bounds)
+    return _write(cell, directory, watch, simulation, capture)
+
+
+def _write(
+    cell: Cell, directory: Path, watch: Watch, simulation: Simulation | GuestRun, capture: _Capture | None
+) -> float | None:
+    """Write the tables and the metadata of a cell that runs; return the end of its capture if it is truncated."""
+    wall, cpu = time.perf_counter(), time.thread_time()
 
     def on_step(now: float, end: float) -> None:
         if capture is not None:
@@ -146,6 +157,11 @@ def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | Non
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     costs = {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu}
     results = checks.cell_checks(cell, json.loads(simulation.summary()), Result(cell, directory).link)
+    if isinstance(simulation, GuestRun):
+        about = simulation.about()
+        cut_s: float | None = about.pop("capture_cut_s")
+        write_metadata(cell, directory, {**costs, "checks": results, "kernel": about})
+        return cut_s
     write_metadata(cell, directory, {**costs, "checks": results})
     return simulation.capture_cut_s
 

@@ -194,6 +194,12 @@ class Experiment(SpecPart):
     sources: tuple[dict[str, Any], ...] = DECLARED
     protocol: Protocol = DECLARED
     record: Record = DECLARED
+    world: Literal["simulated", "kernel"] = Field(
+        "simulated",
+        exclude=True,
+        description="Where the hosts are: in the simulator, or in a Linux kernel in virtual time (`kernel`), whose TCP"
+        " they use. `make kernel` builds it.",
+    )
     variants: dict[str, dict[str, Any]] = Field(
         {},
         exclude=True,
@@ -226,7 +232,8 @@ class Experiment(SpecPart):
     def explicit_values(self) -> dict[str, Any]:
         """The written part of the spec as tables, without defaults and values of the testbed."""
         # The JSON mode turns tuples into lists, as in a file.
-        return self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+        world = {} if self.world == "simulated" else {"world": self.world}
+        return world | self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
 
     @classmethod
     def from_toml(cls, path: Path | str | None, *, changes: Iterable[str] = ()) -> Self:
@@ -275,6 +282,12 @@ class Experiment(SpecPart):
         definitions = spec_schema["$defs"]
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
         sources_of.add_keys(definitions)
+        spec_schema["properties"]["world"] = {
+            "type": "string",
+            "enum": ["simulated", "kernel"],
+            "description": cls.model_fields["world"].description,
+            "default": "simulated",
+        }
         description = cls.model_fields["variants"].description
         spec_schema["properties"]["variants"] = {
             "type": "object",

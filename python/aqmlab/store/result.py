@@ -155,6 +155,10 @@ class Result:
 
     def _run_facts(self) -> list[tuple[str, str]]:
         metadata = self.metadata
+        if "kernel" in metadata:
+            speed = metadata["simulated_s"] / metadata["wall_s"]
+            duration = f"in {metadata['wall_s']:.1f} s ({speed:.1f} x real time)"
+            return [("kernel", f"{metadata['simulated_s']:,.0f} s of Linux {self.cell.kernel} {duration}")]
         if "live" not in metadata:
             speed = metadata["simulated_s"] / metadata["wall_s"]
             return [

@@ -133,6 +133,8 @@ def _aligned(titles: Sequence[str], rows: Sequence[tuple[str, ...]], left: Seque
 
 def _world(row: Mapping[str, Any]) -> str:
     """Return a note about a live run and its validity."""
+    if row["world"] == "kernel":
+        return f" (Linux {row['kernel']}, virtual time)"
     if row["world"] != "live":
         return ""
     return f" (live, Linux {row['kernel']})" if row["valid"] else f" (live, Linux {row['kernel']}, INVALID)"

@@ -27,6 +27,7 @@ from aqmlab.cli.options import (
     WarmupOverride,
     Watch,
     Workers,
+    WorldOverride,
     pcap_of,
     read_seeds,
     spec_and_schemes,
@@ -75,6 +76,7 @@ def compare(
         ),
     ],
     changes: Changes = None,
+    world: WorldOverride = None,
     load: Annotated[
         float | None,
         typer.Option(metavar="PCT", help="Load in percent.", show_default=spec_or_papers("users.load")),
@@ -153,6 +155,7 @@ def compare(
     names = [name.strip() for name in measures.split(",")] if measures else []
     requested_measures = on_request(names)
     options = {
+        "world": world,
         "users.load": load,
         "users.per_side": users,
         "users.rtt": None if rtt is None else quantities.users_rtt(rtt),

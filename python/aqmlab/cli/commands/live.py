@@ -104,9 +104,9 @@ def live(
     was too short. With --json the program's output goes to standard error.
     """
     from aqmlab._core import SpecError
-    from aqmlab.live.process import STDERR, STDOUT
     from aqmlab.live.run import run_command, run_live
     from aqmlab.results.numbers import frame
+    from aqmlab.running.process import STDERR, STDOUT
     from aqmlab.spec.experiment import Experiment
 
     check_table(table)

@@ -8,7 +8,19 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import Changes, Json, Out, PcapFile, PcapFor, PcapFrom, PcapPackets, Spec, Watch, pcap_of
+from aqmlab.cli.options import (
+    Changes,
+    Json,
+    Out,
+    PcapFile,
+    PcapFor,
+    PcapFrom,
+    PcapPackets,
+    Spec,
+    Watch,
+    WorldOverride,
+    pcap_of,
+)
 from aqmlab.cli.output import print_json, report_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.cli.watch import run_watched
@@ -21,6 +33,7 @@ app = App()
 def run(
     spec: Spec,
     changes: Changes = None,
+    world: WorldOverride = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of all random draws.")] = 1,
     out: Out = "results",
     pcap: PcapFile = None,
@@ -40,7 +53,7 @@ def run(
     from aqmlab.spec.experiment import Experiment
 
     check_table(table)
-    experiment = Experiment.from_toml(spec, changes=changes or ())
+    experiment = Experiment.from_toml(spec, changes=[*(changes or ()), *([f"world={world}"] if world else ())])
     if experiment.variants:
         logger.info("variants of the spec are left out; to run them: aqmlab compare %s", spec)
     (cell,) = cells_of(experiment, [check_seed(seed)], calibration_model.load_calibrations(out))

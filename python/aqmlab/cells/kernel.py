@@ -1,0 +1,39 @@
+"""The Linux kernel in virtual time: its files, and the release that identifies it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from aqmlab import _core
+from aqmlab._core import SpecError
+
+PROGRAM = Path(_core.__file__).with_name("linux-aqmlab")
+ENGINE = PROGRAM.with_name("libaqmlab_kernel.so")
+HOSTS = PROGRAM.with_name("aqmlab-live")
+
+_MARK = "-aqmlab."
+"""The end of the release of a kernel that ``make kernel`` has built, before the digest of its changes."""
+
+
+@cache
+def release() -> str:
+    """Return the release of the kernel that is installed, which names its version and the digest of its changes.
+
+    Raises
+    ------
+    SpecError
+        When no such kernel is installed.
+    """
+    try:
+        text = PROGRAM.with_suffix(".release").read_text()
+    except OSError:
+        raise SpecError(
+            "world: must be simulated, because no kernel is built, got kernel; to build it: make kernel"
+        ) from None
+    return text.strip()
+
+
+def is_virtual(kernel: str) -> bool:
+    """Return true for the release of a kernel in virtual time."""
+    return _MARK in kernel
