@@ -20,6 +20,7 @@ ALLOWED = {
     "workload": {"units"},
     "sim": {"units", "aqm", "tcp", "workload"},
     "live": {"units", "aqm", "tcp", "workload", "sim"},
+    "kernel": {"live"},
     "py": {"units", "aqm", "tcp", "workload", "sim"},
     "rust-aqm": {"units", "aqm"},
 }

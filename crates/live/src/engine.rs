@@ -32,7 +32,7 @@ pub struct Engine {
     start: Option<u64>,
     /// Packets that have arrived, with their sides.
     arrived: VecDeque<(usize, Vec<u8>)>,
-    /// What the guest knows about the run, at its end.
+    /// The guest's facts about the run, as JSON, at its end.
     about: Option<String>,
 }
 
