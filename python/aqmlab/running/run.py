@@ -158,7 +158,7 @@ def _write(
     costs = {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu}
     results = checks.cell_checks(cell, json.loads(simulation.summary()), Result(cell, directory).link)
     if isinstance(simulation, GuestRun):
-        about = simulation.about()
+        about = simulation.metadata()
         cut_s: float | None = about.pop("capture_cut_s")
         write_metadata(cell, directory, {**costs, "checks": results, "kernel": about})
         return cut_s
