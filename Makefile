@@ -250,7 +250,7 @@ target/kernel/source.tar.xz:
 
 .venv/kernel.stamp: .venv/kernel-image.stamp .venv/live.stamp
 	cargo build --release --package aqmlab-live --package aqmlab-py --package aqmlab-kernel --locked
-	install target/release/libaqmlab_kernel.so python/aqmlab/libaqmlab_kernel.so
+	install target/release/libaqmlab_kernel.so python/aqmlab/linux-aqmlab.engine
 	touch $@
 
 .venv/live.stamp: $(SOURCES) | .venv/bin/python

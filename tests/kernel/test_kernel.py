@@ -15,6 +15,9 @@ import pytest
 import aqmlab as lab
 from aqmlab._core import SpecError
 from aqmlab.cells import kernel
+from aqmlab.live import kernel_checks as doctor
+from aqmlab.live.kernel_checks import kernel_checks
+from aqmlab.running.errors import LiveError
 from conftest import Command
 
 SPEC = """
@@ -38,16 +41,10 @@ needs_kernel = pytest.mark.usefixtures("_kernel_permitted")
 
 
 @pytest.fixture(scope="module")
-def _kernel_permitted(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Skip where no kernel is built, or where the machine lets it trace no process."""
-    if not kernel.ENGINE.exists():
-        pytest.skip("no kernel is built here: make kernel")
-    # Without a root file system it checks the machine, says so, and ends.
-    command = [str(kernel.PROGRAM), "mem=64M", "con=null", "con0=null,fd:2"]
-    home = {"HOME": str(tmp_path_factory.mktemp("home"))}
-    started = subprocess.run(command, env=home, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
-    if b"syscall emulation for ptrace...OK" not in started.stdout + started.stderr:
-        pytest.skip("the kernel cannot trace its processes here")
+def _kernel_permitted() -> None:
+    """Skip where no kernel runs, with the doctor's reason."""
+    if lacks := [f"{check.what}: {check.found}" for check in kernel_checks() if not check.ok]:
+        pytest.skip("; ".join(lacks))
 
 
 @pytest.fixture
@@ -178,3 +175,20 @@ def test_without_a_kernel_its_world_is_refused_in_one_line(
     with pytest.raises(SpecError, match=r"^world: .* make kernel$"):
         lab.run(lab.Experiment.from_toml(spec), out=tmp_path / "results")
     kernel.release.cache_clear()
+
+
+@needs_kernel
+def test_a_machine_without_ptrace_is_named_in_one_line(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It ends as the kernel does where it may trace no process.
+    untraceable = tmp_path / "linux-aqmlab"
+    untraceable.write_text("#!/bin/sh\necho 'check_ptrace: Operation not permitted' >&2\nexit 1\n")
+    untraceable.chmod(0o755)
+    untraceable.with_suffix(".release").write_text(kernel.release())
+    monkeypatch.setattr(kernel, "PROGRAM", untraceable)
+    (check,) = doctor.kernel_checks()
+    assert (check.ok, check.found) == (False, "check_ptrace: Operation not permitted")
+    assert "ptrace_scope" in (check.lack or "")
+    with pytest.raises(LiveError, match=r"^kernel: linux-aqmlab ended .*\(exit code 1\); aqmlab doctor says"):
+        lab.run(lab.Experiment.from_toml(spec), out=tmp_path / "results")

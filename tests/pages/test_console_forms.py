@@ -20,6 +20,7 @@ from aqmlab.console import form_fields, job_requests
 from aqmlab.console.auth import Rejected
 from aqmlab.disciplines.custom import loader
 from aqmlab.live import doctor
+from aqmlab.live.kernel_checks import Check
 from fixtures.console import Visitor
 
 
@@ -343,7 +344,7 @@ def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
     monkeypatch.setattr("aqmlab.live.doctor.PROGRAM", tmp_path / "nothing")
     with pytest.raises(Rejected, match="nothing: cannot be started"):
         job_requests.live({"spec": "[queue.codel]"}, tmp_path)
-    report = doctor.Report(can_run=False, checks=[doctor.Check("namespaces", ok=False, found="not allowed", lack="")])
+    report = doctor.Report(can_run=False, checks=[Check("namespaces", ok=False, found="not allowed", lack="")])
     monkeypatch.setattr(job_requests, "examine", lambda: report)
     with pytest.raises(Rejected, match=r"^this machine does not support live runs: namespaces: not allowed; [^\n]*$"):
         job_requests.live({"spec": "[queue.codel]"}, tmp_path)

@@ -9,7 +9,8 @@ from aqmlab import _core
 from aqmlab._core import SpecError
 
 PROGRAM = Path(_core.__file__).with_name("linux-aqmlab")
-ENGINE = PROGRAM.with_name("libaqmlab_kernel.so")
+# No name of an extension module, for which Python would take it.
+ENGINE = PROGRAM.with_suffix(".engine")
 HOSTS = PROGRAM.with_name("aqmlab-live")
 
 _MARK = "-aqmlab."

@@ -1,4 +1,4 @@
-"""The capabilities of this machine for live runs, each determined by a trial."""
+"""The capabilities of this machine for live runs and for runs in a kernel, each determined by a trial."""
 
 from __future__ import annotations
 
@@ -8,23 +8,10 @@ import subprocess
 from dataclasses import dataclass
 from typing import Any
 
+from aqmlab.live.kernel_checks import Check, kernel_checks
 from aqmlab.live.settings import DEFAULT
 from aqmlab.running.errors import LiveError
 from aqmlab.running.process import PROGRAM
-
-
-@dataclass(frozen=True)
-class Check:
-    """One capability that was tried."""
-
-    what: str
-    """The name of the capability."""
-    ok: bool
-    """True if a live run can use it."""
-    found: str
-    """The result of the trial, or the reason for a failure."""
-    lack: str | None
-    """The loss without it, and the way to fix it; ``None`` if nothing is missing."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +52,7 @@ def apparmor() -> str:
 
 
 def examine() -> Report:
-    """Check all capabilities that a live run needs; this takes some seconds and leaves nothing behind.
+    """Check what a live run and one in a kernel need; this takes some seconds and leaves nothing behind.
 
     Raises
     ------
@@ -81,4 +68,5 @@ def examine() -> Report:
         report: dict[str, Any] = json.loads(process.stdout)
     except ValueError:
         raise LiveError(f"{PROGRAM.name} doctor ended without an answer (exit code {process.returncode})") from None
-    return Report(report["can_run"], [Check(**check) for check in report["checks"]])
+    checks = [Check(**check) for check in report["checks"]]
+    return Report(report["can_run"], [*checks, *kernel_checks()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import socket
@@ -30,6 +31,17 @@ class GuestRun(LiveRun):
     The run has a directory of its own with the request and a link to the guest's program. It is the current directory
     of the kernel, whose command line is then the same for all cells: its random numbers depend on it.
     """
+
+    _world, _hint = "kernel", "; aqmlab doctor says what this machine lacks"
+
+    @property
+    def _program(self) -> Path:
+        return kernel.PROGRAM
+
+    @property
+    def _patience_s(self) -> float:
+        # The load of the machine decides how long a virtual second takes.
+        return math.inf
 
     def __init__(self, cell: Cell, *, capture: tuple[float, float, int] | None = None) -> None:
         super().__init__(cell, capture=capture)

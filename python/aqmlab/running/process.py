@@ -56,6 +56,8 @@ class LiveRun:
         When the machine refuses something, or the run is killed.
     """
 
+    _world, _hint = "live", ""
+
     def __init__(
         self,
         cell: Cell,
@@ -157,6 +159,15 @@ class LiveRun:
         return metadata
 
     @property
+    def _program(self) -> Path:
+        return PROGRAM
+
+    @property
+    def _patience_s(self) -> float:
+        """The longest silence of the program."""
+        return PATIENCE_S
+
+    @property
     def _out(self) -> IO[bytes]:
         assert self._process.stdout
         return self._process.stdout
@@ -169,7 +180,7 @@ class LiveRun:
         if "refused" in line:
             raise SpecError(line["refused"])
         if "failed" in line:
-            raise LiveError(f"live: {line['failed']}")
+            raise LiveError(f"{self._world}: {line['failed']}")
         if "capture" in line:
             self._capture += self._read(line["capture"])
             return self._line()
@@ -195,8 +206,9 @@ class LiveRun:
         """Wait for further output."""
         poll = select.poll()
         poll.register(self._out, select.POLLIN)
-        if not poll.poll(PATIENCE_S * 1000):
-            raise LiveError(f"live: {PROGRAM.name} has said nothing for {PATIENCE_S:g} s")
+        patience_s = self._patience_s
+        if not poll.poll(None if math.isinf(patience_s) else patience_s * 1000):
+            raise LiveError(f"{self._world}: {self._program.name} has said nothing for {patience_s:g} s")
         content = os.read(self._out.fileno(), 1 << 16)
         if not content:
             raise self._exit_error()
@@ -206,9 +218,10 @@ class LiveRun:
         try:
             code = self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
-            return LiveError(f"live: {PROGRAM.name} says no more, and has not ended after {PATIENCE_S:g} s")
+            silent = f"says no more, and has not ended after {PATIENCE_S:g} s"
+            return LiveError(f"{self._world}: {self._program.name} {silent}")
         status = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-        return LiveError(f"live: {PROGRAM.name} ended before the run did ({status})")
+        return LiveError(f"{self._world}: {self._program.name} ended before the run did ({status}){self._hint}")
 
 
 def _table(columns: list[tuple[str, str]], content: bytes) -> pa.RecordBatch:
