@@ -192,3 +192,15 @@ def test_a_machine_without_ptrace_is_named_in_one_line(
     assert "ptrace_scope" in (check.lack or "")
     with pytest.raises(LiveError, match=r"^kernel: linux-aqmlab ended .*\(exit code 1\); aqmlab doctor says"):
         lab.run(lab.Experiment.from_toml(spec), out=tmp_path / "results")
+
+
+@pytest.mark.skipif(not kernel.HOSTS.exists(), reason="aqmlab-live is not built: make live, on Linux")
+def test_the_guests_program_does_nothing_outside_of_a_guest() -> None:
+    mounts = Path("/proc/self/mounts").read_text()
+    # As the first process of a process namespace, which is number 1 as well.
+    for command in ([], ["unshare", "--pid", "--fork", "--user", "--map-root-user"]):
+        ended = subprocess.run([*command, str(kernel.HOSTS), "guest"], capture_output=True, check=False, timeout=60)
+        if b"unshare" not in ended.stderr:
+            assert b"must be the first process of a kernel in virtual time" in ended.stdout
+            assert ended.returncode == 1
+    assert Path("/proc/self/mounts").read_text() == mounts

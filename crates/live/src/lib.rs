@@ -40,11 +40,9 @@ use crate::side::programs;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    if std::process::id() == 1 {
-        guest::run();
-    }
     let mut arguments = std::env::args_os().skip(1);
     let result = match arguments.next() {
+        Some(command) if command == guest::ARGUMENT => guest::run(),
         Some(command) if command == programs::INIT_ARGUMENT => return programs::run_as_init(arguments),
         Some(command) if command == "doctor" => {
             LatencyBounds::read(arguments).map(|bounds| output::line(&doctor::run_checks(bounds)))

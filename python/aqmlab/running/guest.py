@@ -61,7 +61,7 @@ class GuestRun(LiveRun):
             f"cpu={cpu}",
             f"seed={self._request['seed']}",
             f"aqmlab={kernel.ENGINE},request.json",
-            "init=/proc/self/cwd/init",
+            *("init=/proc/self/cwd/init", "--", "guest"),
         ]
         environment = {"HOME": "/", "PATH": os.environ.get("PATH", ""), "TMPDIR": tempfile.gettempdir()}
         try:

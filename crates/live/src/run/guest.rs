@@ -13,6 +13,7 @@ use aqmlab_units::{Duration, Time};
 use nix::mount::{MsFlags, mount};
 use nix::sys::prctl;
 use nix::sys::reboot::{RebootMode, reboot};
+use nix::sys::utsname::uname;
 use serde_json::json;
 
 use super::measurements::Measurements;
@@ -38,8 +39,23 @@ const DIRECTORY: &str = "/proc/self/cwd";
 /// The time after which the kernel has switched its timers to full resolution: a hundred ticks, of which it needs one.
 const FIRST_TICKS: Duration = Duration::from_millis(100);
 
+/// The argument that makes `aqmlab-live` the first process of a guest.
+pub(crate) const ARGUMENT: &str = "guest";
+
+/// The mark of our kernels in their release (`kernel/build`).
+const MARK: &str = "-aqmlab.";
+
 /// Runs the request of this guest, and ends the guest.
-pub(crate) fn run() -> ! {
+///
+/// On any other kernel it is an error: a guest mounts file systems over the host's directories, and ends by stopping its kernel.
+pub(crate) fn run() -> Result<(), Error> {
+    // `/proc` is still the host's: the kernel itself must be asked.
+    let system = uname().context(|| "uname".to_owned())?;
+    if std::process::id() != 1 || !system.release().to_string_lossy().contains(MARK) {
+        return Err(Error::Refused(
+            "guest: must be the first process of a kernel in virtual time".to_owned(),
+        ));
+    }
     if let Err(error) = run_request() {
         report_error(&error);
     }
