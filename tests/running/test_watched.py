@@ -146,7 +146,7 @@ def test_a_watched_command_keeps_its_page_until_an_interrupt(tmp_path: Path) -> 
         events = visitor.ask("/runs/1/events")[1]
         assert events.endswith("event: end\ndata: 0\n\n")
         assert "event: reading" in events
-        assert "What it measured" in visitor.ask("/runs/1")[1]
+        assert ">Results" in visitor.ask("/runs/1")[1]
         program.send_signal(signal.SIGINT)
         printed, _ = program.communicate(timeout=60)
     assert program.returncode == 0
@@ -178,7 +178,7 @@ def test_a_live_run_is_watched_from_its_warm_up_on(tmp_path: Path) -> None:
     record = json.loads(printed)
     assert record["world"] == "live"
     assert Path(record["cell"]).name == readings[0]["cell"]
-    assert "What it measured" in page
+    assert ">Results" in page
 
 
 @pytest.mark.parametrize("command", ["compare", "sweep"])

@@ -218,7 +218,7 @@ def doctor(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check the capabilities of this machine for aqmlab live, and for --world kernel.
+    """Check what this machine can run: aqmlab live, --world kernel.
 
     For each missing capability it says what you lose and how to fix it. The exit code is 1 if live runs are impossible.
     """
