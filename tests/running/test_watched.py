@@ -144,11 +144,13 @@ def test_a_watched_command_keeps_its_page_until_an_interrupt(tmp_path: Path) -> 
         visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
         visitor.go_in()
         events = visitor.ask("/runs/1/events")[1]
-        assert events.endswith("event: end\ndata: 0\n\n")
-        assert "event: reading" in events
-        assert ">Results" in visitor.ask("/runs/1")[1]
+        page = visitor.ask("/runs/1")[1]
         program.send_signal(signal.SIGINT)
         printed, _ = program.communicate(timeout=60)
+    # Asserted only now: a failure above would wait for the program, which waits for an interrupt.
+    assert events.endswith("event: end\ndata: 0\n\n")
+    assert "event: reading" in events
+    assert ">Results" in page
     assert program.returncode == 0
     assert json.loads(printed)["seed"] == 1, "standard output has the result and nothing else"
 
