@@ -232,8 +232,6 @@ target/tools/bin/cargo-machete:
 	$(WITH_PYTHON) python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-# Installed next to the extension, where the package looks for it; `install` replaces a program even while it runs.
-# Naming aqmlab-py unifies the features of shared dependencies: otherwise cargo compiles all of them twice.
 # The kernel in virtual time, from the source of Debian's package or of KERNEL_SOURCE, a directory or a tar file.
 KERNEL_PACKAGE ?= linux-source-6.12
 KERNEL_SOURCE ?= target/kernel/source.tar.xz
@@ -253,6 +251,8 @@ target/kernel/source.tar.xz:
 	install target/release/libaqmlab_kernel.so python/aqmlab/linux-aqmlab.engine
 	touch $@
 
+# Installed next to the extension, where the package looks for it; `install` replaces a program even while it runs.
+# Naming aqmlab-py unifies the features of shared dependencies: otherwise cargo compiles all of them twice.
 .venv/live.stamp: $(SOURCES) | .venv/bin/python
 	cargo build --release --package aqmlab-live --package aqmlab-py --bin aqmlab-live --locked
 	install target/release/aqmlab-live python/aqmlab/aqmlab-live
