@@ -51,7 +51,7 @@ pub unsafe extern "C" fn aqmlab_send(port: c_int, now: u64, packet: *const u8, l
     0
 }
 
-/// Returns the time of the next event, or [`NEVER`].
+/// Returns the time of the next event, or the largest number if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn aqmlab_next() -> u64 {
     with(|engine| engine.next_event().unwrap_or(NEVER))
