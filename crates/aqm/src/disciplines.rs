@@ -4,6 +4,7 @@ use crate::catalogue::disciplines;
 
 disciplines! {
     droptail: Droptail(DroptailConfig),
+    scripted: Scripted(ScriptedConfig),
     red: Red(RedConfig),
     ared: Ared(AredConfig),
     red_star: RedStar(RedStarConfig),

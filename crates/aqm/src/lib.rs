@@ -51,7 +51,9 @@ pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
 pub use limit::{Limit, ParseLimitError};
 pub use link::LinkContext;
 pub use packet::{Ecn, Packet};
-pub use parameter::{Allowed, Choice, Parameter, ParameterError, Settings, Value};
+pub use parameter::{
+    Allowed, Choice, PacketNumbers, Parameter, ParameterError, ParsePacketNumbersError, Settings, Value,
+};
 pub use parts::control_law::Sqrt;
 pub use parts::delay::DelayFrom;
 pub use parts::drr::Turns;

@@ -2,6 +2,7 @@
 
 mod allowed;
 mod choice;
+mod packet_numbers;
 #[cfg(feature = "serde")]
 pub(crate) mod serial;
 
@@ -11,6 +12,7 @@ pub(crate) use allowed::Settable;
 pub use allowed::{Allowed, Value};
 pub use choice::Choice;
 pub(crate) use choice::choices;
+pub use packet_numbers::{PacketNumbers, ParsePacketNumbersError};
 
 pub(crate) use aqmlab_units::range::{above, from, up_to};
 use aqmlab_units::{Bytes, Duration, Range};

@@ -117,7 +117,7 @@ fn the_first_signal_marks_or_drops_the_same_packet() {
                 counters.dropped_by_limit + counters.evicted,
                 "{name} has no signal"
             );
-            assert!(["droptail", "sfq"].contains(&name), "{name} has reason to signal");
+            assert!(["droptail", "scripted", "sfq"].contains(&name), "{name} has reason to signal");
             continue;
         };
         assert!(with.marked, "{name}, step {step}: {with:?} but {without:?}");

@@ -69,6 +69,9 @@ fn likely(allowed: &Allowed, default: &Value) -> BoxedStrategy<serde_json::Value
             (1000_u64..20_000).prop_map(|size| Bytes::new(size).to_string().into())
         ]
         .boxed(),
+        Allowed::PacketNumbers => (1_u32..50, 0_u32..5)
+            .prop_map(|(first, more)| format!("{first} {}-{}", first + 2, first + 2 + more).into())
+            .boxed(),
         Allowed::Automatic(allowed) => likely(allowed, default),
     }
 }
@@ -96,7 +99,7 @@ fn odd(allowed: &Allowed) -> BoxedStrategy<serde_json::Value> {
             .prop_map(Into::into)
             .boxed(),
         Allowed::Automatic(allowed) => odd(allowed),
-        Allowed::Flag | Allowed::Choice(_) => likely(allowed, &Value::Automatic),
+        Allowed::Flag | Allowed::Choice(_) | Allowed::PacketNumbers => likely(allowed, &Value::Automatic),
     }
 }
 
@@ -254,7 +257,7 @@ fn beyond(allowed: &Allowed) -> Option<serde_json::Value> {
             _ => None,
         },
         Allowed::Automatic(allowed) => beyond(allowed),
-        Allowed::Flag | Allowed::Choice(_) | Allowed::Limit => None,
+        Allowed::Flag | Allowed::Choice(_) | Allowed::Limit | Allowed::PacketNumbers => None,
     }
 }
 

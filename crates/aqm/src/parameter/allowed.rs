@@ -56,6 +56,8 @@ pub enum Allowed {
     Size(Range<Bytes>),
     /// A number of packets or a size.
     Limit,
+    /// Numbers of packets.
+    PacketNumbers,
     /// The same, or no value: then it follows from the link or from another parameter.
     Automatic(Box<Allowed>),
 }

@@ -121,6 +121,7 @@ fn write_allowed<M: SerializeMap>(schema: &mut M, allowed: &Allowed) -> Result<(
         Allowed::Time(range) => write_range(schema, "string", *range),
         Allowed::Size(range) => write_range(schema, "string", *range),
         Allowed::Limit => schema.serialize_entry("type", &["integer", "string"]),
+        Allowed::PacketNumbers => schema.serialize_entry("type", "string"),
         Allowed::Automatic(allowed) => write_allowed(schema, allowed),
     }
 }

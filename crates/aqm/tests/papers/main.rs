@@ -10,5 +10,6 @@ mod mimd_red;
 mod oracle;
 mod promises;
 mod red_star;
+mod scripted;
 mod settings;
 mod threshold;
