@@ -44,7 +44,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -103,6 +103,10 @@ bench-peers: $(READY)
 
 reference: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m reference docs/reference
+
+# The simulator's TCP against the kernel's, segment by segment.
+conversations: $(READY)
+	PYTHONPATH=tools $(BIN)/python -m conversations docs/guide
 
 # The notebooks store their outputs, for the site.
 notebooks: $(READY) .venv/docs.stamp

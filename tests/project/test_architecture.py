@@ -49,7 +49,18 @@ def test_a_crate_depends_only_on_those_below_it(crate: str, dependencies: set[st
 PACKAGES = (
     *("ui", "disciplines", "models", "design", "spec", "topology"),
     *("storage", "cells", "metrics", "stats", "store", "running", "results"),
-    *("calibration", "campaigns", "live", "advice", "explanations", "studies", "reports", "console", "cli"),
+    *(
+        "calibration",
+        "campaigns",
+        "conversations",
+        "live",
+        "advice",
+        "explanations",
+        "studies",
+        "reports",
+        "console",
+        "cli",
+    ),
 )
 """Python's packages from the bottom to the top: each imports only those before it."""
 

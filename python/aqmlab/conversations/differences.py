@@ -1,7 +1,7 @@
 """The first difference between two conversations, by kind: content, time and window.
 
-Segments are matched by their number in their direction. After the first difference in content the numbers mean different
-segments, so that times and windows are compared before it.
+Segments are matched by their number in their direction. After the first difference in content the numbers mean
+different segments, so that times and windows are compared before it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def find_differences(first: Conversation, second: Conversation, *, tolerance_ns:
         number, a, b = pair
         if content is not None and (number, a, b) == (content.number, content.first, content.second):
             break
-        assert a is not None and b is not None, "a missing segment is a difference in content"
+        assert a is not None, "a missing segment is a difference in content"
+        assert b is not None, "a missing segment is a difference in content"
         compared += 1
         greatest = max(greatest, abs(a.time_ns - b.time_ns))
         if time is None and abs(a.time_ns - b.time_ns) > tolerance_ns:

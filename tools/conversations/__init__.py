@@ -1,0 +1,1 @@
+"""The page docs/guide/tcp-conversations.md: the simulator's TCP and the Linux kernel's, segment by segment."""
