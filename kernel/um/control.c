@@ -33,6 +33,6 @@ static struct miscdevice device = { .minor = MISC_DYNAMIC_MINOR, .name = "aqmlab
 
 static int __init create(void)
 {
-	return aqmlab_engine_exists() ? misc_register(&device) : 0;
+	return aqmlab_engine_ports() ? misc_register(&device) : 0;
 }
 late_initcall(create);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Two network devices for IP packets, aqmlab0 and aqmlab1. A packet that one sends goes to the engine; a packet that the engine
- * delivers arrives at its device at the engine's nanosecond. */
+/* Network devices for IP packets. A packet that aqmlab0 or aqmlab1 sends goes to the engine; a packet that the engine delivers
+ * arrives at its device at the engine's nanosecond. Each further device is a queue of the engine's network: a packet that the engine
+ * delivers to it is sent by it, as soon as its queue discipline lets it and the engine's line is free. */
 #include <linux/hrtimer.h>
 #include <linux/if_arp.h>
 #include <linux/module.h>
@@ -9,14 +10,19 @@
 #include <linux/version.h>
 #include "engine.h"
 
-#define PORTS 2
+#define SIDES 2
 #define LONGEST 65535
 
-static struct port {
+struct port {
 	struct net_device *device;
+	int number;
+	/* Bytes before the IP header that the queue discipline counts. */
+	unsigned int header;
 	/* Fires when the port's line is free again. */
 	struct hrtimer free;
-} ports[PORTS];
+};
+
+static struct port **ports;
 
 /* Fires at the engine's next event. */
 static struct hrtimer next_event;
@@ -38,29 +44,58 @@ static void set(struct hrtimer *timer, u64 at)
 	hrtimer_start(timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
 }
 
-static void deliver(struct net_device *device, const void *packet, unsigned int length)
+/* A queue discipline has dropped the packet: the device takes this function away from those that it sends. */
+static void dropped(struct sk_buff *skb)
 {
+	const struct port *port = skb_shinfo(skb)->destructor_arg;
+
+	aqmlab_engine_drop(port->number, ktime_get_ns(), skb_shinfo(skb)->tskey);
+}
+
+static void deliver(struct port *port, unsigned int packet, unsigned int length)
+{
+	struct net_device *device = port->device;
 	struct sk_buff *skb = netdev_alloc_skb(device, length);
 
 	if (!skb) {
 		DEV_STATS_INC(device, rx_dropped);
 		return;
 	}
-	skb_put_data(skb, packet, length);
-	skb->protocol = (*(const u8 *)packet >> 4) == 6 ? htons(ETH_P_IPV6) : htons(ETH_P_IP);
+	skb_put_data(skb, buffer, length);
 	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, port->header);
+	skb->protocol = (buffer[port->header] >> 4) == 6 ? htons(ETH_P_IPV6) : htons(ETH_P_IP);
 	dev_sw_netstats_rx_add(device, length);
-	netif_rx(skb);
+	if (port->number < SIDES) {
+		netif_rx(skb);
+		return;
+	}
+	/* No discipline uses these two, and copies of the packet keep them. Some use the place of skb->dev. */
+	skb_shinfo(skb)->tskey = packet;
+	skb_shinfo(skb)->destructor_arg = port;
+	skb->destructor = dropped;
+	dev_queue_xmit(skb);
 }
 
+/* Handles all events until now. A queue that sends in turn has more events: the outer call handles them. */
 static void update(u64 now)
 {
-	unsigned int length;
+	static bool is_running, is_repeated;
+	unsigned int length, packet;
 	u64 next;
 	int port;
 
-	while ((length = aqmlab_engine_receive(now, &port, buffer, sizeof(buffer))))
-		deliver(ports[port].device, buffer, length);
+	if (is_running) {
+		is_repeated = true;
+		return;
+	}
+	is_running = true;
+	do {
+		is_repeated = false;
+		while ((length = aqmlab_engine_receive(now, &port, &packet, buffer, sizeof(buffer))))
+			deliver(ports[port], packet, length);
+	} while (is_repeated);
+	is_running = false;
 	next = aqmlab_engine_next();
 	if (next != AQMLAB_NEVER)
 		set(&next_event, next);
@@ -87,7 +122,7 @@ static enum hrtimer_restart on_free(struct hrtimer *timer)
 
 static netdev_tx_t send(struct sk_buff *skb, struct net_device *device)
 {
-	int port = *(int *)netdev_priv(device);
+	struct port *port = netdev_priv(device);
 	u64 now = ktime_get_ns(), busy;
 
 	if (skb_linearize(skb)) {
@@ -96,12 +131,14 @@ static netdev_tx_t send(struct sk_buff *skb, struct net_device *device)
 		return NETDEV_TX_OK;
 	}
 	dev_sw_netstats_tx_add(device, 1, skb->len);
-	busy = aqmlab_engine_send(port, now, skb->data, skb->len);
+	busy = aqmlab_engine_send(port->number, now, skb_shinfo(skb)->tskey, skb->data, skb->len);
+	if (skb->destructor == dropped)
+		skb->destructor = NULL;
 	consume_skb(skb);
 	if (busy > now) {
 		/* A line: the queue discipline keeps the next packet until this one has left. */
 		netif_stop_queue(device);
-		set(&ports[port].free, busy);
+		set(&port->free, busy);
 	}
 	update(now);
 	return NETDEV_TX_OK;
@@ -129,23 +166,33 @@ static void set_up(struct net_device *device)
 	device->pcpu_stat_type = NETDEV_PCPU_STAT_TSTATS;
 }
 
+static int __init create_port(int number)
+{
+	struct net_device *device = alloc_netdev(sizeof(struct port), "aqmlab%d", NET_NAME_ENUM, set_up);
+	struct port *port;
+
+	if (!device)
+		return -ENOMEM;
+	port = netdev_priv(device);
+	*port = (struct port){ .device = device, .number = number, .header = aqmlab_engine_header(number) };
+	device->hard_header_len = port->header;
+	prepare(&port->free, on_free);
+	ports[number] = port;
+	return register_netdev(device);
+}
+
 static int __init create(void)
 {
-	int i, error;
+	int i, error = 0, count = aqmlab_engine_ports();
 
-	if (!aqmlab_engine_exists())
+	if (!count)
 		return 0;
 	prepare(&next_event, on_event);
-	for (i = 0; i < PORTS; i++) {
-		prepare(&ports[i].free, on_free);
-		ports[i].device = alloc_netdev(sizeof(int), "aqmlab%d", NET_NAME_ENUM, set_up);
-		if (!ports[i].device)
-			return -ENOMEM;
-		*(int *)netdev_priv(ports[i].device) = i;
-		error = register_netdev(ports[i].device);
-		if (error)
-			return error;
-	}
-	return 0;
+	ports = kcalloc(count, sizeof(*ports), GFP_KERNEL);
+	if (!ports)
+		return -ENOMEM;
+	for (i = 0; i < count && !error; i++)
+		error = create_port(i);
+	return error;
 }
 late_initcall(create);

@@ -6,17 +6,24 @@
 /* No event. */
 #define AQMLAB_NEVER (~0ULL)
 
-/* True if the command line names an engine. */
-int aqmlab_engine_exists(void);
+/* Returns the number of network devices: those of the two sides, then the queues of the engine's network, or 0 without an engine. */
+int aqmlab_engine_ports(void);
 
-/* Takes a packet that port sends now. Returns the time until which the port's line is busy, or 0 if the port has no line. */
-unsigned long long aqmlab_engine_send(int port, unsigned long long now, const void *packet, unsigned int length);
+/* Returns the bytes before the IP header of a port's packets, which its queue discipline counts. */
+unsigned int aqmlab_engine_header(int port);
+
+/* Takes a packet that port sends now; number is that of aqmlab_engine_receive, if the port is a queue. Returns the time until which
+ * the port's line is busy, or 0 if the port has no line. */
+unsigned long long aqmlab_engine_send(int port, unsigned long long now, unsigned int number, const void *packet, unsigned int length);
+
+/* A queue's discipline has dropped a packet. */
+void aqmlab_engine_drop(int port, unsigned long long now, unsigned int number);
 
 /* Returns the time of the engine's next event. */
 unsigned long long aqmlab_engine_next(void);
 
-/* Writes the next packet that has arrived by now, and its port. Returns its length, or 0 if there is none. */
-unsigned int aqmlab_engine_receive(unsigned long long now, int *port, void *packet, unsigned int room);
+/* Writes the next packet that has arrived by now, its port and its number. Returns its length, or 0 if there is none. */
+unsigned int aqmlab_engine_receive(unsigned long long now, int *port, unsigned int *number, void *packet, unsigned int room);
 
 /* Passes a message of a program to the engine. */
 void aqmlab_engine_control(unsigned long long now, const void *message, unsigned int length);

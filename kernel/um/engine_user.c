@@ -10,9 +10,12 @@
 
 static struct {
 	int (*start)(const char *arguments);
-	unsigned long long (*send)(int port, unsigned long long now, const void *packet, unsigned int length);
+	int (*ports)(void);
+	unsigned int (*header)(int port);
+	unsigned long long (*send)(int port, unsigned long long now, unsigned int number, const void *packet, unsigned int length);
+	void (*drop)(int port, unsigned long long now, unsigned int number);
 	unsigned long long (*next)(void);
-	unsigned int (*receive)(unsigned long long now, int *port, void *packet, unsigned int room);
+	unsigned int (*receive)(unsigned long long now, int *port, unsigned int *number, void *packet, unsigned int room);
 	void (*control)(unsigned long long now, const void *message, unsigned int length);
 	void (*finish)(void);
 } engine;
@@ -43,7 +46,10 @@ static int __init set_engine(char *line, int *add)
 		exit(1);
 	}
 	engine.start = function(library, "aqmlab_start");
+	engine.ports = function(library, "aqmlab_ports");
+	engine.header = function(library, "aqmlab_header");
 	engine.send = function(library, "aqmlab_send");
+	engine.drop = function(library, "aqmlab_drop");
 	engine.next = function(library, "aqmlab_next");
 	engine.receive = function(library, "aqmlab_receive");
 	engine.control = function(library, "aqmlab_control");
@@ -55,16 +61,26 @@ static int __init set_engine(char *line, int *add)
 
 __uml_setup("aqmlab=", set_engine,
 "aqmlab=<library>[,<arguments>]\n"
-"    Two network devices, aqmlab0 and aqmlab1, joined by this library.\n\n");
+"    Network devices, aqmlab0, aqmlab1 and so on, joined by this library.\n\n");
 
-int aqmlab_engine_exists(void)
+int aqmlab_engine_ports(void)
 {
-	return engine.start != NULL;
+	return engine.ports ? engine.ports() : 0;
 }
 
-unsigned long long aqmlab_engine_send(int port, unsigned long long now, const void *packet, unsigned int length)
+unsigned int aqmlab_engine_header(int port)
 {
-	return engine.send(port, now, packet, length);
+	return engine.header(port);
+}
+
+unsigned long long aqmlab_engine_send(int port, unsigned long long now, unsigned int number, const void *packet, unsigned int length)
+{
+	return engine.send(port, now, number, packet, length);
+}
+
+void aqmlab_engine_drop(int port, unsigned long long now, unsigned int number)
+{
+	engine.drop(port, now, number);
 }
 
 unsigned long long aqmlab_engine_next(void)
@@ -72,9 +88,9 @@ unsigned long long aqmlab_engine_next(void)
 	return engine.next();
 }
 
-unsigned int aqmlab_engine_receive(unsigned long long now, int *port, void *packet, unsigned int room)
+unsigned int aqmlab_engine_receive(unsigned long long now, int *port, unsigned int *number, void *packet, unsigned int room)
 {
-	return engine.receive(now, port, packet, room);
+	return engine.receive(now, port, number, packet, room);
 }
 
 void aqmlab_engine_control(unsigned long long now, const void *message, unsigned int length)

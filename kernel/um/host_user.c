@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Makes a run independent of the host: random numbers of a seed, and a memory layout that is always the same. */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>

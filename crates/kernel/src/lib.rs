@@ -38,17 +38,44 @@ pub unsafe extern "C" fn aqmlab_start(path: *const c_char) -> c_int {
     }
 }
 
-/// Takes a packet that the device of side `port` sends at `now`. No device has a line: the result is 0.
+/// Returns the number of network devices.
+#[unsafe(no_mangle)]
+pub extern "C" fn aqmlab_ports() -> c_int {
+    c_int::try_from(with(|engine| engine.ports())).expect("a network has few queues")
+}
+
+/// Returns the bytes before the IP header of the packets of `port`.
+#[unsafe(no_mangle)]
+pub extern "C" fn aqmlab_header(port: c_int) -> u32 {
+    u32::try_from(with(|engine| engine.header(device(port)))).expect("a short header")
+}
+
+/// Takes packet `number` that the device of `port` sends at `now`. Returns the time until which its line is busy, or 0.
 ///
 /// # Safety
 ///
 /// `packet` must point to `length` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn aqmlab_send(port: c_int, now: u64, packet: *const u8, length: u32) -> u64 {
+pub unsafe extern "C" fn aqmlab_send(
+    port: c_int,
+    now: u64,
+    number: u32,
+    packet: *const u8,
+    length: u32,
+) -> u64 {
     // SAFETY: the caller promises it.
     let packet = unsafe { std::slice::from_raw_parts(packet, length as usize) };
-    with(|engine| engine.send(usize::from(port == 1), now, packet));
-    0
+    with(|engine| engine.send(device(port), now, number, packet)).unwrap_or(0)
+}
+
+/// Takes the news that the queue of `port` has dropped packet `number`.
+#[unsafe(no_mangle)]
+pub extern "C" fn aqmlab_drop(port: c_int, now: u64, number: u32) {
+    with(|engine| engine.drop(device(port), now, number));
+}
+
+fn device(port: c_int) -> usize {
+    usize::try_from(port).expect("a port is counted from 0")
 }
 
 /// Returns the time of the next event, or the largest number if there is none.
@@ -57,20 +84,27 @@ pub extern "C" fn aqmlab_next() -> u64 {
     with(|engine| engine.next_event().unwrap_or(NEVER))
 }
 
-/// Writes the next packet that has arrived by `now` to `packet`, and the side of its receiver to `port`. Returns its length, or 0
-/// if there is none.
+/// Writes the next packet that has arrived by `now` to `packet`, and its port and its number. Returns its length, or 0 if there is
+/// none.
 ///
 /// # Safety
 ///
-/// `packet` must point to `room` bytes, and `port` to an integer.
+/// `packet` must point to `room` bytes, and `port` and `number` to integers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn aqmlab_receive(now: u64, port: *mut c_int, packet: *mut u8, room: u32) -> u32 {
-    let Some((side, bytes)) = with(|engine| engine.receive(now)) else { return 0 };
-    let length = bytes.len().min(room as usize);
-    // SAFETY: the caller promises room for this many bytes, and an integer.
+pub unsafe extern "C" fn aqmlab_receive(
+    now: u64,
+    port: *mut c_int,
+    number: *mut u32,
+    packet: *mut u8,
+    room: u32,
+) -> u32 {
+    // SAFETY: the caller promises it.
+    let packet = unsafe { std::slice::from_raw_parts_mut(packet, room as usize) };
+    let Some((device, index, length)) = with(|engine| engine.receive(now, packet)) else { return 0 };
+    // SAFETY: the caller promises two integers.
     unsafe {
-        std::ptr::copy_nonoverlapping(bytes.as_ptr(), packet, length);
-        *port = c_int::from(side == 1);
+        *port = c_int::try_from(device).expect("a network has few queues");
+        *number = index;
     }
     u32::try_from(length).expect("no longer than the room")
 }

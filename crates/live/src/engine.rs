@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::sync::Arc;
 
-use aqmlab_sim::{Capture, Table, emulate};
+use aqmlab_sim::{Capture, KernelDecision, Table, emulate};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Web;
 use serde_json::{Value, json};
@@ -22,7 +22,10 @@ use crate::router::{ProgramRtt, RouterConfig};
 use crate::run::request::{self, Request};
 use crate::run::{guest, output, write_tables};
 
-/// The network of a run between the two devices of a kernel.
+/// The devices of the two sides come first.
+pub(crate) const SIDES: usize = 2;
+
+/// The network of a run between the devices of a kernel.
 pub struct Engine {
     forwarding: Forwarding,
     request: Request,
@@ -32,6 +35,10 @@ pub struct Engine {
     start: Option<u64>,
     /// Packets that have arrived, with their sides.
     arrived: VecDeque<(usize, Vec<u8>)>,
+    /// The number of queues whose disciplines run in the kernel.
+    kernel_queues: usize,
+    /// The packet that a queue in the kernel takes at present.
+    entering: Option<u32>,
     /// The guest's facts about the run, as JSON, at its end.
     about: Option<String>,
 }
@@ -67,27 +74,66 @@ impl Engine {
         };
         Ok(Engine {
             forwarding: Forwarding::new(network, config),
+            kernel_queues: request.spec.kernel_disciplines().len(),
             request,
             capture,
             stop_time,
             start: None,
             arrived: VecDeque::new(),
+            entering: None,
             about: None,
         })
     }
 
-    /// Takes a packet that the device of `side` sends.
-    pub fn send(&mut self, _side: usize, now: u64, packet: &[u8]) {
-        let Some(now) = self.time(now) else { return };
-        match packet::read(packet) {
-            Some(headers) => {
-                let number = self.forwarding.store(packet);
-                self.forwarding.forward(&headers, number, now);
-            }
-            // A probe measures the lateness of a router that reads its packets, which this one does not.
-            None if packet::probed_at(packet).is_some() => {}
-            None => self.forwarding.strays += 1,
+    /// Returns the number of the network's devices: those of the sides, and one for each queue in the kernel.
+    pub fn ports(&self) -> usize {
+        SIDES + self.kernel_queues
+    }
+
+    /// Returns the bytes before the IP header of the packets of `port`, which its queue discipline counts.
+    pub fn header(&self, port: usize) -> usize {
+        if port < SIDES {
+            0
+        } else {
+            usize::try_from(self.request.spec.link.header.get()).expect("a short header")
         }
+    }
+
+    /// Takes a packet that the device of `port` sends; `number` is that of [`Engine::receive`] if the port is a queue in the kernel.
+    /// Returns the time until which the queue's line is busy.
+    pub fn send(&mut self, port: usize, now: u64, number: u32, packet: &[u8]) -> Option<u64> {
+        let now = self.time(now)?;
+        if port >= SIDES {
+            let packet = &packet[self.header(port)..];
+            let decision = KernelDecision::Sent(self.forwarding.replace(number, packet));
+            return self.decide(port, (number, decision), now);
+        }
+        if let Some(headers) = packet::read(packet) {
+            let number = self.forwarding.store(packet);
+            self.forwarding.forward(&headers, number, now);
+        } else {
+            self.forwarding.strays += 1;
+        }
+        None
+    }
+
+    /// Takes the news that the queue of `port`, which is in the kernel, has dropped packet `number`.
+    pub fn drop(&mut self, port: usize, now: u64, number: u32) {
+        let decision = match self.entering {
+            Some(entering) if entering == number => KernelDecision::Refused,
+            Some(_) => KernelDecision::Evicted,
+            None => KernelDecision::DroppedAtDequeue,
+        };
+        if let Some(now) = self.time(now) {
+            self.decide(port, (number, decision), now);
+        }
+    }
+
+    fn decide(&mut self, port: usize, decision: (u32, KernelDecision), now: Time) -> Option<u64> {
+        let arrived = &mut self.arrived;
+        let deliver = &mut |packet: &[u8], side, _| arrived.push_back((side, packet.to_vec()));
+        let busy = self.forwarding.decide(port - SIDES, decision, now, deliver)?;
+        Some(self.start? + busy.as_nanos())
     }
 
     /// Returns the time of the next event, if there is one.
@@ -98,13 +144,22 @@ impl Engine {
         (next <= network.end()).then(|| start + next.as_nanos())
     }
 
-    /// Returns the next packet that has arrived by `now`, with its side.
-    pub fn receive(&mut self, now: u64) -> Option<(usize, Vec<u8>)> {
-        if let Some(now) = self.time(now) {
-            let arrived = &mut self.arrived;
-            self.forwarding.advance(now, &mut |packet, side, _| arrived.push_back((side, packet.to_vec())));
+    /// Writes the next packet that has arrived by `now` to `packet`. Returns its port, its number and its length.
+    pub fn receive(&mut self, now: u64, packet: &mut [u8]) -> Option<(usize, u32, usize)> {
+        let now = self.time(now)?;
+        let arrived = &mut self.arrived;
+        self.forwarding.advance(now, &mut |packet, side, _| arrived.push_back((side, packet.to_vec())));
+        self.entering = None;
+        if let Some((side, bytes)) = self.arrived.pop_front() {
+            packet[..bytes.len()].copy_from_slice(&bytes);
+            return Some((side, 0, bytes.len()));
         }
-        self.arrived.pop_front()
+        let header = self.header(SIDES);
+        let (queue, number, bytes) = self.forwarding.take_kernel_arrival()?;
+        packet[..header].fill(0);
+        packet[header..header + bytes.len()].copy_from_slice(bytes);
+        self.entering = Some(number);
+        Some((SIDES + queue, number, header + bytes.len()))
     }
 
     /// Handles the messages of the guest's program.

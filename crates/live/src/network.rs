@@ -4,6 +4,7 @@ pub(crate) mod counters;
 pub(crate) mod device;
 pub(crate) mod engine_device;
 pub(crate) mod hosts;
+pub(crate) mod kernel_queue;
 pub(crate) mod namespaces;
 pub(crate) mod netlink;
 pub(crate) mod sockets;

@@ -67,12 +67,7 @@ pub(crate) fn read(packet: &[u8]) -> Option<Headers> {
             _ => return None,
         }
     };
-    let ecn = match packet[1] & 0b11 {
-        0b00 => Ecn::NotEct,
-        0b01 => Ecn::Ect1,
-        0b10 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    };
+    let ecn = ecn(packet);
     let size = Bytes::new(size as u64);
     // The simulator has no shorter packets than those with an IP and a TCP header.
     let size = size.max(EmulatedNetwork::SHORTEST);
@@ -116,6 +111,16 @@ fn source_stamp(ip: &Ipv4HeaderSlice<'_>, payload: &[u8]) -> Option<Stamp> {
         && word(payload, 2) == SOURCE_PORT
         && BrowserEnd::from_address(ip.source_addr(), word(payload, 0)).is_some();
     if is_a_sources { Stamp::parse(&payload[UDP..]) } else { None }
+}
+
+/// Returns the ECN field of a packet.
+pub(crate) fn ecn(packet: &[u8]) -> Ecn {
+    match packet[1] & 0b11 {
+        0b00 => Ecn::NotEct,
+        0b01 => Ecn::Ect1,
+        0b10 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    }
 }
 
 /// Sets CE in a packet whose headers have been read.

@@ -107,6 +107,12 @@ impl Qdisc {
                 let law = PyLaw::new(make, link, rng, faults.clone())?;
                 Box::new(Fifo::new(law, custom.limit))
             }
+            (DisciplineSpec::Kernel { .. }, _) => {
+                return Err(spec_error(
+                    "queue.kernel",
+                    "needs world = \"kernel\": this is a discipline of the Linux kernel",
+                ));
+            }
             (DisciplineSpec::Custom(custom), None) => {
                 return Err(spec_error(
                     &format!("queue.{}", custom.name),

@@ -55,6 +55,11 @@ pub fn build(
         let message = "must be at least 1 where there are no sources, got 0".to_owned();
         return Err(SpecError { path: "users.per_side".to_owned(), message });
     }
+    if !spec.kernel_disciplines().is_empty() {
+        let message =
+            "needs world = \"kernel\": a simulation has no discipline of the Linux kernel".to_owned();
+        return Err(SpecError { path: "queue.kernel".to_owned(), message });
+    }
     if matches!(watch, Watch::Explain(_)) {
         check_explained(spec)?;
     }
@@ -72,14 +77,12 @@ pub fn build(
 /// Prepare the network of `spec` in the run `seed` for packets of real hosts. A capture, if given, needs their
 /// headers by [`Capture::show`].
 pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<EmulatedNetwork, SpecError> {
-    let hops = Plan::new(spec, seed, None)?.hops.into_iter();
-    let hops = hops.map(|hop| match capture {
-        None => hop.parked().map(Boxed::new),
-        Some(capture) => hop.captured(capture),
-    });
+    let hops = Plan::new(spec, seed, None)?.hops;
+    let kernel_queues = hops.iter().flat_map(Hop::kernel_queues).collect();
+    let hops = hops.into_iter().map(|hop| hop.emulated(capture));
     let links =
         if spec.chain.is_empty() { single(hops).map(boxed) } else { chains(spec, hops.collect()).map(boxed) };
-    Ok(EmulatedNetwork::new(spec, links))
+    Ok(EmulatedNetwork::new(spec, links, kernel_queues))
 }
 
 fn boxed<O>(link: impl Link<O> + Send + 'static) -> Box<dyn Link<O> + Send> {

@@ -29,19 +29,20 @@ pub const RESULTS: u32 = 3;
 pub use build::{Laws, Watch, build, emulate, queue_stream};
 pub use capture::{Bounds, Capture};
 pub use engine::emulated::{
-    EmulatedNetwork, End, Outcome, Route, Sent, SourceConnection, SourceFlow, UserConnection,
+    EmulatedNetwork, End, KernelArrival, Outcome, Route, Sent, SourceConnection, SourceFlow, UserConnection,
 };
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
+pub use link::KernelDecision;
 pub use record::{
     Column, ExchangeTable, ExplanationTable, GaugeTable, LinkTable, LossTable, QueueTable,
     ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
 };
 pub use simulation::Simulation;
 pub use spec::{
-    CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, LinkSpec, MixSpec, PathSpec, ProtocolSpec,
-    QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed,
-    TestbedValue, UsersSpec,
+    CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, MixSpec, PathSpec,
+    ProtocolSpec, QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec,
+    Testbed, TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

@@ -14,6 +14,7 @@ mod chain;
 mod computed;
 mod delay_histogram;
 mod index_queue;
+mod kernel_queue;
 mod queued;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,8 @@ pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};
 pub(crate) use self::index_queue::IndexQueue;
+pub use self::kernel_queue::KernelDecision;
+pub(crate) use self::kernel_queue::{KernelPort, KernelQueue, Numbered};
 pub(crate) use self::queued::Queued;
 pub(crate) use self::transmitter::Transmitter;
 use crate::packet::{EndpointId, Owner, Packet};
@@ -78,6 +81,11 @@ pub(crate) trait Meter {
 
     /// Packets that wait and packets that have left and not arrived: all that is inside.
     fn inside(&self) -> u64;
+
+    /// Returns the time from which the device has a place for a packet, if it has none now.
+    fn full_until(&self) -> Option<Time> {
+        None
+    }
 }
 
 /// The result of [`Link::forward_to_next_hop`].

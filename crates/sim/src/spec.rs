@@ -32,7 +32,7 @@ pub use self::hosts::HostsSpec;
 pub use self::link::{LinkSpec, RateChange};
 use self::parse::{at_least, at_most, fault, named_or_table, read, within};
 use self::queue::QueuePair;
-pub use self::queue::{CustomLaw, DisciplineSpec, QueueSpec};
+pub use self::queue::{CustomLaw, DisciplineSpec, KernelDiscipline, QueueSpec};
 use self::raw::{RawSpec, RawUsers};
 #[cfg(feature = "schema")]
 pub use self::schema::{SourceKeys, written_schema};
@@ -216,6 +216,16 @@ impl Spec {
         let in_series =
             self.chain.iter().map(|hop| (hop.link(&self.link), both(&hop.queue, hop.queue_back.as_ref())));
         self.chain.is_empty().then_some(alone).into_iter().chain(in_series)
+    }
+
+    /// The disciplines of queues in a Linux kernel, in the order of links and then of directions.
+    pub fn kernel_disciplines(&self) -> Vec<KernelDiscipline> {
+        let queues = self.links().flat_map(|(_, queues)| queues);
+        let disciplines = queues.filter_map(|queue| match &queue.discipline {
+            DisciplineSpec::Kernel { kernel } => Some(kernel.clone()),
+            DisciplineSpec::Known(_) | DisciplineSpec::Custom(_) => None,
+        });
+        disciplines.collect()
     }
 
     /// The name of `direction`: `home→internet`, or without names of sides `forward` or `reverse`.

@@ -15,6 +15,7 @@ from typing import Any
 
 from aqmlab._core import size_in_bytes
 from aqmlab.cells.cell import Cell
+from aqmlab.disciplines import kernel
 from aqmlab.disciplines.catalogue import NOECN
 
 Parameters = Mapping[str, Any]
@@ -57,7 +58,8 @@ def commands(cell: Cell) -> Commands:
             # RED marks with the option ecn; the others mark unless they have noecn.
             text = re.sub(r" ecn( harddrop)?\b", "" if text.startswith("red") else f" {NOECN}", text)
         if text.startswith("cake"):
-            lines.append(f"tc qdisc replace dev {device} root {text} bandwidth {_rate(bits)} overhead {overhead}")
+            shaper = "" if " bandwidth " in text else f" bandwidth {_rate(bits)} overhead {overhead}"
+            lines.append(f"tc qdisc replace dev {device} root {text}{shaper}")
             continue
         lines += [
             f"tc qdisc replace dev {device} root handle 1: htb default 1",
@@ -76,6 +78,10 @@ def commands(cell: Cell) -> Commands:
 def _droptail(values: Parameters, bits: int) -> str:
     number, unit = values["limit"].split()
     return f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {number}"
+
+
+def _kernel(values: Parameters, bits: int) -> str:
+    return str(values[kernel.TC])
 
 
 def _red(values: Parameters, bits: int) -> str:
@@ -172,6 +178,7 @@ _NEAREST = "Linux has COBALT only in CAKE, whose limit counts the kernel's memor
 _QDISCS: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] = MappingProxyType(
     {
         "droptail": (_droptail, {"limit"}, ""),
+        kernel.NAME: (_kernel, {kernel.TC}, ""),
         "ared": (
             _red,
             {"min_th", "max_th", "w_q", "max_p", "ecn_policy", "mean_packet", "limit", "target_delay"},

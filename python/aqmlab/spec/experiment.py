@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from aqmlab._core import SpecError
-from aqmlab.disciplines import catalogue
+from aqmlab.disciplines import catalogue, kernel
 from aqmlab.disciplines.custom import registry
 from aqmlab.spec import bounded_input, schema, testbeds
 from aqmlab.spec import sources as sources_of
@@ -96,6 +96,8 @@ class QueueSpec(SpecPart, table="Queue"):
         ((name, parameters),) = table.items()
         name = registry.register(name) if isinstance(name, type) else name
         entry = registry.discipline(name)
+        if name == kernel.NAME and isinstance(parameters, str):
+            parameters = {kernel.TC: parameters}
         if not isinstance(parameters, Mapping):
             raise ValueError(f"write a table of parameters, such as [queue.{name}]")
         catalogue.check_parameters(entry, parameters)

@@ -2,6 +2,7 @@
 
 The name of a custom law contains a colon, ``module:Class``: a bare word after the first colon is a class, and a word
 with an equals sign is a parameter.
+A discipline of the Linux kernel has the options that ``tc`` takes, ``kernel:codel target 5ms``.
 The keys are the discipline's parameters, ``ecn``, which applies to the TCP stack of the hosts, and the bare word
 ``noecn``, as in ``tc``: the discipline drops packets instead of marking them.
 """
@@ -14,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from aqmlab._core import SpecError
-from aqmlab.disciplines import catalogue
+from aqmlab.disciplines import catalogue, kernel
 from aqmlab.disciplines.custom import registry
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.spec.experiment import EcnForm, Experiment, QueueSpec, ecn_form
@@ -75,6 +76,8 @@ def parse(scheme: str | type[Law]) -> Scheme:
             f"{text}: must be a scheme: changes of the spec after + make a variant, which is not accepted here"
         )
     name, colon, rest = partition(text)
+    if name == kernel.NAME and colon:
+        return Scheme(label=text, queue=QueueSpec.model_validate({name: rest}), ecn=None)
     try:
         discipline = registry.discipline(name)
         parameters = _assignments(rest) if colon else {}
@@ -89,6 +92,8 @@ def parse(scheme: str | type[Law]) -> Scheme:
 
 def label(queue: QueueSpec, *, ecn: bool | EcnForm) -> str:
     """Return the text of a scheme, as it would be typed."""
+    if queue.discipline == kernel.NAME:
+        return f"{kernel.NAME}:{queue.parameters[kernel.TC]}"
     parameters = {**queue.parameters, "ecn": ecn} if ecn else queue.parameters
     text = ",".join(_assignment(key, value) for key, value in parameters.items())
     return f"{queue.discipline}:{text}" if text else queue.discipline
@@ -119,7 +124,7 @@ def _by_links(experiment: Experiment, common: str, queue: QueueSpec, *, ecn: boo
 def partition(text: str) -> tuple[str, str, str]:
     """Split a scheme into the discipline's name, the colon and the parameters."""
     match = re.match(rf"({registry.NAME})(:|$)", text)
-    if match is None:
+    if match is None or text.startswith(f"{kernel.NAME}:"):
         return text.partition(":")
     name = match[1]
     if name.partition(":")[0] in catalogue.disciplines() and not registry.exists(name):

@@ -1,6 +1,7 @@
 //! The part of the router that knows neither devices nor clocks: connections, packets in flight, and the emulated network.
 
-use aqmlab_sim::{EmulatedNetwork, End, Outcome, Sent};
+use aqmlab_aqm::Ecn;
+use aqmlab_sim::{EmulatedNetwork, End, KernelArrival, KernelDecision, Outcome, Sent};
 use aqmlab_units::Time;
 use aqmlab_workload::sources::Datagram;
 
@@ -37,6 +38,22 @@ impl PacketStore {
         place.clear();
         place.extend_from_slice(packet);
         number
+    }
+
+    /// Removes the packet of an outcome, and passes it to `deliver` if it has arrived.
+    fn apply(&mut self, outcome: Outcome, deliver: &mut impl FnMut(&[u8], usize, Time)) {
+        let number = match outcome {
+            Outcome::Lost { number } => number,
+            Outcome::Delivered { number, at, side, ce } => {
+                let packet = &mut self.bytes[number as usize];
+                if ce {
+                    packet::set_ce(packet);
+                }
+                deliver(packet, side, at);
+                number
+            }
+        };
+        self.free.push(number);
     }
 }
 
@@ -142,17 +159,37 @@ impl Forwarding {
     /// of its arrival.
     pub(crate) fn advance(&mut self, now: Time, deliver: &mut impl FnMut(&[u8], usize, Time)) {
         let Forwarding { network, packets, .. } = self;
-        let PacketStore { bytes, free } = packets;
-        network.advance(now, &mut |outcome| match outcome {
-            Outcome::Lost { number } => free.push(number),
-            Outcome::Delivered { number, at, side, ce } => {
-                let packet = &mut bytes[number as usize];
-                if ce {
-                    packet::set_ce(packet);
-                }
-                deliver(packet, side, at);
-                free.push(number);
-            }
-        });
+        network.advance(now, &mut |outcome| packets.apply(outcome, deliver));
+    }
+
+    /// Takes the next packet for a queue in the kernel: the queue, the packet's number, and its bytes.
+    pub(crate) fn take_kernel_arrival(&mut self) -> Option<(usize, u32, &[u8])> {
+        let KernelArrival { queue, number, ce } = self.network.take_kernel_arrival()?;
+        let packet = &mut self.packets.bytes[number as usize];
+        if ce {
+            packet::set_ce(packet);
+        }
+        Some((queue, number, packet))
+    }
+
+    /// Replaces the bytes of packet `number`, which a discipline of the kernel may have changed. Returns its ECN field.
+    pub(crate) fn replace(&mut self, number: u32, packet: &[u8]) -> Ecn {
+        let bytes = &mut self.packets.bytes[number as usize];
+        bytes.clear();
+        bytes.extend_from_slice(packet);
+        packet::ecn(packet)
+    }
+
+    /// Applies a decision of the kernel's discipline of `queue`. Returns the time until which the link takes no further packet, if it
+    /// takes none now.
+    pub(crate) fn decide(
+        &mut self,
+        queue: usize,
+        (number, decision): (u32, KernelDecision),
+        now: Time,
+        deliver: &mut impl FnMut(&[u8], usize, Time),
+    ) -> Option<Time> {
+        let Forwarding { network, packets, .. } = self;
+        network.decide(queue, (number, decision), now, &mut |outcome| packets.apply(outcome, deliver))
     }
 }

@@ -25,6 +25,7 @@ use crate::message::Message;
 use crate::mix::Mix;
 use crate::network::device::Kind;
 use crate::network::engine_device::EngineDevice;
+use crate::network::kernel_queue;
 use crate::report::SideReport;
 use crate::router::RouterStats;
 use crate::router::event_queue::EventQueue;
@@ -85,6 +86,7 @@ fn run_request() -> Result<(), Error> {
     let event_queue = Arc::new(EventQueue::to_engine(Arc::clone(&engine)));
     let common = common_config(&request, mix, event_queue)?;
     let stop_time = Arc::clone(&common.stop_time);
+    kernel_queue::set_up(&request.spec)?;
     let ReadyHosts { settings, threads, namespaces: _held, .. } = prepare(common, request.seed)?;
     let clock = Clock::start_virtual();
     engine.send(&Message::Start);
@@ -113,6 +115,7 @@ fn run_request() -> Result<(), Error> {
         "tcp": settings,
         "exit_codes": exit_codes,
         "retransmissions": retransmissions,
+        "kernel_queues": kernel_queue::statistics(&request.spec)?,
         "measured": Measurements::new(&RouterStats::new(), reports, 100.0),
     });
     engine.send(&Message::Finish(about.to_string()));

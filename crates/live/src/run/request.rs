@@ -57,7 +57,12 @@ struct RawBounds {
 /// Reads a request from standard input.
 pub(crate) fn read() -> Result<Request, Error> {
     let text = io::read_to_string(io::stdin()).context(|| "standard input".to_owned())?;
-    parse(&text)
+    let request = parse(&text)?;
+    if !request.spec.kernel_disciplines().is_empty() {
+        let reason = "the disciplines of a running kernel need its administrator";
+        return Err(Error::Refused(format!("queue.kernel: needs world = \"kernel\": {reason}")));
+    }
+    Ok(request)
 }
 
 pub(crate) fn parse(text: &str) -> Result<Request, Error> {

@@ -8,7 +8,8 @@ use aqmlab_units::Stream;
 
 use super::plan::{Hop, OneWay, QueueDiscipline};
 use crate::capture::{Capture, OnTheWire, Tap};
-use crate::link::{Boxed, Chain, Computed, IndexQueue, Queued, Wire};
+use crate::engine::emulated::{KernelQueueAt, PacketTag};
+use crate::link::{Boxed, Chain, Computed, IndexQueue, KernelQueue, Queued, Wire};
 use crate::packet::Packet;
 use crate::side::Direction;
 use crate::spec::{Hops, Spec};
@@ -26,6 +27,18 @@ pub(super) fn chains<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O
 }
 
 impl Hop<'_> {
+    /// Return the queues whose disciplines run in a kernel.
+    pub(super) fn kernel_queues(&self) -> impl Iterator<Item = KernelQueueAt> {
+        Direction::BOTH.into_iter().filter_map(|direction| {
+            match &self.directions[direction.index()].discipline {
+                QueueDiscipline::Kernel(port) => {
+                    Some(KernelQueueAt { direction, hop: self.number as usize, port: port.clone() })
+                }
+                _ => None,
+            }
+        })
+    }
+
     /// Return both directions, each of the kind that is fastest under its discipline.
     pub(super) fn links<O: HeaderOptions + 'static>(self) -> [Boxed<O>; 2] {
         self.directions.map(OneWay::link)
@@ -36,15 +49,18 @@ impl Hop<'_> {
         self.directions.map(OneWay::parked)
     }
 
+    /// Return both directions for packets of real hosts, with a capture of them if there is one.
+    pub(super) fn emulated(self, capture: Option<&Capture>) -> [Boxed<PacketTag>; 2] {
+        let interface = 2 * self.number;
+        let [forward, reverse] = self.directions;
+        [forward.emulated(interface, capture), reverse.emulated(interface + 1, capture)]
+    }
+
     /// Return both directions with a capture of their packets.
     pub(super) fn captured<O: OnTheWire + 'static>(self, capture: &Capture) -> [Boxed<O>; 2] {
-        let mut interface = 2 * self.number;
-        self.directions.map(|one_way| {
-            let number = u32::try_from(interface).expect("a chain has few links");
-            interface += 1;
-            let (queue, wire) = one_way.queue();
-            Boxed::new(Queued::new(Tap::new(queue, number, capture.clone()), wire))
-        })
+        let interface = 2 * self.number;
+        let [forward, reverse] = self.directions;
+        [forward.captured(interface, capture), reverse.captured(interface + 1, capture)]
     }
 }
 
@@ -67,12 +83,34 @@ impl OneWay<'_> {
         Queued::new(queue, wire)
     }
 
+    fn captured<O: OnTheWire + 'static>(self, interface: u32, capture: &Capture) -> Boxed<O> {
+        let (queue, wire) = self.queue();
+        Boxed::new(Queued::new(Tap::new(queue, interface, capture.clone()), wire))
+    }
+
+    fn emulated(self, interface: u32, capture: Option<&Capture>) -> Boxed<PacketTag> {
+        match (self, capture) {
+            (OneWay { discipline: QueueDiscipline::Kernel(port), wire, .. }, None) => {
+                Boxed::new(Queued::new(KernelQueue::new(port), wire))
+            }
+            (OneWay { discipline: QueueDiscipline::Kernel(port), wire, .. }, Some(capture)) => {
+                let queue = Tap::new(KernelQueue::new(port), interface, capture.clone());
+                Boxed::new(Queued::new(queue, wire))
+            }
+            (one_way, None) => Boxed::new(one_way.parked()),
+            (one_way, Some(capture)) => one_way.captured(interface, capture),
+        }
+    }
+
     /// Return its queue, for packets with payload `P`, and the wire behind it.
     fn queue<P>(self) -> (IndexQueue<P>, Wire) {
         let OneWay { wire, discipline, noecn, stream } = self;
         let queue: Box<dyn Qdisc<usize> + Send> = match discipline {
             QueueDiscipline::Catalogue(config) => config.queue(&wire.context, stream),
             QueueDiscipline::Custom(law, limit) => Box::new(Fifo::new(law, limit)),
+            QueueDiscipline::Kernel(_) => {
+                unreachable!("only an emulated network has the kernel's disciplines")
+            }
         };
         let queue = if noecn { Box::new(WithoutEcn::new(queue)) } else { queue };
         (IndexQueue::new(queue), wire)

@@ -8,7 +8,7 @@ use aqmlab_workload::sources::Source;
 
 use super::{Laws, queue_stream};
 use crate::engine::Traffic;
-use crate::link::Wire;
+use crate::link::{KernelPort, Wire};
 use crate::side::Direction;
 use crate::spec::{DisciplineSpec, LinkSpec, Spec, SpecError};
 
@@ -26,7 +26,7 @@ pub(super) struct Plan<'a> {
 /// A link in both directions.
 pub(super) struct Hop<'a> {
     /// Its number, counted from 0.
-    pub(super) number: usize,
+    pub(super) number: u32,
     pub(super) directions: [OneWay<'a>; 2],
 }
 
@@ -46,6 +46,8 @@ pub(super) enum QueueDiscipline<'a> {
     Catalogue(&'a QueueConfig),
     /// A custom law, and the maximum that may wait.
     Custom(Box<dyn Aqm + Send>, Limit),
+    /// One of a Linux kernel.
+    Kernel(KernelPort),
 }
 
 impl<'a> Plan<'a> {
@@ -60,6 +62,7 @@ impl<'a> Plan<'a> {
                         None => QueueDiscipline::Catalogue(queue.known()?),
                     },
                     DisciplineSpec::Known(config) => QueueDiscipline::Catalogue(config),
+                    DisciplineSpec::Kernel { .. } => QueueDiscipline::Kernel(KernelPort::default()),
                 };
                 let stream = hop_stream(seed, number, direction.index());
                 Ok(OneWay {
@@ -121,7 +124,7 @@ fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
 
 /// The random stream of the queue of one direction of link `number` of a chain, counted from 0. The first link
 /// has the stream of a single link.
-fn hop_stream(seed: u64, number: usize, direction: usize) -> Stream {
+fn hop_stream(seed: u64, number: u32, direction: usize) -> Stream {
     match number {
         0 => queue_stream(seed, direction),
         _ => Stream::named(seed, &format!("queue/{direction}/link/{number}")),

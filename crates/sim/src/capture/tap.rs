@@ -5,7 +5,7 @@ use aqmlab_units::Time;
 
 use super::log::QueueOutcome;
 use super::{Capture, OnTheWire};
-use crate::link::IndexQueue;
+use crate::link::Numbered;
 use crate::packet::Packet;
 
 /// A packet with its number in the capture, if it is captured.
@@ -15,10 +15,23 @@ pub(crate) struct NumberedPacket<O> {
     number: Option<u64>,
 }
 
+impl<O> Numbered for NumberedPacket<O>
+where
+    Packet<O>: Numbered,
+{
+    fn number(&self) -> u32 {
+        self.packet.number()
+    }
+
+    fn is_marked(&self) -> bool {
+        self.packet.is_marked()
+    }
+}
+
 /// The discipline of one direction of a link. Every kind of discipline decides packet by packet, so that the capture
 /// sees each departure; a capture need not be fast.
-pub(crate) struct Tap<O> {
-    queue: IndexQueue<NumberedPacket<O>>,
+pub(crate) struct Tap<Q> {
+    queue: Q,
     /// The index of the interface in the file.
     interface: u32,
     capture: Capture,
@@ -26,21 +39,24 @@ pub(crate) struct Tap<O> {
     dropped: Vec<u64>,
 }
 
-impl<O: Copy> Tap<O> {
-    pub(crate) fn new(queue: IndexQueue<NumberedPacket<O>>, interface: u32, capture: Capture) -> Tap<O> {
+impl<Q> Tap<Q> {
+    pub(crate) fn new(queue: Q, interface: u32, capture: Capture) -> Tap<Q> {
         Tap { queue, interface, capture, dropped: Vec::new() }
     }
 
     /// Return the discipline's variables as text, rounded to the nearest `f32`: seven digits suffice.
     #[expect(clippy::cast_possible_truncation, reason = "only shown")]
-    fn variables(&self) -> String {
+    fn variables<O>(&self) -> String
+    where
+        Q: Qdisc<NumberedPacket<O>>,
+    {
         let mut shown = Vec::new();
         self.queue.probe(&mut |name, value| shown.push(format!("{name}={}", value as f32)));
         shown.join(" ")
     }
 }
 
-impl<O: OnTheWire> Qdisc<Packet<O>> for Tap<O> {
+impl<O: OnTheWire, Q: Qdisc<NumberedPacket<O>>> Qdisc<Packet<O>> for Tap<Q> {
     fn enqueue(
         &mut self,
         seen: Seen,

@@ -5,6 +5,7 @@
 //! so that queues see packets as they would have arrived.
 
 mod connections;
+mod kernel_queues;
 mod packets;
 mod sources;
 
@@ -18,6 +19,8 @@ use aqmlab_workload::Completed;
 use aqmlab_workload::sources::Datagram;
 
 pub use self::connections::{End, Route, SourceConnection, SourceFlow, UserConnection};
+pub use self::kernel_queues::KernelArrival;
+pub(crate) use self::kernel_queues::KernelQueueAt;
 pub(crate) use self::packets::PacketTag;
 pub use self::packets::{Outcome, Sent};
 use self::sources::SourcesSeen;
@@ -41,6 +44,7 @@ pub struct EmulatedNetwork {
     end: Time,
     spec: Spec,
     links: [Box<dyn Link<PacketTag> + Send>; 2],
+    kernel_queues: Vec<KernelQueueAt>,
     hosts: Hosts,
     /// Access paths of client and server, by slot.
     access: Vec<[AccessPath; 2]>,
@@ -61,13 +65,18 @@ impl EmulatedNetwork {
     /// The length of the shortest packet: two headers without options.
     pub const SHORTEST: Bytes = Bytes::new(HEADERS);
 
-    pub(crate) fn new(spec: &Spec, links: [Box<dyn Link<PacketTag> + Send>; 2]) -> EmulatedNetwork {
+    pub(crate) fn new(
+        spec: &Spec,
+        links: [Box<dyn Link<PacketTag> + Send>; 2],
+        kernel_queues: Vec<KernelQueueAt>,
+    ) -> EmulatedNetwork {
         let window_start = Time::ZERO + spec.protocol.warmup;
         EmulatedNetwork {
             now: Time::ZERO,
             window_start,
             end: window_start + spec.protocol.duration,
             links,
+            kernel_queues,
             hosts: Hosts::new(spec),
             access: Vec::new(),
             free: Vec::new(),

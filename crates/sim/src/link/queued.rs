@@ -155,6 +155,8 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
                 self.fill_device(departure);
             } else {
                 self.queue.on_timeout(timer);
+                // The decision of a kernel may be that a packet leaves.
+                self.fill_device(timer);
             }
         }
     }
@@ -189,5 +191,10 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Meter for Queued<Q, O> {
 
     fn inside(&self) -> u64 {
         u64::from(self.queue.state().packets) + self.device_fifo.len() as u64
+    }
+
+    fn full_until(&self) -> Option<Time> {
+        let in_device = self.device_fifo.len() - self.gone;
+        (in_device == self.device).then(|| self.device_fifo[self.gone].departure)
     }
 }

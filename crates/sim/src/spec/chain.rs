@@ -126,7 +126,7 @@ impl HopSpec {
 /// Laws that the caller brings are one for each direction of one link.
 pub(super) fn refuse_custom(path: &str, queue: &QueueSpec) -> Result<(), SpecError> {
     match &queue.discipline {
-        DisciplineSpec::Known(_) => Ok(()),
+        DisciplineSpec::Known(_) | DisciplineSpec::Kernel { .. } => Ok(()),
         DisciplineSpec::Custom(custom) => {
             let message = "a custom law cannot stand in a chain of links".into();
             Err(fault(&format!("{path}.{}", custom.name), message))

@@ -31,6 +31,18 @@ pub enum DisciplineSpec {
     Known(QueueConfig),
     /// A custom law.
     Custom(CustomLaw),
+    /// A discipline of a Linux kernel.
+    Kernel {
+        /// Its description.
+        kernel: KernelDiscipline,
+    },
+}
+
+/// A discipline of a Linux kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelDiscipline {
+    /// Its name and its options as `tc` takes them, such as `codel target 5ms`.
+    pub tc: String,
 }
 
 /// A law that the caller brings, and its table in the spec.
@@ -84,6 +96,7 @@ impl QueueSpec {
                 let message = "is a custom law, which the caller has to bring".to_owned();
                 Err(SpecError { path: format!("queue.{}", custom.name), message })
             }
+            DisciplineSpec::Kernel { .. } => unreachable!("the plan knows the kernel's disciplines"),
         }
     }
 
@@ -92,14 +105,7 @@ impl QueueSpec {
         match &self.discipline {
             DisciplineSpec::Known(config) => config.name(),
             DisciplineSpec::Custom(custom) => &custom.name,
-        }
-    }
-
-    /// The most that may wait.
-    pub fn limit(&self) -> Limit {
-        match &self.discipline {
-            DisciplineSpec::Known(config) => config.limit(),
-            DisciplineSpec::Custom(custom) => custom.limit,
+            DisciplineSpec::Kernel { .. } => KERNEL,
         }
     }
 }
@@ -138,6 +144,9 @@ impl QueuePair {
 /// The key of every discipline's table that takes ECN from it, as `tc` calls it.
 pub(super) const NOECN: &str = "noecn";
 
+/// The key of a discipline of the kernel, in place of a name.
+pub(super) const KERNEL: &str = "kernel";
+
 /// The parameters that concern marks alone, of any discipline.
 pub(super) const OF_MARKS: [&str; 5] =
     ["ecn_policy", "next_mark_from", "mark_ecnth", "above_half", "coupled"];
@@ -157,6 +166,10 @@ impl DisciplineSpec {
         parameters: Value,
         link: &LinkContext,
     ) -> Result<DisciplineSpec, SpecError> {
+        if name == KERNEL {
+            let kernel = KernelDiscipline::read(&format!("{path}.{name}"), parameters)?;
+            return Ok(DisciplineSpec::Kernel { kernel });
+        }
         if name.contains(':') {
             return CustomLaw::read(path, name, parameters).map(DisciplineSpec::Custom);
         }
@@ -189,8 +202,37 @@ impl DisciplineSpec {
     fn ecn(&self) -> EcnUse {
         match self {
             DisciplineSpec::Known(config) => config.ecn(),
-            DisciplineSpec::Custom(_) => EcnUse::Marks,
+            DisciplineSpec::Custom(_) | DisciplineSpec::Kernel { .. } => EcnUse::Marks,
         }
+    }
+}
+
+impl KernelDiscipline {
+    fn read(place: &str, written: Value) -> Result<KernelDiscipline, SpecError> {
+        let text: String = match written {
+            Value::Object(mut table) if table.len() == 1 && table.contains_key("tc") => {
+                read(place, table["tc"].take())?
+            }
+            written => read(place, written)?,
+        };
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let is_word = |word: &str| {
+            word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.:%/".contains(letter))
+        };
+        // The place of the queue is that of the spec.
+        let is_place =
+            |word: &&&str| matches!(**word, "dev" | "root" | "parent" | "handle" | "clsact" | "ingress");
+        if let Some(word) = words.iter().find(is_place) {
+            return Err(fault(
+                place,
+                format!("must be one discipline with its options, without {word}, got {text:?}"),
+            ));
+        }
+        if words.is_empty() || !words.iter().copied().all(is_word) {
+            let message = "must be a discipline with its options as in tc, such as \"codel target 5ms\"";
+            return Err(fault(place, format!("{message}, got {text:?}")));
+        }
+        Ok(KernelDiscipline { tc: words.join(" ") })
     }
 }
 

@@ -13,7 +13,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::queue::NOECN;
+use super::queue::{KERNEL, NOECN};
 use super::raw::RawSpec;
 use super::tcp::HostSelector;
 use super::{DelayAt, MixSpec, PathSpec, QueueSpec, TcpSpec, Testbed};
@@ -94,7 +94,7 @@ fn table(shipped: &[&str], own: &Schema) -> Schema {
 }
 
 fn queue() -> Schema {
-    let disciplines: Map<String, Value> = catalogue().iter().map(|entry| {
+    let mut disciplines: Map<String, Value> = catalogue().iter().map(|entry| {
         let parameters = entry.parameters.iter().map(|parameter| {
             let row = serde_json::to_value(parameter).expect("a parameter has a JSON form");
             (parameter.name.to_owned(), row["schema"].clone())
@@ -111,6 +111,14 @@ fn queue() -> Schema {
         let table = json!({ "type": "object", "description": entry.summary, "properties": properties, "additionalProperties": false });
         (entry.name.to_owned(), table)
     }).collect();
+    let kernel = json!({
+        "anyOf": [
+            { "type": "string" },
+            { "type": "object", "properties": { "tc": { "type": "string" } }, "required": ["tc"], "additionalProperties": false },
+        ],
+        "description": "A discipline of the Linux kernel with its options, as a line of `tc`: `codel target 5ms`. It needs `world = \"kernel\"`.",
+    });
+    disciplines.insert(KERNEL.to_owned(), kernel);
     json_schema!({
         "type": "object",
         "description": "One queue discipline and what differs from its defaults, written `{\"pi\": {\"q_ref\": 24}}`.",

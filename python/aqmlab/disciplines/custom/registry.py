@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aqmlab._core import SpecError
-from aqmlab.disciplines import catalogue
+from aqmlab.disciplines import catalogue, kernel
 from aqmlab.disciplines.custom import loader, source
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.disciplines.custom.parameters import CustomLaw, LawFactory
@@ -34,7 +34,7 @@ def is_custom(name: str) -> bool:
 
 
 def discipline(name: str) -> catalogue.Discipline:
-    """Return the catalogue entry of a discipline or a custom law.
+    """Return the entry of a discipline of the catalogue or the Linux kernel, or of a custom law.
 
     Raises
     ------
@@ -43,6 +43,8 @@ def discipline(name: str) -> catalogue.Discipline:
     LawError
         When the module of a law cannot be imported.
     """
+    if name == kernel.NAME:
+        return kernel.DISCIPLINE
     return find(name).discipline if is_custom(name) else catalogue.discipline(name)
 
 

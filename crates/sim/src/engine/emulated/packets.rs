@@ -2,12 +2,13 @@
 //! outcome.
 
 use aqmlab_aqm::Ecn;
-use aqmlab_tcp::WindowScale;
+use aqmlab_tcp::{Flags, WindowScale};
 use aqmlab_units::{Bytes, Time};
 
 use crate::capture::OnTheWire;
 use crate::explain::Tagged;
-use crate::packet::HEADERS;
+use crate::link::Numbered;
+use crate::packet::{HEADERS, Packet};
 
 /// A packet that leaves its sender.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,16 @@ pub enum Outcome {
 
 /// The number of a packet, in place of its options; the caller has the packet itself.
 pub(crate) type PacketTag = Tagged<WindowScale>;
+
+impl Numbered for Packet<PacketTag> {
+    fn number(&self) -> u32 {
+        self.segment.options.number()
+    }
+
+    fn is_marked(&self) -> bool {
+        self.segment.flags.contains(Flags::CE)
+    }
+}
 
 impl OnTheWire for PacketTag {
     fn foreign_name(&self) -> Option<u32> {
