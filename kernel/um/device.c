@@ -131,6 +131,12 @@ static netdev_tx_t send(struct sk_buff *skb, struct net_device *device)
 		return NETDEV_TX_OK;
 	}
 	dev_sw_netstats_tx_add(device, 1, skb->len);
+	if (port->number >= SIDES && skb->destructor != dropped) {
+		/* The kernel's own packet, which belongs to no host. */
+		DEV_STATS_INC(device, tx_dropped);
+		kfree_skb(skb);
+		return NETDEV_TX_OK;
+	}
 	busy = aqmlab_engine_send(port->number, now, skb_shinfo(skb)->tskey, skb->data, skb->len);
 	if (skb->destructor == dropped)
 		skb->destructor = NULL;

@@ -1,6 +1,7 @@
 //! The queues of a guest whose disciplines are the kernel's: each is a device of the engine, below which the engine's line is.
 
 use std::ffi::CString;
+use std::fs;
 use std::process::{Command, Output};
 
 use aqmlab_sim::{KernelDiscipline, Spec};
@@ -21,6 +22,9 @@ pub(crate) fn set_up(spec: &Spec) -> Result<(), Error> {
     let mtu = u32::try_from(spec.link.mtu.get()).expect("the spec bounds it");
     for (device, KernelDiscipline { tc: line }) in devices(spec) {
         let name = CString::new(device.clone()).expect("a name without zeros");
+        // With IPv6 the kernel would send packets of its own through the queue.
+        let switch = format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6");
+        fs::write(&switch, "1").context(|| switch.clone())?;
         Netlink::open()?.set_up(&name, mtu, QUEUE)?;
         let arguments = ["qdisc", "replace", "dev", &device, "root"];
         let output = run_tc(arguments.into_iter().chain(line.split(' ')))?;
