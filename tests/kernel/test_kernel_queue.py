@@ -1,0 +1,127 @@
+"""Queue disciplines of the Linux kernel in a network of ours, which ``queue.kernel`` gives as ``tc`` takes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import aqmlab as lab
+from aqmlab._core import SpecError
+from aqmlab.live.kernel_checks import kernel_checks
+from aqmlab.spec import schemes
+from conftest import Command
+
+SPEC = """
+world = "kernel"
+[link]
+rate = "5 Mbit/s"
+[tcp]
+ecn = true
+[users]
+per_side = 20
+[[sources]]
+bulk = {flows = 4, rtt = {fixed = "20 ms"}}
+[protocol]
+warmup = "1 s"
+duration = "3 s"
+"""
+
+
+@pytest.fixture(scope="module")
+def _kernel_permitted() -> None:
+    """Skip where no kernel runs, with the doctor's reason."""
+    if lacks := [f"{check.what}: {check.found}" for check in kernel_checks() if not check.ok]:
+        pytest.skip("; ".join(lacks))
+
+
+needs_kernel = pytest.mark.usefixtures("_kernel_permitted")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    file = tmp_path / "kernel.toml"
+    file.write_text(SPEC)
+    return file
+
+
+def tables(result: lab.Result) -> list[bytes]:
+    return [(Path(result.directory) / f"{name}.parquet").read_bytes() for name in ("queue", "link", "summary")]
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    "queue", ["pfifo limit 50", "codel ecn", "fq_codel", "cake bandwidth 4mbit diffserv4", "pie ecn"]
+)
+def test_drops_and_marks_are_those_that_tc_counts(queue: str, spec: Path, tmp_path: Path) -> None:
+    whole = lab.Experiment.from_toml(spec, changes=["protocol.warmup=0"])
+    result = lab.run(schemes.parse(f"kernel:{queue}").apply_to(whole), out=tmp_path)
+    for queue_record, direction in zip(
+        result.metadata["kernel"]["kernel_queues"], result.summary["directions"], strict=True
+    ):
+        text = queue_record["statistics"]
+        assert int(re.search(r"dropped (\d+)", text)[1]) == direction["dropped"]  # type: ignore[index]
+        marks = sum(map(int, re.findall(r"ecn_mark (\d+)", text)))
+        if "marks" not in text:  # CAKE writes a table of its tins.
+            assert marks == direction["marked"]
+    assert result.summary["directions"][1]["dropped"] + result.summary["directions"][1]["marked"] > 0
+
+
+@needs_kernel
+def test_a_shaper_of_the_kernel_holds_its_rate(spec: Path, tmp_path: Path) -> None:
+    scheme = schemes.parse("kernel:cake bandwidth 3mbit")
+    result = lab.run(scheme.apply_to(lab.Experiment.from_toml(spec)), out=tmp_path)
+    assert 2.7 < result.summary["directions"][1]["throughput_mbps"] <= 3.0
+
+
+@needs_kernel
+def test_a_queue_in_the_kernel_is_the_same_to_the_byte(spec: Path, tmp_path: Path) -> None:
+    chosen = schemes.parse("kernel:fq_codel").apply_to(lab.Experiment.from_toml(spec))
+    first, second = (lab.run(chosen, out=tmp_path / place) for place in ("first", "second"))
+    assert tables(first) == tables(second)
+
+
+@needs_kernel
+def test_capture_of_a_queue_in_the_kernel_changes_nothing(command: Command, spec: Path, tmp_path: Path) -> None:
+    chosen = ["run", spec, "--set", 'queue.kernel="codel ecn"']
+    plain = command(*chosen, "--out", tmp_path / "plain", "--json")
+    captured = command(*chosen, "--out", tmp_path / "captured", "--json", "--pcap", tmp_path / "packets.pcapng")
+    assert plain.returncode == captured.returncode == 0, captured.stderr
+    [first], [second] = ([*(tmp_path / place / "cells").iterdir()] for place in ("plain", "captured"))
+    assert (first / "queue.parquet").read_bytes() == (second / "queue.parquet").read_bytes()
+    assert (tmp_path / "packets.pcapng").stat().st_size > 100_000
+
+
+@needs_kernel
+def test_one_link_of_several_has_a_queue_in_the_kernel(spec: Path, tmp_path: Path) -> None:
+    changes = ['chain=[{rate="8 Mbit/s"}, {rate="5 Mbit/s", queue={kernel="codel"}}]']
+    result = lab.run(lab.Experiment.from_toml(spec, changes=changes), out=tmp_path)
+    assert len(result.metadata["kernel"]["kernel_queues"]) == 2
+    behind = [direction for direction in result.summary["directions"] if direction["link"] == 2]
+    assert max(direction["throughput_mbps"] for direction in behind) > 3
+
+
+@needs_kernel
+def test_tc_refuses_an_unknown_option_in_one_line(spec: Path, tmp_path: Path) -> None:
+    chosen = schemes.parse("kernel:codel target soon").apply_to(lab.Experiment.from_toml(spec))
+    with pytest.raises(SpecError, match=r'queue\.kernel: tc refuses "codel target soon": .*target'):
+        lab.run(chosen, out=tmp_path)
+
+
+@pytest.mark.parametrize("queue", ["", "codel dev eth0", "codel; reboot", "codel\n$(true)"])
+def test_a_line_that_is_no_discipline_is_refused(queue: str) -> None:
+    with pytest.raises(SpecError, match=r"^queue\.kernel: must be"):
+        lab.Experiment(world="kernel", queue={"kernel": queue}, users={"per_side": 1}).to_json()
+
+
+def test_the_simulator_refuses_a_discipline_of_the_kernel(tmp_path: Path) -> None:
+    chosen = lab.Experiment(queue={"kernel": "codel"}, users={"per_side": 1})
+    with pytest.raises(SpecError, match=r'^queue\.kernel: needs world = "kernel"'):
+        lab.run(chosen, out=tmp_path)
+
+
+def test_a_scheme_of_the_kernel_is_read_as_it_is_written() -> None:
+    scheme = schemes.parse("kernel:codel target 5ms")
+    assert scheme.queue.model_dump() == {"kernel": {"tc": "codel target 5ms"}}
+    assert schemes.label(scheme.queue, ecn=False) == scheme.label
