@@ -55,8 +55,8 @@ def tables(result: lab.Result) -> list[bytes]:
     "queue", ["pfifo limit 50", "codel ecn", "fq_codel", "cake bandwidth 4mbit diffserv4", "pie ecn"]
 )
 def test_drops_and_marks_are_those_that_tc_counts(queue: str, spec: Path, tmp_path: Path) -> None:
-    whole = lab.Experiment.from_toml(spec, changes=["protocol.warmup=0"])
-    result = lab.run(schemes.parse(f"kernel:{queue}").apply_to(whole), out=tmp_path)
+    whole = lab.Experiment.from_toml(spec, changes=["protocol.warmup=0 s"])
+    result = lab.run(schemes.parse(f"kernel:{queue}").apply_to(whole), out=tmp_path / "store")
     for queue_record, direction in zip(
         result.metadata["kernel"]["kernel_queues"], result.summary["directions"], strict=True
     ):
@@ -71,7 +71,7 @@ def test_drops_and_marks_are_those_that_tc_counts(queue: str, spec: Path, tmp_pa
 @needs_kernel
 def test_a_shaper_of_the_kernel_holds_its_rate(spec: Path, tmp_path: Path) -> None:
     scheme = schemes.parse("kernel:cake bandwidth 3mbit")
-    result = lab.run(scheme.apply_to(lab.Experiment.from_toml(spec)), out=tmp_path)
+    result = lab.run(scheme.apply_to(lab.Experiment.from_toml(spec)), out=tmp_path / "store")
     assert 2.7 < result.summary["directions"][1]["throughput_mbps"] <= 3.0
 
 
@@ -83,20 +83,21 @@ def test_a_queue_in_the_kernel_is_the_same_to_the_byte(spec: Path, tmp_path: Pat
 
 
 @needs_kernel
-def test_capture_of_a_queue_in_the_kernel_changes_nothing(command: Command, spec: Path, tmp_path: Path) -> None:
-    chosen = ["run", spec, "--set", 'queue.kernel="codel ecn"']
-    plain = command(*chosen, "--out", tmp_path / "plain", "--json")
-    captured = command(*chosen, "--out", tmp_path / "captured", "--json", "--pcap", tmp_path / "packets.pcapng")
-    assert plain.returncode == captured.returncode == 0, captured.stderr
+def test_capture_of_a_queue_in_the_kernel_changes_nothing(aqmlab: Command, spec: Path, tmp_path: Path) -> None:
+    chosen = ["run", str(spec), "--set", 'queue.kernel="codel ecn"']
+    packets = tmp_path / "packets.pcapng"
+    plain = aqmlab(*chosen, "--out", str(tmp_path / "plain"), "--json")
+    captured = aqmlab(*chosen, "--out", str(tmp_path / "captured"), "--json", "--pcap", str(packets))
+    assert plain.code == captured.code == 0, captured.err
     [first], [second] = ([*(tmp_path / place / "cells").iterdir()] for place in ("plain", "captured"))
     assert (first / "queue.parquet").read_bytes() == (second / "queue.parquet").read_bytes()
-    assert (tmp_path / "packets.pcapng").stat().st_size > 100_000
+    assert packets.stat().st_size > 100_000
 
 
 @needs_kernel
 def test_one_link_of_several_has_a_queue_in_the_kernel(spec: Path, tmp_path: Path) -> None:
     changes = ['chain=[{rate="8 Mbit/s"}, {rate="5 Mbit/s", queue={kernel="codel"}}]']
-    result = lab.run(lab.Experiment.from_toml(spec, changes=changes), out=tmp_path)
+    result = lab.run(lab.Experiment.from_toml(spec, changes=changes), out=tmp_path / "store")
     assert len(result.metadata["kernel"]["kernel_queues"]) == 2
     behind = [direction for direction in result.summary["directions"] if direction["link"] == 2]
     assert max(direction["throughput_mbps"] for direction in behind) > 3
@@ -106,19 +107,19 @@ def test_one_link_of_several_has_a_queue_in_the_kernel(spec: Path, tmp_path: Pat
 def test_tc_refuses_an_unknown_option_in_one_line(spec: Path, tmp_path: Path) -> None:
     chosen = schemes.parse("kernel:codel target soon").apply_to(lab.Experiment.from_toml(spec))
     with pytest.raises(SpecError, match=r'queue\.kernel: tc refuses "codel target soon": .*target'):
-        lab.run(chosen, out=tmp_path)
+        lab.run(chosen, out=tmp_path / "store")
 
 
 @pytest.mark.parametrize("queue", ["", "codel dev eth0", "codel; reboot", "codel\n$(true)"])
-def test_a_line_that_is_no_discipline_is_refused(queue: str) -> None:
+def test_a_line_that_is_no_discipline_is_refused(queue: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"^queue\.kernel: must be"):
-        lab.Experiment(world="kernel", queue={"kernel": queue}, users={"per_side": 1}).to_json()
+        lab.run(lab.Experiment(queue={"kernel": queue}, users={"per_side": 1}), out=tmp_path / "store")
 
 
 def test_the_simulator_refuses_a_discipline_of_the_kernel(tmp_path: Path) -> None:
     chosen = lab.Experiment(queue={"kernel": "codel"}, users={"per_side": 1})
     with pytest.raises(SpecError, match=r'^queue\.kernel: needs world = "kernel"'):
-        lab.run(chosen, out=tmp_path)
+        lab.run(chosen, out=tmp_path / "store")
 
 
 def test_a_scheme_of_the_kernel_is_read_as_it_is_written() -> None:
