@@ -154,7 +154,7 @@ fn a_mistake_is_one_line_with_the_field_and_accepted_values() {
             rtt(json!({"uniform_ms": {"min": 1, "max": 2, "sd": 1}})),
             "users.rtt.distribution.uniform_ms.sd: unknown key; allowed are min, max",
         ),
-        (json!({"queue": {"blau": {}}}), "queue: unknown `blau`: choose droptail, red, "),
+        (json!({"queue": {"blau": {}}}), "queue: unknown `blau`: choose droptail, scripted, red, "),
         (
             json!({"users": {"per_side": 1, "workload": "unc"}}),
             "users.workload: unknown `unc`: choose unc-2001, unc-2001-v3",
