@@ -27,7 +27,8 @@ parameters! {
 impl Discipline for ScriptedConfig {
     const FAMILY: &'static str = "drop-tail";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
-    const SUMMARY: &'static str = "Drops and marks the packets that a script lists by number: a tool for tests";
+    const SUMMARY: &'static str =
+        "Drops and marks the packets that a script lists by number: a tool for tests";
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |_| Scripted::new(self))
