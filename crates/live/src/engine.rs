@@ -13,7 +13,6 @@ use aqmlab_workload::Web;
 use serde_json::{Value, json};
 
 use crate::error::{Context, Error};
-use crate::machine::clock::StopTime;
 use crate::message::{Message, Words};
 use crate::mix::Mix;
 use crate::packet;
@@ -30,7 +29,6 @@ pub struct Engine {
     forwarding: Forwarding,
     request: Request,
     capture: Option<Capture>,
-    stop_time: Arc<StopTime>,
     /// The kernel's time at the start of the run.
     start: Option<u64>,
     /// Packets that have arrived, with their sides.
@@ -65,19 +63,16 @@ impl Engine {
         let network = emulate(spec, *seed, capture.as_ref()).map_err(|error| refused(error.to_string()))?;
         let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
         let web = Arc::new(web.map_err(|error| refused(error.to_string()))?);
-        let stop_time = Arc::new(StopTime::new());
         let config = RouterConfig {
             program_offers: Mix::from_spec(spec, *seed, programs.is_some())?.program_offers(),
             capture: capture.clone(),
             program_rtt: programs.is_some().then_some(ProgramRtt { web, seed: *seed }),
-            stop_time: Arc::clone(&stop_time),
         };
         Ok(Engine {
             forwarding: Forwarding::new(network, config),
             kernel_queues: request.spec.kernel_disciplines().len(),
             request,
             capture,
-            stop_time,
             start: None,
             arrived: VecDeque::new(),
             entering: None,
@@ -181,10 +176,7 @@ impl Engine {
                     self.forwarding.handle_event(&event, now);
                     self.forwarding.close_expired(now);
                 }
-                Message::StopAt(at) => {
-                    self.stop_time.set(at).expect("one command ends once");
-                    self.forwarding.end_early();
-                }
+                Message::Output(bytes) => output::bytes("output", &bytes),
                 Message::Step => self.step(now),
                 Message::Finish(about) => self.about = Some(about),
             }

@@ -19,8 +19,8 @@ pub(crate) enum Message {
     Start,
     /// An event of a side.
     Event(SideEvent),
-    /// The run ends at this time, because its command has ended.
-    StopAt(Time),
+    /// A program has written this to its output.
+    Output(Vec<u8>),
     /// The run has advanced by a step.
     Step,
     /// The run has ended. The text is JSON: what the guest knows about it.
@@ -32,17 +32,9 @@ impl Message {
     pub(crate) fn encode(&self) -> Vec<u64> {
         match self {
             Message::Start => vec![0],
-            Message::StopAt(at) => vec![1, at.as_nanos()],
+            Message::Output(bytes) => encode_bytes(1, bytes),
             Message::Step => vec![2],
-            Message::Finish(text) => {
-                let mut words = vec![3, text.len() as u64];
-                words.extend(text.as_bytes().chunks(8).map(|part| {
-                    let mut word = [0; 8];
-                    word[..part.len()].copy_from_slice(part);
-                    u64::from_ne_bytes(word)
-                }));
-                words
-            }
+            Message::Finish(text) => encode_bytes(3, text.as_bytes()),
             Message::Event(event) => encode_event(event),
         }
     }
@@ -51,14 +43,9 @@ impl Message {
     pub(crate) fn decode(words: &mut Words<'_>) -> Option<Message> {
         Some(match words.next()? {
             0 => Message::Start,
-            1 => Message::StopAt(words.time()?),
+            1 => Message::Output(words.text()?),
             2 => Message::Step,
-            3 => {
-                let length = usize::try_from(words.next()?).ok()?;
-                let bytes = words.0.get(..length)?;
-                words.0 = &[];
-                Message::Finish(String::from_utf8(bytes.to_vec()).ok()?)
-            }
+            3 => Message::Finish(String::from_utf8(words.text()?).ok()?),
             number => Message::Event(decode_event(number, words)?),
         })
     }
@@ -72,6 +59,14 @@ impl Words<'_> {
         let (word, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(u64::from_ne_bytes(*word))
+    }
+
+    /// Reads bytes, which fill whole words.
+    fn text(&mut self) -> Option<Vec<u8>> {
+        let length = usize::try_from(self.next()?).ok()?;
+        let (words, rest) = self.0.split_at_checked(length.next_multiple_of(8))?;
+        self.0 = rest;
+        Some(words[..length].to_vec())
     }
 
     fn time(&mut self) -> Option<Time> {
@@ -112,6 +107,15 @@ impl Words<'_> {
             top_level: self.next()? == 1,
         })
     }
+}
+
+fn encode_bytes(number: u64, bytes: &[u8]) -> Vec<u64> {
+    let words = bytes.chunks(8).map(|part| {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        u64::from_ne_bytes(word)
+    });
+    [number, bytes.len() as u64].into_iter().chain(words).collect()
 }
 
 fn encode_offers(offers: Offers) -> [u64; 2] {
@@ -164,6 +168,7 @@ fn encode_event(event: &SideEvent) -> Vec<u64> {
             [&flow[..], &encode_exchange(exchange), &[at.as_nanos()]].concat()
         }
         SideEvent::AbortedOfSource { source, at } => vec![12, u64::from(*source), at.as_nanos()],
+        SideEvent::CommandEnded { at } => vec![13, at.as_nanos()],
     }
 }
 
@@ -207,6 +212,7 @@ fn decode_event(number: u64, words: &mut Words<'_>) -> Option<SideEvent> {
             at: words.time()?,
         },
         12 => SideEvent::AbortedOfSource { source: words.small()?, at: words.time()? },
+        13 => SideEvent::CommandEnded { at: words.time()? },
         _ => return None,
     })
 }
@@ -260,9 +266,14 @@ mod tests {
                 at,
             },
             SideEvent::AbortedOfSource { source: 3, at },
+            SideEvent::CommandEnded { at },
         ];
-        let others =
-            [Message::Start, Message::StopAt(at), Message::Step, Message::Finish("{\"é\": 1}".into())];
+        let others = [
+            Message::Start,
+            Message::Output(b"nine\0byte".to_vec()),
+            Message::Step,
+            Message::Finish("{\"é\": 1}".into()),
+        ];
         events.into_iter().map(Message::Event).chain(others).collect()
     }
 

@@ -23,7 +23,7 @@ use self::event_queue::{EventQueue, SideEvent};
 use self::forwarding::Forwarding;
 pub(crate) use self::stats::RouterStats;
 use crate::error::{Context, Error};
-use crate::machine::clock::{Clock, StopTime, std_duration};
+use crate::machine::clock::{Clock, std_duration};
 use crate::mix::Offers;
 use crate::network::device::Device;
 use crate::packet;
@@ -37,8 +37,6 @@ pub(crate) struct RouterConfig {
     pub(crate) capture: Option<Capture>,
     /// The round-trip times of programs, if there are programs.
     pub(crate) program_rtt: Option<ProgramRtt>,
-    /// The time at which the run ends early.
-    pub(crate) stop_time: Arc<StopTime>,
 }
 
 /// Draws the round-trip time of each connection of programs by its number, from the distribution of users.
@@ -84,7 +82,6 @@ impl Router {
     pub(crate) fn run_until(&mut self, until: Time) -> Result<(), Error> {
         let mut scratch = vec![0; 1 << 16];
         loop {
-            self.forwarding.end_early();
             let until = until.min(self.forwarding.network.end());
             let mut arrived = Vec::new();
             let now = self.clock.now();

@@ -72,13 +72,12 @@ pub(crate) fn run(request: &Request) -> Result<(), Error> {
 
     let program_offers = mix.program_offers();
     let event_queue = Arc::new(EventQueue::default());
-    let common = common_config(request, mix, Arc::clone(&event_queue))?;
+    let common = common_config(request, mix, Arc::clone(&event_queue), None)?;
     let stop_time = Arc::clone(&common.stop_time);
     let config = RouterConfig {
         program_offers,
         capture: capture.clone(),
         program_rtt: programs.is_some().then(|| ProgramRtt { web: Arc::clone(&common.web), seed: *seed }),
-        stop_time: Arc::clone(&stop_time),
     };
     // A side's thread may end before the router. The held namespaces keep the side's network, and the router's device, until then.
     let ReadyHosts { settings, devices, threads, namespaces: _held } = prepare(common, *seed)?;
@@ -118,11 +117,12 @@ pub(crate) fn run(request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the configuration that both sides share. The calling thread must be in the router's namespace.
+/// Returns the configuration that both sides share. In a guest, programs write to `guest_output`. The calling thread must be in the router's namespace.
 fn common_config(
     request: &Request,
     mix: Arc<Mix>,
     event_queue: Arc<EventQueue>,
+    guest_output: Option<File>,
 ) -> Result<SideConfig, Error> {
     let Request { spec, seed, device, programs, .. } = request;
     let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
@@ -134,7 +134,10 @@ fn common_config(
         event_queue,
         device: *device,
         router: Arc::new(namespaces::current_network()?),
-        programs: programs.as_ref().map(|programs| UserPrograms::new(programs).map(Arc::new)).transpose()?,
+        programs: programs
+            .as_ref()
+            .map(|programs| UserPrograms::new(programs, guest_output).map(Arc::new))
+            .transpose()?,
         stop_time: Arc::new(StopTime::new()),
     })
 }

@@ -31,7 +31,7 @@ use crate::network::sockets;
 use crate::network::stack::Settings;
 use crate::packet::addresses::SERVER_PORT;
 use crate::report::SideReport;
-use crate::router::event_queue::EventQueue;
+use crate::router::event_queue::{EventQueue, SideEvent};
 
 /// The configuration of both sides.
 #[derive(Clone, Debug)]
@@ -134,6 +134,7 @@ impl Side {
             }
             if program.update(common.programs.as_deref(), now >= begin)? {
                 common.stop_time.set(now).expect("one command ends once");
+                common.event_queue.push(SideEvent::CommandEnded { at: now });
                 break;
             }
             if let Some(prober) = &mut prober {

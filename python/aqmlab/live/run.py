@@ -17,7 +17,7 @@ from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.running.pcap import Pcap, warn_truncated
 from aqmlab.running.process import STDOUT, LiveRun
 from aqmlab.running.progress import RunProgress, is_wanted
-from aqmlab.running.run import Watch, write_metadata, write_tables
+from aqmlab.running.run import Watch, run_programs, write_metadata, write_tables
 from aqmlab.running.validation import check_experiment, check_out, check_seed
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
@@ -84,6 +84,8 @@ def run_command(
 ) -> tuple[Result, int]:
     """Run a command over an experiment's link, with its server on the other side, and with users if there are any.
 
+    The TCP is this machine's, or with ``world = "kernel"`` that of a Linux kernel in virtual time.
+
     The command starts with the measurement window, ends the run, and may take as long as the window. Its environment
     has the address of its server as ``AQMLAB_SERVER``, and its own as ``AQMLAB_CLIENT``. Each of its connections has a
     round-trip time of the experiment's table. All processes that either starts end with the run.
@@ -127,6 +129,11 @@ def run_command(
         raise SpecError("command: must be a program and its arguments, got nothing")
     (simulated,) = cells_of(experiment, [check_seed(seed)], load_calibrations(check_out(out)), idle=True)
     programs = (tuple(command), tuple(server) if server else None)
+    if simulated.world == "kernel":
+        cell = dataclasses.replace(simulated, programs=programs)
+        result = run_programs(cell, Store(out), pcap=pcap, output=output)
+        code = result.metadata["kernel"]["exit_codes"][0]
+        return result, _TIMEOUT_CODE if code is None else code
     cell = dataclasses.replace(simulated, kernel=platform.release(), programs=programs)
     result = _run_and_store(cell, Store(out), lambda now, end: None, settings, pcap, output)
     code = result.metadata["live"]["exit_codes"][0]

@@ -16,7 +16,7 @@ from types import TracebackType
 from aqmlab.cells import kernel
 from aqmlab.cells.cell import Cell
 from aqmlab.running.errors import LiveError
-from aqmlab.running.process import LiveRun
+from aqmlab.running.process import STDOUT, LiveRun
 
 _MEMORY_MB = 1024
 """The memory of the guest, of which it takes what it uses; TCP bounds its own memory by it."""
@@ -43,9 +43,13 @@ class GuestRun(LiveRun):
         # The load of the machine decides how long a virtual second takes.
         return math.inf
 
-    def __init__(self, cell: Cell, *, capture: tuple[float, float, int] | None = None) -> None:
-        super().__init__(cell, capture=capture)
+    def __init__(self, cell: Cell, *, capture: tuple[float, float, int] | None = None, output: int = STDOUT) -> None:
+        super().__init__(cell, capture=capture, output=output)
         del self._request["device"]
+        if cell.programs is not None:
+            command, server = cell.programs
+            place = {"directory": str(Path.cwd()), "path": os.environ.get("PATH", os.defpath)}
+            self._request["programs"] = {"command": command, "server": server, "place": place}
         self._held = ExitStack()
 
     def _start(self) -> subprocess.Popen[bytes]:

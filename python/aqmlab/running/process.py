@@ -184,6 +184,9 @@ class LiveRun:
         if "capture" in line:
             self._capture += self._read(line["capture"])
             return self._line()
+        if "output" in line:
+            os.write(self._output, self._read(line["output"]))
+            return self._line()
         if "table" in line:
             self._store_table(line["table"], _table(line["columns"], self._read(line["bytes"])))
             return self._line()

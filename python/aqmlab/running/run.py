@@ -8,7 +8,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,7 @@ from aqmlab.running.guest import GuestRun
 from aqmlab.running.machine.memory import MEMORY, need_of
 from aqmlab.running.monitoring import RunningSimulation, with_monitoring
 from aqmlab.running.pcap import Pcap, warn_truncated
+from aqmlab.running.process import STDOUT
 from aqmlab.running.progress import RunProgress, is_wanted
 from aqmlab.running.validation import check_experiment, check_out, check_pcap, check_seed
 from aqmlab.spec.experiment import Experiment
@@ -125,6 +126,21 @@ def run_cell(cell: Cell, store: Store, watch: Watch = lambda now, end: None, *, 
     return result
 
 
+def run_programs(cell: Cell, store: Store, *, pcap: Pcap | None = None, output: int = STDOUT) -> Result:
+    """Run a cell with its programs, in a Linux kernel in virtual time, and replace its stored result."""
+    with ExitStack() as stack:
+        capture = None if pcap is None else _Capture(pcap.bounds(cell), stack.enter_context(pcap.create()))
+        directory = stack.enter_context(store.create(cell))
+        cut_s = _simulate(cell, directory, lambda now, end: None, capture, output)
+        if store.get(cell) is not None:
+            store.remove(cell.key)
+    if pcap is not None and cut_s is not None:
+        warn_truncated(pcap, cell, cut_s)
+    result = store.get(cell)
+    assert result is not None, "a cell that ended well is in the store"
+    return result
+
+
 class _Capture(NamedTuple):
     """The bounds of a packet capture and its open file."""
 
@@ -132,11 +148,13 @@ class _Capture(NamedTuple):
     file: BinaryIO
 
 
-def _simulate(cell: Cell, directory: Path, watch: Watch, capture: _Capture | None = None) -> float | None:
-    """Run a cell into a directory; return the end of its capture if it is truncated."""
+def _simulate(
+    cell: Cell, directory: Path, watch: Watch, capture: _Capture | None = None, output: int = STDOUT
+) -> float | None:
+    """Run a cell into a directory; return the end of its capture if it is truncated. Programs write to ``output``."""
     bounds = capture and capture.bounds
     if cell.world == "kernel":
-        with GuestRun(cell, capture=bounds) as guest:
+        with GuestRun(cell, capture=bounds, output=output) as guest:
             return _write(cell, directory, watch, guest, capture)
     simulation = Simulation(cell.spec, cell.seed, registry.makers(cell.resolved), bounds)
     return _write(cell, directory, watch, simulation, capture)

@@ -33,6 +33,8 @@ pub(crate) enum SideEvent {
     CompletedOfSource { flow: SourceFlow, exchange: Completed, at: Time },
     /// An exchange of a source ended without its response.
     AbortedOfSource { source: u8, at: Time },
+    /// The command of the user has ended, and with it the run.
+    CommandEnded { at: Time },
 }
 
 /// The queue of events from sides to router.
@@ -57,9 +59,13 @@ impl EventQueue {
         match &self.engine {
             None => self.lock().push(event),
             Some(engine) => {
-                // The engine must know a connection before its first packet. It can wait for all other events.
-                let is_urgent =
-                    matches!(event, SideEvent::Opening { .. } | SideEvent::OpeningOfSource { .. });
+                // The engine must know a connection before its first packet, and the end of the run. It can wait for all other events.
+                let is_urgent = matches!(
+                    event,
+                    SideEvent::Opening { .. }
+                        | SideEvent::OpeningOfSource { .. }
+                        | SideEvent::CommandEnded { .. }
+                );
                 engine.append(&Message::Event(event), is_urgent);
             }
         }

@@ -74,13 +74,6 @@ impl Forwarding {
         }
     }
 
-    /// Ends the run early, if its command has ended.
-    pub(crate) fn end_early(&mut self) {
-        if let Some(&at) = self.config.stop_time.get() {
-            self.network.end_by(at);
-        }
-    }
-
     /// Handles an event of a side.
     pub(crate) fn handle_event(&mut self, event: &SideEvent, now: Time) {
         match *event {
@@ -102,6 +95,7 @@ impl Forwarding {
                 self.network.completed_of_source(flow, exchange, at);
             }
             SideEvent::AbortedOfSource { source, at } => self.network.aborted_of_source(source, at),
+            SideEvent::CommandEnded { at } => self.network.end_by(at),
         }
     }
 

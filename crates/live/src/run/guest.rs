@@ -5,7 +5,9 @@
 //! which its random numbers depend, is the same in all runs.
 
 use std::convert::Infallible;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,7 +86,8 @@ fn run_request() -> Result<(), Error> {
     let engine = Arc::new(EngineDevice::open()?);
     let mix = Arc::new(Mix::from_spec(&request.spec, request.seed, request.programs.is_some())?);
     let event_queue = Arc::new(EventQueue::to_engine(Arc::clone(&engine)));
-    let common = common_config(&request, mix, event_queue)?;
+    let output = request.programs.is_some().then(|| pass_output_on(Arc::clone(&engine))).transpose()?;
+    let common = common_config(&request, mix, event_queue, output)?;
     let stop_time = Arc::clone(&common.stop_time);
     kernel_queue::set_up(&request.spec)?;
     let ReadyHosts { settings, threads, namespaces: _held, .. } = prepare(common, request.seed)?;
@@ -98,7 +101,6 @@ fn run_request() -> Result<(), Error> {
         clock.update();
         clock::pause(now.saturating_since(clock.now()));
         if let Some(&at) = stop_time.get() {
-            engine.send(&Message::StopAt(at));
             end = end.min(at.max(Time::ZERO + request.spec.protocol.warmup));
         } else if now < end {
             running.check()?;
@@ -120,6 +122,18 @@ fn run_request() -> Result<(), Error> {
     });
     engine.send(&Message::Finish(about.to_string()));
     Ok(())
+}
+
+/// Returns a pipe whose content a thread passes to the engine.
+fn pass_output_on(engine: Arc<EngineDevice>) -> Result<File, Error> {
+    let (mut reader, writer) = io::pipe().context(|| "a pipe".to_owned())?;
+    std::thread::spawn(move || {
+        let mut buffer = [0; 1 << 12];
+        while let Ok(length @ 1..) = reader.read(&mut buffer) {
+            engine.send(&Message::Output(buffer[..length].to_vec()));
+        }
+    });
+    Ok(File::from(OwnedFd::from(writer)))
 }
 
 /// Mounts the file systems that the kernel offers over the directories of the host's.

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, FromRawFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
 use aqmlab_units::Duration;
@@ -29,8 +30,18 @@ pub(crate) struct Programs {
     pub(crate) command: Vec<String>,
     /// The server, which listens before the run starts.
     pub(crate) server: Option<Vec<String>>,
-    /// The file descriptor of their standard output.
-    output: RawFd,
+    /// The file descriptor of their standard output, outside a guest.
+    output: Option<RawFd>,
+    /// Their working directory and the directories of programs, in a guest, whose first process has neither.
+    pub(crate) place: Option<Place>,
+}
+
+/// What a program of a guest takes from the process that started the guest.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Place {
+    pub(crate) directory: PathBuf,
+    pub(crate) path: String,
 }
 
 /// Programs that are ready to start.
@@ -39,23 +50,36 @@ pub(crate) struct UserPrograms {
     /// Program and arguments, by side.
     by_side: [Option<Vec<String>>; 2],
     output: File,
+    place: Option<Place>,
 }
 
 impl UserPrograms {
-    /// Takes ownership of the standard output in `programs`: call it only once.
-    pub(crate) fn new(programs: &Programs) -> Result<UserPrograms, Error> {
-        // SAFETY: the parent process opened this file for the programs, and nothing else in this process uses it.
-        #[expect(unsafe_code, reason = "a number is all that can be handed over")]
-        let inherited = unsafe { File::from_raw_fd(programs.output) };
-        // The clone is closed in child processes, unless it becomes their standard output.
-        let output = inherited.try_clone().context(|| "the programs' standard output".to_owned())?;
-        Ok(UserPrograms { by_side: [Some(programs.command.clone()), programs.server.clone()], output })
+    /// Takes ownership of the standard output in `programs`: call it only once. In a guest, `guest_output` is the output.
+    pub(crate) fn new(programs: &Programs, guest_output: Option<File>) -> Result<UserPrograms, Error> {
+        let output = match (programs.output, guest_output) {
+            (_, Some(output)) => output,
+            (Some(output), None) => {
+                // SAFETY: the parent process opened this file for the programs, and nothing else in this process uses it.
+                #[expect(unsafe_code, reason = "a number is all that can be handed over")]
+                let inherited = unsafe { File::from_raw_fd(output) };
+                // The clone is closed in child processes, unless it becomes their standard output.
+                inherited.try_clone().context(|| "the programs' standard output".to_owned())?
+            }
+            (None, None) => {
+                return Err(Error::Refused("programs.output: must be a file, got none".to_owned()));
+            }
+        };
+        Ok(UserPrograms {
+            by_side: [Some(programs.command.clone()), programs.server.clone()],
+            output,
+            place: programs.place.clone(),
+        })
     }
 
     /// Starts the program of `side`, if there is one, in the namespaces of the calling thread. The thread must start no thread
     /// afterwards.
     pub(crate) fn start(&self, side: usize) -> Result<Option<Program>, Error> {
-        self.by_side[side].as_deref().map(|arguments| Program::start(arguments, &self.output)).transpose()
+        self.by_side[side].as_deref().map(|arguments| Program::start(arguments, self)).transpose()
     }
 }
 
@@ -70,19 +94,24 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    fn start(arguments: &[String], output: &File) -> Result<Program, Error> {
+    fn start(arguments: &[String], programs: &UserPrograms) -> Result<Program, Error> {
         let name = arguments.first().cloned().unwrap_or_default();
         // The namespace is that of all processes that this thread starts from now on.
         unshare(CloneFlags::CLONE_NEWPID).context(|| "a process namespace".to_owned())?;
         let ports = ports();
-        let output = output.try_clone().context(|| "the programs' standard output".to_owned())?;
-        let process = Command::new("/proc/self/exe")
+        let output = || programs.output.try_clone().context(|| "the programs' standard output".to_owned());
+        let mut command = Command::new("/proc/self/exe");
+        if let Some(Place { directory, path }) = &programs.place {
+            // A guest's console has no reader.
+            command.current_dir(directory).env("PATH", path).stderr(output()?);
+        }
+        let process = command
             .arg(INIT_ARGUMENT)
             .args(arguments)
             .env("AQMLAB_CLIENT", addresses::program(0).to_string())
             .env("AQMLAB_SERVER", addresses::program(1).to_string())
             .stdin(Stdio::piped())
-            .stdout(output)
+            .stdout(output()?)
             .spawn()
             .context(|| name.clone())?;
         Ok(Program { name, process, ports })

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -32,6 +33,18 @@ app = App()
 @app.command()
 def run(
     spec: Spec,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND...]",
+            help="A program to run over the link, with --world kernel; it ends the run.",
+            show_default=False,
+        ),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="The program's server, on the other side.", show_default=False),
+    ] = None,
     changes: Changes = None,
     world: WorldOverride = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of all random draws.")] = 1,
@@ -44,11 +57,19 @@ def run(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Run one experiment with one seed."""
+    """Run one experiment with one seed, or with --world kernel any program over its link.
+
+    A program starts with the measurement window; its environment has its server's address in AQMLAB_SERVER. The command
+    has the program's exit code, or 124 if the window was too short. With --json the program's output goes to standard
+    error.
+    """
+    from aqmlab._core import SpecError
     from aqmlab.cells import calibration_model
     from aqmlab.cells.cell import cells_of
+    from aqmlab.live.run import run_command
     from aqmlab.results.notes import notes
     from aqmlab.results.numbers import frame
+    from aqmlab.running.process import STDERR, STDOUT
     from aqmlab.running.validation import check_seed
     from aqmlab.spec.experiment import Experiment
 
@@ -56,11 +77,25 @@ def run(
     experiment = Experiment.from_toml(spec, changes=[*(changes or ()), *([f"world={world}"] if world else ())])
     if experiment.variants:
         logger.info("variants of the spec are left out; to run them: aqmlab compare %s", spec)
-    (cell,) = cells_of(experiment, [check_seed(seed)], calibration_model.load_calibrations(out))
+    if server and not command:
+        raise SpecError("--server: needs a command after --")
+    if command and experiment.world != "kernel":
+        in_real_time = f"aqmlab live {spec} -- {shlex.join(command)}"
+        raise SpecError(f"{command[0]}: a command needs --world kernel; in real time: {in_real_time}")
     capture = pcap_of(pcap, pcap_from, pcap_for, pcap_packets)
-    if watch:
-        run_watched(str(cell), out, [cell])
-    (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
+    code = 0
+    if command:
+        if watch:
+            raise SpecError("--watch: cannot be used with a command, whose output is shown")
+        output = STDERR if as_json else STDOUT
+        result, code = run_command(
+            experiment, command, server=shlex.split(server or ""), seed=seed, out=out, pcap=capture, output=output
+        )
+    else:
+        (cell,) = cells_of(experiment, [check_seed(seed)], calibration_model.load_calibrations(out))
+        if watch:
+            run_watched(str(cell), out, [cell])
+        (result,) = run_cells([cell], out, workers=1, pcaps={cell.key: capture} if capture else {})
     write_table(frame.result_frame(result), table)
     if as_json:
         print_json({**result.record(), "notes": notes([result])})
@@ -71,3 +106,5 @@ def run(
             print(f"  note:      {note}")
         if capture:
             print(f"  packets:   {capture.file}")
+    if code:
+        raise typer.Exit(code)
