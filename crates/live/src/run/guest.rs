@@ -39,6 +39,9 @@ pub(crate) const INIT: &str = "init";
 /// The run's directory, on the host. `self` is the kernel's process: the guest's own `/proc` is not mounted yet.
 const DIRECTORY: &str = "/proc/self/cwd";
 
+/// The only directory in which programs can write.
+pub(crate) const TEMPORARY: &str = "/run";
+
 /// The time after which the kernel has switched its timers to full resolution: a hundred ticks, of which it needs one.
 const FIRST_TICKS: Duration = Duration::from_millis(100);
 
@@ -138,9 +141,7 @@ fn pass_output_on(engine: Arc<EngineDevice>) -> Result<File, Error> {
 
 /// Mounts the file systems that the kernel offers over the directories of the host's.
 fn mount_file_systems() -> Result<(), Error> {
-    for (kind, path) in
-        [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("tmpfs", "/tmp")]
-    {
+    for (kind, path) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", TEMPORARY)] {
         mount(Some(kind), path, Some(kind), MsFlags::empty(), None::<&str>)
             .context(|| format!("{path} of the guest"))?;
     }

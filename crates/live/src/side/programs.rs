@@ -21,6 +21,7 @@ use serde::Deserialize;
 use crate::error::{Context, Error};
 use crate::machine::clock;
 use crate::packet::addresses;
+use crate::run::guest::TEMPORARY;
 
 /// The request for programs.
 #[derive(Debug, Deserialize)]
@@ -102,8 +103,14 @@ impl Program {
         let output = || programs.output.try_clone().context(|| "the programs' standard output".to_owned());
         let mut command = Command::new("/proc/self/exe");
         if let Some(Place { directory, path }) = &programs.place {
+            if !directory.is_dir() {
+                let directory = directory.display();
+                return Err(Error::Refused(format!(
+                    "{name}: starts in {directory}, which a guest does not have"
+                )));
+            }
             // A guest's console has no reader.
-            command.current_dir(directory).env("PATH", path).stderr(output()?);
+            command.current_dir(directory).env("PATH", path).env("TMPDIR", TEMPORARY).stderr(output()?);
         }
         let process = command
             .arg(INIT_ARGUMENT)
