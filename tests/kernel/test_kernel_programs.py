@@ -61,13 +61,15 @@ def python(program: str) -> str:
     return shlex.join([sys.executable, "-c", program])
 
 
-def test_a_program_takes_the_same_virtual_time_in_each_run(aqmlab: Command, spec: Path, tmp_path: Path) -> None:
+def test_a_program_takes_the_same_virtual_time_in_each_run(
+    aqmlab: Command, spec: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     run = ["run", str(spec), "--world", "kernel", "--server", python(SERVER)]
     texts = []
     for place in ("first", "second"):
         ran = aqmlab(*run, "--json", "--out", str(tmp_path / place), "--", sys.executable, "-c", CLIENT)
         assert ran.code == 3, ran.err
-        texts.append(ran.err)
+        texts.append(capfd.readouterr().err)
         summary = json.loads(ran.out)
         assert summary["world"] == "kernel"
     assert texts[0] == texts[1]

@@ -173,24 +173,23 @@ class LiveRun:
         return self._process.stdout
 
     def _line(self) -> dict[str, Any]:
-        while (end := self._buffer.find(b"\n")) < 0:
-            self._buffer += self._read_chunk()
-        text = self._read(end + 1)
-        line: dict[str, Any] = json.loads(text)
-        if "refused" in line:
-            raise SpecError(line["refused"])
-        if "failed" in line:
-            raise LiveError(f"{self._world}: {line['failed']}")
-        if "capture" in line:
-            self._capture += self._read(line["capture"])
-            return self._line()
-        if "output" in line:
-            os.write(self._output, self._read(line["output"]))
-            return self._line()
-        if "table" in line:
-            self._store_table(line["table"], _table(line["columns"], self._read(line["bytes"])))
-            return self._line()
-        return line
+        """Return the next line that is about the run, and store what other lines announce."""
+        while True:
+            while (end := self._buffer.find(b"\n")) < 0:
+                self._buffer += self._read_chunk()
+            line: dict[str, Any] = json.loads(self._read(end + 1))
+            if "refused" in line:
+                raise SpecError(line["refused"])
+            if "failed" in line:
+                raise LiveError(f"{self._world}: {line['failed']}")
+            if "capture" in line:
+                self._capture += self._read(line["capture"])
+            elif "output" in line:
+                os.write(self._output, self._read(line["output"]))
+            elif "table" in line:
+                self._store_table(line["table"], _table(line["columns"], self._read(line["bytes"])))
+            else:
+                return line
 
     def _store_table(self, table: str, rows: pa.RecordBatch) -> None:
         if table in self._latest:
