@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import aqmlab as lab
 from aqmlab import _core
-from aqmlab.disciplines import catalogue
+from aqmlab.disciplines import catalogue, kernel
 from aqmlab.spec.experiment import EcnForm
 
 quantities = st.builds("{} {}".format, st.integers(1, 999), st.sampled_from(["ms", "s", "min"]))
@@ -157,7 +157,7 @@ def test_a_change_that_names_no_value_is_refused(tmp_path: Path, change: str) ->
 def test_the_json_schema_describes_what_a_person_writes() -> None:
     schema = lab.Experiment.model_json_schema()
     queue = schema["$defs"]["Queue"]
-    assert list(queue["properties"]) == list(catalogue.disciplines())
+    assert list(queue["properties"]) == [*catalogue.disciplines(), kernel.NAME]
     pi = queue["properties"]["pi"]["properties"]
     assert pi["q_ref"]["default"] == 24
     assert (pi["q_ref"]["type"], pi["q_ref"]["minimum"], pi["q_ref"]["unit"]) == ("number", 0, "packets")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import polars as pl
 from rich.table import Table
 
 from aqmlab.conversations.comparison import WORLDS, Comparison
@@ -31,6 +32,21 @@ def table(comparisons: Iterable[Comparison]) -> Table:
             f"{found.greatest_lag_ns / 1e3:,.3f}",
         )
     return sheet
+
+
+def frame(comparisons: Iterable[Comparison]) -> pl.DataFrame:
+    """Return the table as a frame, with a row for each connection."""
+    rows = [
+        {
+            "connection": number,
+            **{f"segments_{world}": total for world, total in zip(WORLDS, comparison.differences.totals, strict=True)},
+            "compared": comparison.differences.compared,
+            **{kind: describe(getattr(comparison.differences, kind)) for kind in KINDS},
+            "largest_lag_us": comparison.differences.greatest_lag_ns / 1e3,
+        }
+        for number, comparison in enumerate(comparisons)
+    ]
+    return pl.DataFrame(rows)
 
 
 def describe(difference: Difference | None) -> str:

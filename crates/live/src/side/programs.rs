@@ -37,7 +37,7 @@ pub(crate) struct Programs {
     pub(crate) place: Option<Place>,
 }
 
-/// What a program of a guest takes from the process that started the guest.
+/// The place of a guest's programs, which is that of the process that started the guest.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Place {

@@ -10,6 +10,7 @@ from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.options import Changes, Json, Spec
 from aqmlab.cli.output import print_json
+from aqmlab.cli.tables import TableFile, check_table, write_table
 
 app = App()
 
@@ -33,9 +34,10 @@ def conversation(
         float,
         typer.Option("--tolerance-us", metavar="US", min=0, help="Treat times this close as equal, in microseconds."),
     ] = 0,
+    file: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Compare the TCP connections of an experiment in the simulator and in a Linux kernel.
+    """Compare TCP in the simulator and in Linux, by segment.
 
     Both worlds run the experiment and capture its packets. For each connection the table has the first segment that
     differs, in content, time and receive window, and then the segments of both worlds around it.
@@ -48,6 +50,7 @@ def conversation(
     from aqmlab.spec.experiment import Experiment
     from aqmlab.ui import console
 
+    check_table(file)
     if kind not in tables.KINDS:
         raise SpecError(f"--kind: must be one of {', '.join(tables.KINDS)}, got {kind}")
     experiment = Experiment.from_toml(spec, changes=changes or ())
@@ -56,6 +59,7 @@ def conversation(
         raise SpecError("conversation: expected at least one TCP connection in both worlds, got none")
     if connection is not None and not 0 <= connection < len(found):
         raise SpecError(f"--connection: must be from 0 to {len(found) - 1}, got {connection}")
+    write_table(tables.frame(found), file)
     if as_json:
         print_json({"connections": [tables.record(comparison) for comparison in found]})
         return

@@ -37,7 +37,7 @@ def explain(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Explain the response times of a cell's requests by cause.
+    """Explain response times of a cell's requests by cause.
 
     The cell is run again. --table writes the parts of response times; with --request or --slowest of each request.
 

@@ -218,7 +218,7 @@ def doctor(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check what this machine can run: aqmlab live, --world kernel.
+    """Check this machine for aqmlab live and --world kernel.
 
     For each missing capability it says what you lose and how to fix it. The exit code is 1 if live runs are impossible.
     """

@@ -57,11 +57,11 @@ def run(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Run one experiment with one seed, or with --world kernel any program over its link.
+    """Run one experiment, or a program over its link.
 
-    A program starts with the measurement window; its environment has its server's address in AQMLAB_SERVER. The command
-    has the program's exit code, or 124 if the window was too short. With --json the program's output goes to standard
-    error.
+    A program needs --world kernel. It starts with the measurement window; its environment has its server's address in
+    AQMLAB_SERVER. The command has the program's exit code, or 124 if the window was too short. With --json its
+    output goes to standard error.
     """
     from aqmlab._core import SpecError
     from aqmlab.cells import calibration_model

@@ -54,7 +54,7 @@ def sensitivity(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Estimate the effect of a discipline's parameters on measures.
+    """Estimate the effect of parameters on the results.
 
     For morris, mu_star is the mean change of a measure over a parameter's range, and sigma its dependence on the other
     parameters. For sobol, S1 is a parameter's share of the variance, and ST its share with all interactions.
