@@ -11,30 +11,39 @@ from aqmlab.studies.kuzmanovic2005 import figures, runs, tables
 from aqmlab.studies.kuzmanovic2005.claims import CLAIMS, printed
 
 _ABOUT = """
-Where routers mark data packets, those that open a connection cannot be marked and are still dropped. With *ECN+* the
-SYN/ACK can be marked too. A. Kuzmanovic compares RED, RED\\*, REM and PI with and without it, under web users at 90 and
-105 % load in ns-2; he sets a bare threshold with ECN+ against PI that drops, and explains by an M[X]/M/1 queue why at
-light load it matters little how an AQM holds its target.
+Where routers mark data packets, they still drop the packets that open a connection, which cannot be marked.
+With *ECN+* the SYN/ACK can be marked too.
+A. Kuzmanovic compares RED, RED\\*, REM and PI with and without ECN+, under web users at 90 and 105 % load in ns-2.
+He also compares a bare threshold with ECN+ and PI with dropped packets.
+With an M[X]/M/1 queue he explains why an AQM's precision matters little at light load.
 
-Our copy has sections 4.3 (its end) to 5.2.2 of the paper. Settings from other sections are our choice:
+Our copy has sections 4.3 (its end) to 5.2.2 of the paper.
+Settings from other sections are our choice:
 
-* **Link**: 100 Mbit/s as ns-2 has links: packets without frames around them, and no driver's ring below the queue.
-* **Users** are those of Le, Aikat, Jeffay and Smith (2003), from whom the paper takes its traffic, with round-trip
-  times of 10 to 150 ms. They are on one side and their servers on the other, so that SYN/ACKs meet the congested queue
-  and SYNs do not, which ECN+ leaves unprotected.
-* **Load** is that of the shipped calibration for users on one side, made with other windows and timers: the rows
-  *uncongested* of Table 1 say what these users ask for. Throughput, loss and queue are of the data's direction.
-* **Hosts**: ns-2 of early 2005 (profile `ns2-newreno`; two packets at first; a clock of 10 ms; 6 s before the first
-  timeout), with Ethernet's 1,460 bytes a segment. Receive windows are those of the paper's footnote 4: 8 kB for 20 % of
-  the users, 16 kB for 35 %, 64 kB (65,535 bytes) for 45 %. Eight machines with 100 Mbit/s each play the servers of a
-  side, as in the testbed of Le et al.
-* **Settings**: all aim at the 5 ms that the paper names, 69 packets of 900 bytes, which is what packets have in the
-  direction of the data: PI, REM and the threshold hold them, RED and RED\\* have thresholds 34.5 and 103.5 and the
-  weight 1/8192 of Le et al. All count packets rather than bytes, as PI and REM of ns-2 do: by bytes a SYN/ACK of 40 is
-  hardly ever dropped. Without ECN RED\\* is RED, and is run once.
-* **Figures 7 and 8**: flows arrive in a Poisson process, independent of earlier ones, over an endless drop-tail
-  queue on an ideal link of 100 Mbit/s, in packets of 1,000 bytes, from servers whose interfaces are a hundred times as
-  fast. Figure 8 has the response sizes of the users' workload.
+* **Link**: 100 Mbit/s as ns-2 has links.
+  Packets have no frames around them, and no driver's ring is below the queue.
+* **Users** are those of Le, Aikat, Jeffay and Smith (2003), from whom the paper takes its traffic.
+  Round-trip times are 10 to 150 ms.
+  All users are on one side and their servers on the other.
+  SYN/ACKs therefore meet the congested queue; SYNs, which ECN+ leaves unprotected, do not.
+* **Load** is that of the shipped calibration for users on one side, made with other windows and timers.
+  The rows *uncongested* of Table 1 show the demand of these users.
+  Throughput, loss and queue are those of the data's direction.
+* **Hosts** are those of ns-2 in early 2005 (profile `ns2-newreno`).
+  The initial window is two packets, the clock has 10 ms, and the initial RTO is 6 s.
+  A segment has Ethernet's 1,460 bytes.
+  Receive windows are those of the paper's footnote 4.
+  They are 8 kB for 20 % of the users, 16 kB for 35 %, and 64 kB (65,535 bytes) for 45 %.
+  Eight machines with 100 Mbit/s each are the servers of a side, as in the testbed of Le et al.
+* **Settings**: The target is the paper's 5 ms, 69 packets of 900 bytes, the mean packet size in the data's direction.
+  PI, REM and the threshold hold this target.
+  RED and RED\\* have thresholds of 34.5 and 103.5 and the weight 1/8192 of Le et al.
+  All count packets instead of bytes, as ns-2's PI and REM do: by bytes, a SYN/ACK of 40 bytes is hardly ever dropped.
+  Without ECN, RED\\* is RED, and runs once.
+* **Figures 7 and 8**: Flows arrive in a Poisson process, independent of earlier ones.
+  They meet an endless drop-tail queue on an ideal link of 100 Mbit/s, in packets of 1,000 bytes.
+  The servers' interfaces are a hundred times as fast.
+  Figure 8 has the response sizes of the users' workload.
 """
 
 

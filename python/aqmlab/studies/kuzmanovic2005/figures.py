@@ -57,7 +57,7 @@ def _response_times(law: str, results: StudyResults, styles: LineStyles) -> Figu
     which = "Figure 5" if law == "PI" else "As figure 5"
     return Figure(
         name=f"response-times-{law.lower().replace('*', '-star')}",
-        caption=f"{which}: response times under {escaped}, and the slowest fifth of the requests enlarged.",
+        caption=f"{which}: response times under {escaped}. Right: the slowest fifth of the requests, enlarged.",
         draw=draw,
         size=(10, 7),
     )
@@ -76,8 +76,8 @@ def _threshold(results: StudyResults, styles: LineStyles) -> Figure:
 
     return Figure(
         name="threshold",
-        caption="Figure 6: a threshold that marks, with ECN+, against PI that drops; on the right the slowest fifth of"
-        " the requests enlarged.",
+        caption="Figure 6: a threshold with marks and ECN+ against PI with drops. Right: the slowest fifth of the"
+        " requests, enlarged.",
         draw=draw,
         size=(10, 4),
     )
@@ -116,7 +116,8 @@ def _mean_queue(results: StudyResults) -> Figure:
 
     return Figure(
         name="mean-queue",
-        caption="Figure 7: mean queue over the length of flows, without AQM at 80 %, by the model and simulated.",
+        caption="Figure 7: mean queue over the length of flows, without AQM, at 80 % utilisation: model and"
+        " simulation.",
         draw=draw,
     )
 
@@ -134,8 +135,8 @@ def _exceedance(results: StudyResults) -> Figure:
 
     return Figure(
         name="exceedance",
-        caption="Figure 8: share of the time for which the queue of web flows without AQM is above the target of 5 ms,"
-        " by the model and simulated.",
+        caption="Figure 8: share of the time in which the queue of web flows without AQM is above the target of 5 ms:"
+        " model and simulation.",
         draw=draw,
     )
 

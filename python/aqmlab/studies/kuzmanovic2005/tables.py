@@ -89,9 +89,10 @@ def _throughputs(results: StudyResults) -> Table:
             "±",
         ),
         rows=rows,
-        about="Throughput in the direction of the data, in percent of the link's 100 Mbit/s. Our copy has the rows of"
-        " RED and PI of the paper's Table 1, and the two throughputs that section 5.2.1 names. *uncongested*: the load"
-        " that the users offer.",
+        about="Throughput is that in the direction of the data, in percent of the link's 100"
+        " Mbit/s. Our copy has the rows of"
+        " RED and PI of the paper's Table 1, and the two throughputs that section 5.2.1 names. *Uncongested* is the"
+        " load that the users offer.",
     )
 
 
@@ -148,8 +149,8 @@ def _handshakes(results: StudyResults) -> Table:
         title="Repeated handshakes",
         columns=("AQM", "load, %", "ECN, %", "ECN+, %"),
         rows=[row(law, load) for law in names.LAWS for load in names.LOADS],
-        about="Connections whose client retransmitted its SYN because the SYN or the SYN/ACK was lost: two minutes"
-        " after half a minute of warm-up. ECN+ protects the SYN/ACK alone.",
+        about="Shares are those of the connections whose client retransmitted its SYN, because the SYN or the SYN/ACK"
+        " was lost. These runs measure two minutes after half a minute of warm-up. ECN+ protects only the SYN/ACK.",
     )
 
 
@@ -165,9 +166,10 @@ def _one_way(results: StudyResults) -> Table:
         title="Load in one direction",
         columns=("scheme", *_USER_COLUMNS),
         rows=[[name, *_user_numbers(results[name])] for name in shown],
-        about="Not in the paper: the flows of figure 8 at 105 % of the link, all from the same side. SYNs and"
-        " acknowledgements cross the idle direction, which the means of queues, drops and marks include. Nothing holds"
-        " such flows back, so that their backlog grows: every length measures 90 s after 20 s.",
+        about="The paper has no such runs: they have the flows of figure 8 at 105 % of the link, all from the same"
+        " side. SYNs and acknowledgements cross the idle direction, which the means of queues, drops and marks"
+        " include. The backlog of such flows grows, because nothing limits their arrivals. Every length therefore"
+        " measures 90 s after 20 s.",
     )
 
 
@@ -187,12 +189,13 @@ def _queues(results: StudyResults) -> Table:
             "simulated utilisation, %",
         ),
         rows=[_queue_row(packets, results[names.equal_flows(packets)]) for packets in names.LENGTHS],
-        about="Packets in the queue, the one being sent included. *Equation 1* is the paper's formula, *chain* the mean"
-        " of the distribution that the chain's equations give: two ways to one number. Its service times are"
-        " exponential. A link's are fixed: for those M[X]/D/1 has u²/(2(1-u)) = 1.6 packets less, at utilisation u. The"
-        " simulation has fixed times, and segments without data; the table has its utilisation.\n\n"
-        "The paper reads a mean queue of about 5 packets off its figure for web flows of 7.22 packets on average. Its"
-        " own equation gives 8 for flows of 7 packets that begin with two.",
+        about="Queues are in packets and include the one being sent. *Equation 1* is the paper's formula. *Chain* is"
+        " the same mean, computed from the distribution that the chain's equations give. Both have exponential"
+        " service times; a link's are fixed. For fixed times, M[X]/D/1 has u²/(2(1-u)) = 1.6 packets less, at"
+        " utilisation u. The simulation has fixed times, and segments without data; the table has its"
+        " utilisation.\n\n"
+        "From its figure the paper reads a mean queue of about 5 packets for web flows of 7.22 packets on average. Its"
+        " own equation gives 8 for flows of 7 packets with an initial window of two.",
     )
 
 
@@ -247,8 +250,8 @@ def _exceedances(results: StudyResults) -> Table:
             "± ",
         ),
         rows=[row(percent) for percent in names.UTILISATIONS],
-        about="Flows of the web's response sizes, each on a connection of its own, over an endless queue without"
-        " AQM. The model has the utilisation of the simulation. 5 ms are 62 packets.",
+        about="The flows have the web's response sizes, each on a connection of its own, and meet an endless queue"
+        " without AQM. The model has the utilisation of the simulation. 5 ms are 62 packets.",
     )
 
 

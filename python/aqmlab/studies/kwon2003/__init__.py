@@ -13,24 +13,37 @@ from aqmlab.studies.kwon2003 import claims, figures, gfc2, names, runs, tables
 from aqmlab.studies.kwon2003.published import TABLE_5, published
 
 _ABOUT = """
-Seven algorithms, among them the authors' load/delay controllers (LDC), under web sessions of ns-2 with UDP beside them,
-and LDC's own settings under long transfers. LDC drops with a probability made of average queueing delay and load.
+Kwon and Fahmy compare seven algorithms under web sessions of ns-2 and UDP.
+One of them is their own load/delay controller (LDC).
+LDC's drop probability is a function of the average queueing delay and the load.
+Further experiments vary LDC's settings under long transfers.
 
-The study's `runs.py` and `gfc2.py` list the settings that the paper does not print and that we inferred: the web
-sessions are those of ns-2's own example, with pages that do not wait for each other, as in the version that was used;
-GFC-2's links are the original's with kbit/s for Mbit/s. FTP goes against the web's pages, as the paper says, UDP with
-them, as its tables show. TCP is ns-2's of the time, with a handshake that ns-2's one-way agents lack; senders never
-give up.
+The study's `runs.py` and `gfc2.py` list the settings that the paper does not print and that we inferred:
 
-Measures are the paper's table 1: a response time is a session's, from its first request until its last page has come,
-of five pages in our reading; a delay is a packet's from sender to receiver; throughput is data delivered in order, in
-both directions, so that requests count as well, with packets of 1,000 bytes counted whole as ns-2's segments are, which
-have no headers. The registered claims keep their own measures: pages, the queue, bytes of data.
+* **Web sessions** are those of ns-2's own example.
+  As in the ns-2 version that the authors used, a page does not wait for the one before it.
+* **GFC-2's links** are those of the original, with kbit/s instead of Mbit/s.
+* **Directions**: FTP flows against the web's pages, as the paper says.
+  UDP flows in the direction of the pages, as the paper's tables show.
+* **TCP** is that of ns-2 at the time, with a handshake that ns-2's one-way agents lack.
+  Senders never give up.
+
+Measures are those of the paper's table 1:
+
+* **Response time** is that of a session, from its first request until its last page has arrived.
+  In the second reading a session has five pages.
+* **Delay** is the time of a packet from sender to receiver.
+* **Throughput** is the data delivered in order in both directions, so that requests count as well.
+  A packet of 1,000 bytes counts whole, because ns-2's segments have no headers.
+
+The registered claims keep their own measures: pages, the queue, and bytes of data.
 """
 
 _CLOSELY = "2 ms"
-"""Sampling interval of LDC itself, so that the load of a span is the mean of its samples; and so that no burst comes
-and goes between two samples of BLUE's queue."""
+"""Sampling interval of LDC itself, so that the load of a span is the mean of its samples.
+
+No burst in BLUE's queue starts and ends between two such samples.
+"""
 _DELAY_WEIGHTS = {"delay": 1.0, "load": 0.0, "half": 0.5, "paper": 0.75}
 _OTHERS: dict[str, dict[str, int | str]] = {"n=2": {"n": 2}, "n=4": {"n": 4}, "tau=10 ms": {"tau": "10 ms"}}
 

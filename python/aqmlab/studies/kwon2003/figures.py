@@ -33,7 +33,7 @@ def all_figures(results: StudyResults) -> list[Figure]:
     return [
         Figure(
             name="gfc2",
-            caption="Tables 3 and 4 as a picture: mean response time of sessions over mean delay of UDP packets on"
+            caption="Tables 3 and 4: mean response time of sessions over mean delay of UDP packets on"
             " GFC-2, with the standard deviation over the seeds.",
             draw=lambda canvas: _comparison(canvas, results),
             size=(8.5, 4.2),
@@ -41,27 +41,27 @@ def all_figures(results: StudyResults) -> list[Figure]:
         Figure(
             name="figure1",
             caption="Figure 1: BLUE in the simple web configuration. Its drop probability p rises when the queue"
-            " overflows and falls when it is empty; in between it stands. The first of our seeds.",
+            " overflows, falls when it is empty, and stays constant in between. First seed.",
             draw=lambda canvas: _blue(canvas, first(names.web("BLUE"))),
         ),
         Figure(
             name="figure2",
-            caption="Figure 2: RED in the simple web configuration. The probability follows the average, so that it"
-            " outlives the queue. The first of our seeds.",
+            caption="Figure 2: RED in the simple web configuration. The probability follows the average queue, and"
+            " stays high after the queue has gone. First seed.",
             draw=lambda canvas: _red(canvas, first(names.web("RED"))),
         ),
         Figure(
             name="figure4",
-            caption="Figure 4: LDC judging by the queue alone, in the simple web configuration. The load factor is"
-            " averaged over half a second here; where it is above 1, shaded, more arrives than can leave. The first of"
-            " our seeds.",
+            caption="Figure 4: LDC with the weight of the queue alone, in the simple web configuration. The load"
+            " factor is averaged over half a second. Shaded: it is above 1, so that more arrives than can leave."
+            " First seed.",
             draw=lambda canvas: _load_and_probability(canvas, first(names.QUEUE_ONLY)),
             size=(8, 5.5),
         ),
         Figure(
             name="figure8",
-            caption="Figure 8: LDC with a target of 1.6 s in the simple web configuration. It is the average that"
-            " LDC holds against the target. The first of our seeds.",
+            caption="Figure 8: LDC with a target of 1.6 s in the simple web configuration. LDC compares the average"
+            " with the target. First seed.",
             draw=lambda canvas: _delay_and_target(canvas, first(names.DELAY_TARGET)),
         ),
     ]

@@ -42,7 +42,7 @@ def _gfc2(
         title=title,
         columns=("algorithm", "by", *(heading for heading, _ in METRICS.values())),
         rows=rows,
-        about="The published response times reach 1,178 s in experiments of 900 s. Ours are of the sessions of"
+        about="The published response times reach 1,178 s in experiments of 900 s. Ours are those of the sessions of"
         f" {measures.SESSION_PAGES} pages that were complete at the end. Throughput is goodput as ns-2 counts it.",
     )
 
@@ -64,9 +64,10 @@ def _sessions(results: StudyResults) -> Table:
             ]
             for algorithm in names.ALGORITHMS
         ],
-        about="From the first request of a session until its last page has arrived. A client requests pages"
-        f" {runs.PAGE_EVERY_S} s apart in the mean, before the last one has arrived too, so that a session of n takes"
-        f" {runs.PAGE_EVERY_S} (n - 1) s on a network without queues. The paper does not print the number of pages.",
+        about="A response time begins with the first request of a session and ends when its last page has arrived. A"
+        f" client requests a page every {runs.PAGE_EVERY_S} s in the mean, even if the one before it has not arrived."
+        f" On a network without queues, a session of n pages therefore takes {runs.PAGE_EVERY_S} (n - 1)"
+        " s. The paper does not print the number of pages.",
     )
 
 
@@ -87,8 +88,8 @@ def _udp(results: StudyResults) -> Table:
         title="UDP on GFC-2 in either direction",
         columns=("algorithm", "UDP", *(heading for heading, _ in _UDP.values())),
         rows=rows,
-        about="In the paper's text UDP flows from R3 to R4, against the pages. There it meets requests and"
-        " acknowledgements alone and loses nothing; the published losses are of a saturated direction.",
+        about="In the paper's text, UDP flows from R3 to R4, against the pages. In that direction it meets only"
+        " requests and acknowledgements, and loses nothing. The published losses are those of a saturated direction.",
     )
 
 
@@ -107,8 +108,8 @@ def _web(results: StudyResults) -> Table:
             [algorithm, *(_mean(measure, results[names.web(algorithm)]) for measure in _WEB.values())]
             for algorithm in names.ALGORITHMS
         ],
-        about="Means over the seeds, ours: the paper draws this configuration and prints no table of it. LDC has the"
-        " target of table 2, 4 s.",
+        about="All numbers are our means over the seeds: the paper draws this configuration and prints no table of it."
+        " LDC has the target of table 2, 4 s.",
     )
 
 
@@ -136,10 +137,10 @@ def _weights(results: StudyResults) -> Table:
             *(row(setting, weights) for setting, weights in names.WEIGHTS.items()),
             *(row(setting, f"3/4, 1/4 with {setting}") for setting in names.OTHER_SETTINGS),
         ],
-        about="Two of the published rows are in our copy. The last rows have another exponent n or interval tau:"
-        " section 5.3 mentions such results and shows none. Data are counted as in ns-2, in whole packets; the link"
-        " carries retransmissions too. The packet delay is from sender to receiver, the queueing delay the mean over"
-        " time of the time to send the queue.",
+        about="Two of the published rows are in our copy. The last rows have another exponent n or interval tau;"
+        " section 5.3 mentions such results and shows none. Data are counted in whole packets, as in ns-2. The link"
+        " carries retransmissions too. The packet delay is the time from sender to receiver. The queueing delay is"
+        " the time to send the queue, averaged over time.",
     )
 
 

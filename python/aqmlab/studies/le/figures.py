@@ -78,8 +78,8 @@ def users(name: str, rtts: Sequence[str]) -> Figure:
             axis.set_ylabel("")
 
     caption = (
-        "Throughput of the uncongested network over the users: what the calibration measured, its line, and the papers'"
-        " number of users for 100 Mbit/s."
+        "Throughput of the uncongested network over the number of users: measurements of the calibration, its line,"
+        " and the papers' number of users for 100 Mbit/s."
     )
     return Figure(name=name, caption=caption, draw=draw, size=_PANEL[len(rtts)])
 
@@ -101,8 +101,8 @@ def response_sizes(name: str, result: Result) -> Figure:
         )
 
     caption = (
-        "Response sizes: the tables of the workload and what the users of one run were sent. Sizes above the dotted"
-        " line are drawn again on persistent connections, which is why fewer of them are generated."
+        "Response sizes: the tables of the workload, and the responses of one run. Persistent connections draw sizes"
+        " above the dotted line again, so that fewer of them are generated."
     )
     return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
 
@@ -122,8 +122,8 @@ def round_trips(name: str, result: Result) -> Figure:
         tail.set(xlim=(10, 1e5), ylim=(1e-3, 100))
 
     caption = (
-        "General minimum round-trip times: the table and what connections had. The latter is half the response time of"
-        " small responses to the only request of a connection, on the uncongested network, so that it includes a"
+        "General minimum round-trip times: the table, and those of connections. The latter are half the response times"
+        " of small responses to the only request of a connection. They are from the uncongested network and include a"
         " millisecond of the link's and the hosts' delays."
     )
     return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
@@ -163,8 +163,8 @@ def rem_periods(
         legend_right(axes[1], axes[1].get_lines()[::2])
 
     caption = (
-        "Loss and throughput of REM with dropped packets over its period, which the paper does not give, one repetition"
-        " each; dotted: the paper's table 2. The study's period is that of the kernel's clock, 1 ms."
+        "Loss and throughput of REM with dropped packets over its period, which the paper does not give; one"
+        " repetition each. Dotted: the paper's table 2. The study uses the period of the kernel's clock, 1 ms."
     )
     return Figure(name=name, caption=caption, draw=draw, size=_PANEL[2])
 

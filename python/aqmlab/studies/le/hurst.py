@@ -67,8 +67,8 @@ def hurst_table(result: Result) -> Table:
         title="Hurst parameter of the traffic on the uncongested network",
         columns=("per millisecond", "estimator", "scales, ms", "H", "95 % from", "to"),
         rows=rows,
-        about=f"One run at {result.cell.load_percent:g} % load with {result.cell.rtt} round-trip times, one direction."
-        " The papers report intervals between 0.8 and 0.9, and not the scales that they used.",
+        about=f"One run at {result.cell.load_percent:g} % load has {result.cell.rtt} round-trip times; one direction"
+        " is measured. The papers report intervals between 0.8 and 0.9, but not the scales that they used.",
     )
 
 

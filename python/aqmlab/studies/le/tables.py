@@ -55,9 +55,10 @@ def compare_published(
     known = [row for row in rows if row[3] is not None]
     inside = sum(row[-1] == "" for row in known)
     near = (
-        f" The tolerances are {aims.loss_points:g} point or {aims.loss_percent:g} % of the published value for loss,"
-        f" {aims.completed_percent:g} % for completed requests and {aims.throughput_mbps:g} Mbit/s for throughput; the"
-        f" last column names the measures outside. Of {len(known)} published rows {inside} are inside in all three."
+        f" Tolerances are {aims.loss_points:g} point or {aims.loss_percent:g} % of the published value for loss,"
+        f" {aims.completed_percent:g} % for completed requests and {aims.throughput_mbps:g} Mbit/s for throughput. The"
+        " last column names the measures outside of them. Published rows with all three measures inside:"
+        f" {inside} of {len(known)}."
         if known
         else " The sources that we have print no numbers for these rows."
     )
@@ -66,7 +67,7 @@ def compare_published(
         title=title,
         columns=(*columns, "outside"),
         rows=rows,
-        about="Completed requests are millions in 90 minutes, by the users of both sides; ours are scaled from the"
+        about="Completed requests are millions in 90 minutes, for the users of both sides. Ours are scaled from the"
         f" measured time.{near}",
     )
 
@@ -125,7 +126,7 @@ def users(rtts: Iterable[str]) -> Table:
             "published users for 100 Mbit/s",
         ),
         rows=rows,
-        about="From the calibration of the package, measured with `aqmlab calibrate`: a line through the origin.",
+        about="The calibration of the package, measured with `aqmlab calibrate`, is a line through the origin.",
     )
 
 
@@ -156,8 +157,8 @@ def response_sizes(result: Result) -> Table:
         title="Response sizes",
         columns=("quantile", "tables of the workload, B", "generated, B", "published, B"),
         rows=rows,
-        about=f"{sizes.count:,} responses of one run on the uncongested network. On persistent connections a response"
-        f" above {sizes.cap:,} B is drawn again, which is not in the tables' quantiles.",
+        about=f"One run on the uncongested network has {sizes.count:,} responses. On persistent connections a response"
+        f" above {sizes.cap:,} B is drawn again; the tables' quantiles do not include this.",
     )
 
 

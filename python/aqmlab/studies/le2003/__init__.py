@@ -47,16 +47,24 @@ class Le2003(Study):
     name: ClassVar[str] = "le2003"
     title: ClassVar[str] = "Active queue management and web performance (Le et al. 2003)"
     about: ClassVar[str] = """\
-Thousands of web users on both sides of a 100 Mbit/s link, with minimum round-trip times drawn uniformly from 10 to
-150 ms. Their response times behind drop-tail, PI, REM and ARED, with dropped packets and with ECN, are compared with
-those on an uncongested network of 1 Gbit/s.
+Thousands of web users are on both sides of a 100 Mbit/s link.
+Their minimum round-trip times are drawn uniformly from 10 to 150 ms.
+The study compares their response times behind drop-tail, PI, REM and ARED, with dropped packets and with ECN.
+The reference is an uncongested network of 1 Gbit/s.
 
-Differences from the testbed: the distributions behind its users are not free to use, so that the workload is
-calibrated to the papers' description of them ([workload.md](../workload.md)); a load has 1.3 % fewer users than in the
-paper. Queues count frames with their 14 bytes of header, as ALTQ's do, so that in byte mode an acknowledgement has 54
-bytes. REM's period is 1 ms, that of the kernel's clock then, where the paper gives none; the details have others.
-A device FIFO of 256 packets is below each queue; its size was chosen on the drop-tail rows alone. The study's
-`registered.json` has the meaning of the first reading's words in numbers, fixed before any result was seen.
+The study differs from the testbed in these points:
+
+* **Workload**: The distributions behind the testbed's users are not free to use.
+  Ours are calibrated to the papers' description of them ([workload.md](../workload.md)).
+  A load has 1.3 % fewer users than in the paper.
+* **Bytes**: Queues count frames with their header of 14 bytes, as ALTQ's do.
+  In byte mode an acknowledgement has 54 bytes.
+* **REM's period** is 1 ms, that of the kernel's clock then, because the paper gives none.
+  The details have runs with other periods.
+* **Device FIFO**: A FIFO of 256 packets is below each queue.
+  We chose its size by the drop-tail rows alone.
+
+The study's `registered.json` defines the first reading's words in numbers, which were fixed before any result was seen.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2003": "Le, Aikat, Jeffay, Smith: The Effects of Active Queue Management on Web Performance. SIGCOMM 2003."

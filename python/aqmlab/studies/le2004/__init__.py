@@ -51,15 +51,18 @@ class Le2004(Study):
     name: ClassVar[str] = "le2004"
     title: ClassVar[str] = "Active queue management and web performance, extended (Le et al. 2004)"
     about: ClassVar[str] = """\
-The experiments of [le2003](le2003.md) at 90 and 98 % load, with ARED in byte mode too, with ECN marks where RFC 3168
-wants drops (ARED's "new gentle"), and with general round-trip times besides the uniform ones.
+The study repeats the experiments of [le2003](le2003.md) at 90 and 98 % load and adds three variants.
+ARED runs in byte mode too, and with ECN marks where RFC 3168 wants drops ("new gentle").
+General round-trip times are used in addition to the uniform ones.
 
-The same differences from the testbed apply. Besides, the tail of the general round-trip times is not published: the
-body of our table follows the paper's description, and its tail was set so that the published number of users makes the
-load ([workload.md](../workload.md)). The study's `registered.json` has the meaning of the first reading's words in
-numbers, fixed before any result was seen. The first reading took thresholds of 12 and 36 for ARED
-in packet mode with general round-trip times; those of the paper's table 4 are 120 and 360, and so are those of the
-second reading and of the figures.
+The differences from the testbed are those of le2003, and one more.
+The tail of the general round-trip times is not published.
+The body of our table follows the paper's description.
+We set its tail so that the published number of users makes the load ([workload.md](../workload.md)).
+
+The study's `registered.json` defines the first reading's words in numbers, which were fixed before any result was seen.
+For ARED in packet mode with general round-trip times, the first reading used thresholds of 12 and 36.
+The paper's table 4 has 120 and 360, and so do the second reading and the figures.
 """
     sources: ClassVar[Mapping[str, str]] = {
         "le2004": "Le, Aikat, Jeffay, Smith: the extended version of 2004. All sections, figures and tables are this"

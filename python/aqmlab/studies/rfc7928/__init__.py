@@ -19,31 +19,51 @@ from aqmlab.studies.rfc7928.schemes import CHOSEN, can_mark, variants, with_mark
 from aqmlab.studies.rfc7928.topologies import AGGRESSIVE, BACKGROUND, CAPACITY, pairs
 
 _ABOUT = """
-RFC 7928 says what to put a queue discipline through before it is deployed, and what to measure. This study does that
-with any discipline: `aqmlab study rfc7928 --aqm codel --aqm my_module:MyLaw`. Drop-tail is always beside it. Without
-`--aqm` the study takes one discipline of each kind that the RFCs on queue management discuss: RED, which RFC 2309
-recommended, with thresholds of a twelfth and a quarter of the buffer; Adaptive RED, which sets itself; CoDel and PIE,
-which RFC 8289 and RFC 8033 describe; and FQ-CoDel (RFC 8290), a scheduler with queue management.
+RFC 7928 describes the tests and the measures that characterise a queue discipline before its deployment.
+This study applies them to any discipline: `aqmlab study rfc7928 --aqm codel --aqm my_module:MyLaw`.
+Drop-tail is always among the disciplines.
 
-**The network** is the RFC's dumbbell: a link of 10 Mbit/s, of which minutes are simulated in a tenth of a second, and
-round trips of 100 ms. Every discipline has the same buffer: the bandwidth-delay product of the largest round trip (RFC
-7928, section 3), 84 packets where that is 100 ms. Where the capacity varies (section 8.2.6) it is that of 100 Mbit/s,
-834 packets, and disciplines are set up for that rate; RED keeps its thresholds. In section 10 two such links are in
-series. Hosts are `linux-6` with NewReno, CUBIC or LEDBAT; the queue is measured in the direction of the data every 10
-ms. Nothing else holds packets (`device_fifo = 0`), and there are no web users beside the traffic of the scenarios.
+Without `--aqm` the study takes one discipline of each kind that the RFCs on queue management discuss:
 
-**What is measured** (section 2): goodput, of all sources together; queueing delay, the time that the link takes to send
-what waits, at the rates that it has then, with its 95th and 99th percentiles, in series the sum of both links; jitter,
-by how much the delay of two packets 10 ms apart differs in the mean; loss at the queue; the completion times of flows
-that end. Under the levels of congestion also when each packet was lost, and whose: the intervals between losses
-(section 2.3) and the global synchronisation ratio (section 2.4), the share of the flows that lose something in a loss
-event, which we let begin with a loss and last for the round trip of 100 ms. Start-up time (section 2.2) is that of
-connections whose answer is one segment: handshake, request and that segment.
+* RED, which RFC 2309 recommended, with thresholds of a twelfth and a quarter of the buffer;
+* Adaptive RED, which adjusts its own parameter;
+* CoDel (RFC 8289) and PIE (RFC 8033);
+* FQ-CoDel (RFC 8290), a scheduler with queue management.
 
-**What is left out.** Section 10: custom laws stand with one link. Sections 11 and 12: what a discipline costs is
-in [its own table](../reference/aqm/cost.md); what an operator can set, in the [pages of the
-disciplines](../reference/aqm/README.md). Section 2.2 names DNS and TLS: neither is here. Adaptive video is a TCP flow
-that sends chunks with pauses, bursty video is UDP in frames of one size.
+**The network** is the RFC's dumbbell: a link of 10 Mbit/s, with round trips of 100 ms.
+Minutes of such a link take a tenth of a second to simulate.
+Every discipline has the same buffer, the bandwidth-delay product of the largest round trip (RFC 7928, section 3).
+For 100 ms this is 84 packets.
+Where the capacity varies (section 8.2.6), the buffer is that of 100 Mbit/s, 834 packets.
+Disciplines are then set up for that rate; RED keeps its thresholds.
+In section 10 two such links are in series.
+Hosts are `linux-6` with NewReno, CUBIC or LEDBAT.
+The queue is measured in the direction of the data every 10 ms.
+No other buffer holds packets (`device_fifo = 0`), and there are no web users in addition to the scenarios' traffic.
+
+**The measures** (section 2):
+
+* *Goodput* is that of all sources together.
+* *Queueing delay* is the time that the link takes to send the queue, at the link's rates during this time.
+  Tables also have its 95th and 99th percentiles.
+  For links in series it is the sum of both.
+* *Jitter* is the mean difference between the delays of two packets 10 ms apart.
+* *Loss* is that at the queue, and *completion times* are those of flows that end.
+* *Start-up time* (section 2.2) is that of a connection whose response is one segment.
+  It includes handshake, request and that segment.
+
+Under the levels of congestion, the study also records the time and the flow of each loss.
+They give the intervals between losses (section 2.3) and the global synchronisation ratio (section 2.4).
+This ratio is the share of the flows that lose a packet in a loss event.
+We let an event begin with a loss and last for the round trip of 100 ms.
+
+**Not covered**:
+
+* Section 10 leaves out custom laws, which run with one link only.
+* For section 11, the cost of each discipline is in [its own table](../reference/aqm/cost.md).
+* For section 12, the [pages of the disciplines](../reference/aqm/README.md) list the parameters.
+* Section 2.2 names DNS and TLS; the study has neither.
+* Adaptive video is a TCP flow that sends chunks with pauses, and bursty video is UDP in frames of one size.
 """
 
 

@@ -56,8 +56,8 @@ def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
     lines.share_styles(labels)
     styles = {label: lines[label] for label in labels}
     ellipse = (
-        "Queueing delay and throughput of each second: the ellipse of one standard deviation of their joint"
-        " distribution, over all seeds, with its centre. Better is up and to the left"
+        "Queueing delay and throughput of each second: the centre of their joint distribution over all seeds, and its"
+        " ellipse of one standard deviation. Better is up and to the left"
     )
 
     def figure(name: str, caption: str, draw: Callable[..., None], *parts: Any, size: tuple[float, float]) -> Figure:
@@ -68,49 +68,50 @@ def figures(results: StudyResults, schemes: Sequence[Scheme]) -> list[Figure]:
         figure("ellipses-mixes", f"{ellipse}. Bursts, mixes and two-way traffic.", _ellipses, _MIXES, size=(9, 6)),
         figure(
             "fairness",
-            f"Goodput of a NewReno flow relative to one with a round trip of {RTT_MS} ms; the thin line is equality.",
+            f"Goodput of a NewReno flow relative to that of one with a round trip of {RTT_MS} ms. The thin line is"
+            " equality.",
             _fairness,
             size=(8, 4.5),
         ),
         figure(
             "background",
-            "The share of LEDBAT beside a NewReno flow, with a buffer of one bandwidth-delay product and of four: each"
-            " seed, and the mean (large); the thin line is equality.",
+            "Share of LEDBAT in the goodput of it and a NewReno flow, with a buffer of one and of four bandwidth-delay"
+            " products: each seed, and the mean (large). The thin line is equality.",
             _background,
             size=(8, 4),
         ),
         figure(
             "losses",
-            f"Left: the intervals between consecutive losses under {LEVELS[1].title}, of all seeds. Right: the share of"
-            " the flows that a loss event strikes, and the minimum, one flow (grey).",
+            f"Left: intervals between consecutive losses under {LEVELS[1].title}, all seeds. Right: share of the flows"
+            " that a loss event strikes, and its minimum, one flow (grey).",
             _losses,
             size=(9, 4),
         ),
         figure(
             "varying",
-            f"Queueing delay while the load goes from {MILD} to {MEDIUM} to {HEAVY} long flows and back: the mean of"
-            " each second over the seeds, and its range.",
+            f"Queueing delay while the load goes from {MILD} to {MEDIUM} to {HEAVY} long flows and back: mean of each"
+            " second over the seeds, and its range.",
             _varying,
             size=(9, 5),
         ),
         figure(
             "capacity",
-            "Queueing delay while the capacity goes from 100 to 10 Mbit/s (grey) and back every 20 s: the mean of each"
+            "Queueing delay while the capacity goes from 100 to 10 Mbit/s (grey) and back every 20 s: mean of each"
             " fifth of a second over the seeds, and its range.",
             _capacity,
             size=(9, 5),
         ),
         figure(
             "capacity-fast",
-            "Queueing delay while the capacity goes from 100 to 10 Mbit/s (grey) and back every 100 ms: the mean at"
-            " each time of this cycle.",
+            "Queueing delay while the capacity goes from 100 to 10 Mbit/s (grey) and back every 100 ms: mean at each"
+            " time of this cycle.",
             _cycle,
             size=(8, 4.5),
         ),
         figure(
             "tuning",
-            "Delay and goodput under medium congestion with a discipline's main parameter times 1/4 to 4; the large"
-            " dots are the parameter as given.",
+            "Delay and goodput under medium congestion, with a discipline's main parameter multiplied by 1/4 to 4."
+            " Large dots: the parameter as given.",
             _tuning,
             schemes,
             size=(8, 4.5),

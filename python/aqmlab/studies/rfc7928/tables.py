@@ -117,16 +117,16 @@ def tables(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
             title="Levels of congestion (sections 8.2.2 to 8.2.4)",
             columns=_headings((*_QUEUE, _MARKED)),
             rows=[*levels, *_rows(results, marked, marking, (*_QUEUE, _MARKED), suffix=", ECN")],
-            about="The numbers of flows are those at which drop-tail, measured here, loses about 0.1, 0.5 and 1 %.",
+            about="At these numbers of flows drop-tail loses about 0.1, 0.5 and 1 %, as measured here.",
         ),
         Table(
             name="losses",
             title="Individual losses (sections 2.3 and 2.4)",
             columns=_headings(_LOSSES),
             rows=_rows(results, [(each, each.name) for each in LEVELS], schemes, _LOSSES),
-            about=f"A burst is of losses at most {losses.BURST_MS:g} ms apart. The deviation of intervals is 0 where"
-            " losses are regular and 1 where they are random. Synchronisation is the share of the flows that a loss"
-            " event strikes, one at least.",
+            about=f"The losses of a burst are at most {losses.BURST_MS:g} ms apart. The deviation of intervals is 0"
+            " for regular losses and 1 for random ones. Synchronisation is the share of the flows that a loss event"
+            " strikes; it strikes at least one.",
         ),
         _table(
             "start-up",
@@ -240,8 +240,8 @@ def _series(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
         title="Two disciplines in series (section 10)",
         columns=("at the first link", "at the second", *(column.heading for column in _IN_SERIES)),
         rows=rows,
-        about="A NewReno flow goes through both links, two more through each. Queueing delay and its measures are of"
-        " both links together at the same moment; losses are relative to the packets that enter either queue.",
+        about="One NewReno flow uses both links, and two more use each. Queueing delay is the sum of both links'"
+        " delays at the same moment. Losses are relative to the packets that enter either queue.",
     )
 
 
@@ -258,5 +258,6 @@ def _tuning(results: StudyResults, schemes: Sequence[Scheme]) -> Table:
         title="Sensitivity to parameters (section 8.3)",
         columns=("scheme", "parameter", *(column.heading for column in _QUEUE)),
         rows=rows,
-        about=f"The parameter that sets the length of the queue, times 1/4, 1/2, 2 and 4, under {medium.title}.",
+        about=f"The parameter that sets the length of the queue is multiplied by 1/4, 1/2, 2 and 4, under"
+        f" {medium.title}.",
     )

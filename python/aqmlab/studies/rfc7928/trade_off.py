@@ -30,9 +30,9 @@ def trade_off(results: StudyResults, schemes: Sequence[Scheme]) -> list[Table]:
         title="Benefits and costs of queue management",
         columns=("scheme", *headings),
         rows=[[label, *_changes(results, label)] for label in others],
-        about="Changes from drop-tail, paired by seed, with their 95 % intervals: long flows under medium congestion"
-        " (section 8.2.3), a voice call beside bulk transfers (9.1, case III), pages that begin with 10"
-        " segments (7, case II).",
+        about="Changes are relative to drop-tail, paired by seed, with 95 % intervals. The traffic is long flows under"
+        " medium congestion (section 8.2.3), a voice call with bulk transfers (9.1, case III), and pages with an"
+        " initial window of 10 segments (7, case II).",
     )
     return [table] if others else []
 

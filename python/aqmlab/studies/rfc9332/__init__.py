@@ -20,22 +20,28 @@ from aqmlab.studies.rfc9332.claims import CLASSIC, GRID, L4S, RATES_MBPS, RTTS_M
 from aqmlab.ui.canvas import PALETTE, legend_right
 
 _ABOUT = """
-RFC 9332 puts two queues behind one controller, DualPI2, so that scalable senders (L4S) can share a link with those of
-today: each gets about the same rate, and L4S packets wait about a millisecond. This study runs a Prague and a CUBIC
-flow on 25 links, ten flows in five mixes, and short flows with both. For comparison two CUBIC flows share a single
-queue, and so do Prague and CUBIC, with the same marks for both.
+RFC 9332 puts two queues behind one controller, DualPI2, so that L4S and Classic senders can share a link.
+Each flow gets about the same rate, and L4S packets wait about a millisecond.
+This study runs a Prague and a CUBIC flow on 25 links, ten flows in five mixes, and short flows together with both.
+For comparison, two CUBIC flows share a single queue.
+A Prague and a CUBIC flow do the same, with the same marks for both.
 
-**The network** is a dumbbell: links of 4 to 200 Mbit/s and base round trips of 5 to 100 ms, those of De Schepper et al.
-2016. Mixes and short flows have 40 Mbit/s and 20 ms. No packet waits below the queue discipline (`device_fifo = 0`).
-DualPI2 has the parameters of the RFC's appendix A, with a buffer of 250 ms; our defaults are Linux's. The single queue
-is PI2 with the same target, gains and buffer.
+**The network** is a dumbbell with the links of De Schepper et al. 2016.
+They have 4 to 200 Mbit/s and base round trips of 5 to 100 ms.
+Mixes and short flows have 40 Mbit/s and 20 ms.
+No packet waits below the queue discipline (`device_fifo = 0`).
+DualPI2 has the parameters of the RFC's appendix A, with a buffer of 250 ms; aqmlab's defaults are Linux's.
+The single queue is PI2 with the same target, gains and buffer.
 
-**The hosts** are `linux-6`: Prague with accurate ECN; CUBIC without ECN, but with that of RFC 3168 in the single queue
-that marks both. The authors measured DCTCP and early versions of Prague in Linux, with CUBIC with and without ECN and
-Reno, on real equipment of an access network; ours is a model. Short flows are our choice: 10 or 50 of each kind in a
-second, of 12 kB in the mean with a Pareto distribution of shape 1.2.
+**The hosts** are `linux-6`.
+Prague uses accurate ECN.
+CUBIC has no ECN, except in the single queue that marks both, where it has that of RFC 3168.
+The authors measured DCTCP and early versions of Prague in Linux, with CUBIC (with and without ECN) and Reno.
+They had real equipment of an access network; ours is a model.
+Short flows are our choice: 10 or 50 of each kind per second.
+Their mean size is 12 kB, with a Pareto distribution of shape 1.2.
 
-**Not covered**: Curvy RED (appendix B), unresponsive and overloading traffic, Reno and DCTCP together, several links.
+**Not covered** are Curvy RED (appendix B), unresponsive and overloading traffic, Reno with DCTCP, and several links.
 """
 
 _CONTROL = {"target": "15 ms", "t_update": "15 ms", "alpha": 0.15, "beta": 3.0, "min_backlog": "0 B"}
@@ -54,7 +60,7 @@ _SECOND = "beside"
 _LINK = (40, 20)
 """The link of mixes and short flows, in Mbit/s, and the round trip in ms."""
 
-_HALF = "± is half of a 95 % interval over the seeds."
+_HALF = "± is half the width of the 95 % interval over the seeds."
 
 
 class Rfc9332(Study):
@@ -146,7 +152,7 @@ class Rfc9332(Study):
                         for each in claims.WEBS_PER_SECOND
                     ),
                 ],
-                about=f"On {_LINK[0]} Mbit/s and {_LINK[1]} ms. {_HALF}",
+                about=f"All runs have {_LINK[0]} Mbit/s and {_LINK[1]} ms. {_HALF}",
             ),
             Table(
                 name="single",
@@ -170,14 +176,14 @@ class Rfc9332(Study):
             Figure(
                 name="shares",
                 caption="Share of a Prague flow in the goodput of it and a CUBIC flow under DualPI2: mean over the"
-                " seeds with its 95 % interval. Grey: 45 to 55 %.",
+                " seeds, with its 95 % interval. Grey: 45 to 55 %.",
                 draw=lambda canvas: _shares(canvas, results),
                 size=(8, 4),
             ),
             Figure(
                 name="delays",
                 caption="Queueing delay of both queues of DualPI2 on the same links: mean (dots) and 99th percentile"
-                " (bars) of L4S packets, mean of Classic packets, over the seeds. Grey: 1 ms.",
+                " (bars) of L4S packets, and mean of Classic packets. Grey: 1 ms.",
                 draw=lambda canvas: _delays(canvas, results),
                 size=(8, 4),
             ),
