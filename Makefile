@@ -35,6 +35,17 @@ SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o
 # aqmlab-live uses features that only Linux has.
 IS_LINUX := $(filter Linux,$(shell uname))
 WORKSPACE := --workspace $(if $(IS_LINUX),,--exclude aqmlab-live --exclude aqmlab-kernel)
+# LIVE_PROFILE=dev installs aqmlab-live and the kernel's engine unoptimized, as the Rust tests compile them: CI saves two fat links.
+ifeq ($(LIVE_PROFILE),dev)
+BUILT := target/debug
+BUILD_LIVE := cargo build $(WORKSPACE) --exclude aqmlab-py --all-targets --locked
+BUILD_KERNEL := $(BUILD_LIVE)
+else
+BUILT := target/release
+# Naming aqmlab-py unifies the features of shared dependencies: otherwise cargo compiles all of them twice.
+BUILD_KERNEL := cargo build --release --package aqmlab-live --package aqmlab-py --package aqmlab-kernel --locked
+BUILD_LIVE := cargo build --release --package aqmlab-live --package aqmlab-py --bin aqmlab-live --locked
+endif
 # The extension is compiled for the first interpreter on the path.
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
@@ -251,13 +262,12 @@ target/kernel/source.tar.xz:
 	touch $@
 
 .venv/kernel.stamp: .venv/kernel-image.stamp .venv/live.stamp
-	cargo build --release --package aqmlab-live --package aqmlab-py --package aqmlab-kernel --locked
-	install target/release/libaqmlab_kernel.so python/aqmlab/linux-aqmlab.engine
+	$(BUILD_KERNEL)
+	install $(BUILT)/libaqmlab_kernel.so python/aqmlab/linux-aqmlab.engine
 	touch $@
 
 # Installed next to the extension, where the package looks for it; `install` replaces a program even while it runs.
-# Naming aqmlab-py unifies the features of shared dependencies: otherwise cargo compiles all of them twice.
 .venv/live.stamp: $(SOURCES) | .venv/bin/python
-	cargo build --release --package aqmlab-live --package aqmlab-py --bin aqmlab-live --locked
-	install target/release/aqmlab-live python/aqmlab/aqmlab-live
+	$(BUILD_LIVE)
+	install $(BUILT)/aqmlab-live python/aqmlab/aqmlab-live
 	touch $@
