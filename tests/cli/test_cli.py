@@ -243,7 +243,7 @@ PI = ("design", "pi", "--rate", "100 Mbit/s", "--flows", "400", "--rtt-max", "20
         pytest.param(["compare", "--lod", "98", "pi"], "--lod", id="unknown option"),
         pytest.param(["run", "missing.toml"], "missing.toml", id="missing file"),
         pytest.param(["run", "."], ".: cannot be read", id="file that is a directory"),
-        pytest.param(["run", "file"], "file: not valid TOML", id="file that is no TOML"),
+        pytest.param(["run", "file"], "file: invalid TOML", id="file that is no TOML"),
         pytest.param(["run", "some.toml", "--seed", "1" + 30 * "0"], "seed: must be", id="absurd seed"),
         pytest.param(["run", "some.toml", "--seed", "-1", "--watch"], "seed: must be", id="seed below zero"),
         pytest.param(["run", "some.toml", "--set", "load=9"], "'users.load'", id="change without a path"),

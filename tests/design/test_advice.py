@@ -72,11 +72,6 @@ def test_the_shipped_map_has_every_candidate_on_every_link() -> None:
     assert len((resources.files("aqmlab.advice") / maps.FILE).read_bytes()) < 1_000_000
 
 
-def test_a_map_of_other_results_says_so() -> None:
-    assert load_survey().is_stale == (load_survey().provenance["results"] != lab._core.results_number())
-    assert Survey(load_survey().rows, {**load_survey().provenance, "results": 0}).is_stale
-
-
 def test_each_link_of_the_map_is_its_own_nearest_link() -> None:
     known = synthetic_map({})
     for number in (0, 17, 63):

@@ -8,7 +8,7 @@ import re
 import pytest
 
 ALLOWED = {
-    r"the run is not valid: ": "A live run on a busy machine is late; the run itself says so.",
+    r"the run is invalid: ": "A live run on a busy machine is late, and its output says so.",
     r"a datagram was sent .* late": "The same, for a program of the test.",
     r"no user namespaces here": "Some sandboxes forbid what live runs need.",
     r"aqmlab live does not work here": "The same, by the doctor's report.",

@@ -107,7 +107,7 @@ def test_our_drop_tail_loses_and_delays_as_the_kernels_does(queue: str, tmp_path
     )
     result = run_live(experiment, out=tmp_path)
     if reasons := result.metadata["live"]["invalid_reasons"]:
-        pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
+        pytest.skip(f"the run is invalid: {'; '.join(reasons)}")
     (summary,) = result.summary["sources"]
     lost = 100 * (1 - kernel["come"] / kernel["sent"])
     # A busy machine makes the kernel's shaper, which wakes by a timer of its own, lose some of its rate.

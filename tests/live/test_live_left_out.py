@@ -1,4 +1,4 @@
-"""Live runs that are not valid go into no mean, wherever cells are set side by side."""
+"""Invalid live runs are in no mean, wherever cells are compared."""
 
 from __future__ import annotations
 

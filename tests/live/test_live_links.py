@@ -55,7 +55,7 @@ def test_queued_packets_leave_at_the_new_rate_after_a_change(tmp_path: Path) -> 
     )
     live, simulated = run_live(experiment, out=tmp_path), lab.run(experiment, out=tmp_path)
     if reasons := live.metadata["live"]["invalid_reasons"]:
-        pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
+        pytest.skip(f"the run is invalid: {'; '.join(reasons)}")
     (real,), (expected,) = live.summary["sources"], simulated.summary["sources"]
     assert real["packets_lost"] == expected["packets_lost"] == 0
     assert real["datagrams"]["delay_ms_mean"] == pytest.approx(expected["datagrams"]["delay_ms_mean"], rel=0.02)

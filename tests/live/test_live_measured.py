@@ -79,7 +79,7 @@ def run(client: str, server: str) -> Result:
     result, code = run_command(experiment, [sys.executable, "-c", client], server=[sys.executable, "-c", server])
     assert code == 0
     if reasons := result.metadata["live"]["invalid_reasons"]:
-        pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
+        pytest.skip(f"the run is invalid: {'; '.join(reasons)}")
     return result
 
 

@@ -1,6 +1,6 @@
 """Live runs beside simulated ones: where hosts have the same settings, the kernel's TCP and ours give the same results.
 
-The bounds are for a few seconds and one seed. A run that is not valid says nothing of either, and its test is skipped.
+The bounds are for a few seconds and one seed. An invalid run shows nothing about either, and its test is skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def both_worlds(experiment: lab.Experiment, out: Path) -> tuple[Mapping[str, Any
     """Run an experiment in both worlds: the summaries of the live and of the simulated run."""
     live = run_live(experiment, out=out)
     if reasons := live.metadata["live"]["invalid_reasons"]:
-        pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
+        pytest.skip(f"the run is invalid: {'; '.join(reasons)}")
     return live.summary, lab.run(experiment, out=out).summary
 
 

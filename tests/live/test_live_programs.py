@@ -179,7 +179,7 @@ def test_each_program_connection_draws_its_numbered_rtt(directory: Path) -> None
         result, code = run_command(experiment, [sys.executable, "connect.py"], server=SERVER)
         assert code == 0
         if reasons := result.metadata["live"]["invalid_reasons"]:
-            pytest.skip(f"the run is not valid: {'; '.join(reasons)}")
+            pytest.skip(f"the run is invalid: {'; '.join(reasons)}")
         spans.append(json.loads((directory / "spans").read_text()))
     assert len({round(span, 3) for span in spans[0]}) == 3
     for first, second in zip(*spans, strict=True):

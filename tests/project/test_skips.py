@@ -25,7 +25,7 @@ def test_nothing():
     [
         ("tshark is not installed", "true", "-n1", 1),
         ("tshark is not installed", "", "-n0", 0),
-        ("the run is not valid: late", "true", "-n0", 0),
+        ("the run is invalid: late", "true", "-n0", 0),
     ],
 )
 def test_a_skip_fails_ci_unless_its_reason_is_listed(

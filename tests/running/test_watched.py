@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,7 @@ def test_an_interrupt_of_a_watched_command_is_one_of_the_run(tmp_path: Path) -> 
         visitor.go_in()
         while not visitor.ask("/runs/1/progress")[1].count("<tr>") > 1:
             assert program.poll() is None
+            time.sleep(0.1)
         program.send_signal(signal.SIGINT)
         _, stderr = program.communicate(timeout=60)
     assert program.returncode == 130

@@ -69,8 +69,8 @@ def test_users_follow_a_table_of_their_own(tmp_path: Path) -> None:
     ("rtt", "message"),
     [
         pytest.param("missing.toml", r"users\.rtt: missing\.toml: cannot be read: No such file", id="no file"),
-        pytest.param("broken.toml", r"users\.rtt: broken\.toml: not valid TOML: ", id="no TOML"),
-        pytest.param("broken.json", r"users\.rtt: broken\.json: not valid JSON: ", id="no JSON"),
+        pytest.param("broken.toml", r"users\.rtt: broken\.toml: invalid TOML: ", id="no TOML"),
+        pytest.param("broken.json", r"users\.rtt: broken\.json: invalid JSON: ", id="no JSON"),
         pytest.param("list.json", r"users\.rtt: list\.json must hold a table, got list", id="no table"),
         pytest.param(
             {"source": "", "distributon": {}},

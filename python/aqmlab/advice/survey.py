@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from aqmlab._core import SpecError, results_number
+from aqmlab._core import SpecError
 from aqmlab.advice.access_link import AccessLink, users_who_fill
 from aqmlab.campaigns.axes import Span
 from aqmlab.metrics.numbers import NUMBERS
@@ -100,11 +100,6 @@ class Survey:
     """The columns of :data:`SPACE`, ``ecn``, ``candidate``, and :data:`MEASURES`."""
     provenance: Mapping[str, Any]
     """Its provenance: the results number (``results``), the engine's version, the ``points`` and the ``command``."""
-
-    @property
-    def is_stale(self) -> bool:
-        """True if the engine has another results number."""
-        return bool(self.provenance["results"] != results_number())
 
     def nearest_links(self, link: AccessLink, number: int = NEIGHBOURS) -> pl.DataFrame:
         """Return the rows of the links nearest to one, ``link`` their number, the nearest first.

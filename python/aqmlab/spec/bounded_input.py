@@ -85,7 +85,7 @@ def read(file: Path) -> Any:
     except LimitError as error:
         raise SpecError(f"{file}: {error}") from None
     except ValueError as error:
-        raise SpecError(f"{file}: not valid {name}: {error}") from None
+        raise SpecError(f"{file}: invalid {name}: {error}") from None
 
 
 def _read(text: str, reader: Callable[[str], Any]) -> Any:

@@ -49,14 +49,14 @@ def discipline(name: str) -> catalogue.Discipline:
 
 
 def from_class(law: type[Law]) -> CustomLaw:
-    """Return a class as a law, or raise a ``ValueError`` that says why it is not valid."""
+    """Return a class as a law, or raise a ``ValueError`` with the reason why it is invalid."""
     custom = CustomLaw(f"{law.__module__}:{law.__qualname__}" if isinstance(law, type) else repr(law), law, source="")
     custom.check()
     return custom
 
 
 def register(law: type[Law]) -> str:
-    """Return the name of a law's class in a spec, or raise a ``ValueError`` that says why it is not valid.
+    """Return the name of a law's class in a spec, or raise a ``ValueError`` with the reason why it is invalid.
 
     A class in a module can be found by its name. Of the classes in notebooks, scripts and functions, the registry keeps
     the last one of each name.

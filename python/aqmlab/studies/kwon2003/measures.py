@@ -77,15 +77,6 @@ def packet_delay_s(result: Result) -> float:
     return waited + 8 * PACKET / link.rate_back_bps + link.delay_s + ACCESS_S
 
 
-def response_s(result: Result) -> float:
-    """Return the mean response time of all pages, in seconds; NaN without any."""
-    times = [
-        (each["completed"], each["response_time_ms"]["mean"]) for each in sources(result, HTTP) if each["completed"]
-    ]
-    pages = sum(completed for completed, _ in times)
-    return sum(completed * mean for completed, mean in times) / pages / 1000 if pages else math.nan
-
-
 def _datagrams(result: Result, measure: str) -> float:
     """Return a measure of the datagrams; NaN without any."""
     value = sources(result, UDP)[0]["datagrams"][measure]
