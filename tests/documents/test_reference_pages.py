@@ -44,16 +44,15 @@ def test_a_committed_page_is_what_the_code_says(name: str) -> None:
 
 def test_every_key_of_a_spec_in_full_is_on_its_page() -> None:
     experiment = lab.Experiment(
-        chain=[{"queue": {"pi": {}}, "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}, {}],
+        link=[{"queue": {"pi": {}}, "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}, {}],
         tcp={"mix": [{"share": 0.5, "side": 0, "role": "client"}]},
         users={"per_side": 1, "path": [1, 2]},
         record={"losses": True},
     )
     spec: dict[str, Any] = json.loads(_core.Resolved(experiment.to_json()).json)
     for heading, keys in {
-        "`[link]`": spec["link"],
-        "Rate change": spec["chain"][0]["rate_changes"][0],
-        "`[[chain]]`": spec["chain"][0],
+        "`[link]`": spec["link"][0],
+        "Rate change": spec["link"][0]["rate_changes"][0],
         "`[hosts]`": spec["hosts"],
         "`[tcp]`": {**spec["tcp"], **spec["tcp"]["mix"][0]},
         "`[users]`": spec["users"],
@@ -84,7 +83,7 @@ def test_every_source_and_every_key_of_it_is_on_the_page() -> None:
 def test_every_key_of_a_source_in_full_is_on_the_page() -> None:
     """Those that every kind has are not in a kind's refusal."""
     experiment = lab.Experiment(
-        chain=[{}, {}],
+        link=[{}, {}],
         users={"per_side": 1},
         sources=[{"bulk": {"flows": 1, "path": [1, 2]}}, {"datagrams": {"rate": "1 Mbit/s"}}],
     )
@@ -112,7 +111,6 @@ def _names(name: str, kind: pl.DataType) -> Iterator[str]:
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     """Cells that have every column between them."""
     shared: dict[str, Any] = {
-        "link": {"rate": "2 Mbit/s"},
         "sources": [
             {"bulk": {"flows": 2, "bytes": "20 kB", "rtt": {"fixed": "10 ms"}}},
             {"datagrams": {"rate": "500 kbit/s"}},
@@ -122,8 +120,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
         "users": {"per_side": 300},
     }
     out = tmp_path_factory.mktemp("results")
-    single_link = lab.Experiment(queue={"pi": {"q_ref": 10}}, **shared)
-    chain = lab.Experiment(queue={"droptail": {}}, chain=[{}, {"queue": {"codel": {}}}], **shared)
+    link = {"rate": "2 Mbit/s"}
+    single_link = lab.Experiment(link=link, queue={"pi": {"q_ref": 10}}, **shared)
+    chain = lab.Experiment(queue={"droptail": {}}, link=[link, {**link, "queue": {"codel": {}}}], **shared)
     return [lab.run(experiment, out=out) for experiment in (single_link, chain)]
 
 

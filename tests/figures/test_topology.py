@@ -19,10 +19,10 @@ from aqmlab.topology import drawing, plot
 from aqmlab.topology.network import Topology, rows, topology
 from conftest import Command
 
+LINK: dict[str, Any] = {"rate": "2 Mbit/s", "device_fifo": 0}
 PARTS: dict[str, Any] = {
-    "link": {"rate": "2 Mbit/s", "device_fifo": 0},
+    "link": [LINK, {**LINK, "queue": {"pi": {"q_ref": 10}}, "delay": "5 ms"}, {**LINK, "rate": "500 kbit/s"}],
     "queue": {"red": {}},
-    "chain": [{}, {"queue": {"pi": {"q_ref": 10}}, "delay": "5 ms"}, {"rate": "500 kbit/s"}],
     "users": {"per_side": 20, "path": [1, 3]},
     "sources": [
         {"bulk": {"name": "down", "flows": 2, "path": [2, 4]}},
@@ -37,10 +37,10 @@ SPEC = """
 [users]
 per_side = 20
 
-[[chain]]
+[[link]]
 rate = "2 Mbit/s"
 
-[[chain]]
+[[link]]
 rate = "5 Mbit/s"
 rate_changes = [{at = "1 s", rate = "1 Mbit/s"}]
 """
@@ -88,22 +88,20 @@ def test_one_link_has_no_column_for_its_number(small: lab.Experiment, tmp_path: 
     assert [(item["link"], item["direction"]) for item in result.record()["directions"]] == [(1, 0), (1, 1)]
 
 
-def test_a_chain_of_no_links_is_the_one_link() -> None:
-    single_link = lab.Experiment(users={"per_side": 1})
-    empty_chain = lab.Experiment(users={"per_side": 1}, chain=[])
-    keys = [cells_of(experiment, [1])[0].key for experiment in (single_link, empty_chain)]
-    assert keys[0] == keys[1]
+def test_a_list_of_no_links_is_refused() -> None:
+    with pytest.raises(lab.SpecError, match=r"^link: must be a table, or a list of at least one"):
+        cells_of(lab.Experiment(users={"per_side": 1}, link=[]), [1])
 
 
 def test_a_load_of_a_chain_is_refused() -> None:
     with pytest.raises(
-        lab.SpecError, match=r"^users.load: is percent of one link; in a chain give users.per_side, got 98"
+        lab.SpecError, match=r"^users.load: is percent of one link; with links in series give users.per_side, got 98"
     ):
-        cells_of(lab.Experiment(chain=[{}], users={"load": 98}), [1], load_calibrations(Path("results")))
+        cells_of(lab.Experiment(link=[{}], users={"load": 98}), [1], load_calibrations(Path("results")))
 
 
 def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
-    links = network({**PARTS, "chain": PARTS["chain"]}).links
+    links = network(PARTS).links
     experiment = presets.uncongested(lab.Experiment(**PARTS))
     fast = topology(experiment, cells_of(experiment, [1])[0].spec).links
     assert [link.delay for link in fast] == [link.delay for link in links]
@@ -161,7 +159,7 @@ def test_labels_in_a_row_never_overlap_and_none_is_lost(labels: list[tuple[int, 
 @pytest.mark.parametrize("links", [1, 3, 6, 20])
 @pytest.mark.parametrize("width", [40, 100, 250])
 def test_a_drawing_fits_and_has_every_router_and_sender(links: int, width: int) -> None:
-    parts = {**PARTS, "chain": [{"rate": f"{n} Mbit/s"} for n in range(1, links + 1)]}
+    parts = {**PARTS, "link": [{"rate": f"{n} Mbit/s"} for n in range(1, links + 1)]}
     ways = [[n, n + 1] for n in range(1, links + 1)]
     parts["sources"] = [{"bulk": {"name": f"x{n}", "flows": 1, "path": way}} for n, way in enumerate(ways)]
     lines = [line.plain.rstrip() for line in drawing.drawing(network({**parts, "users": {"per_side": 0}}), width)]
@@ -186,7 +184,7 @@ def test_show_prints_the_resolved_spec_and_draws_a_figure(aqmlab: Command, spec:
     outcome = aqmlab("show", spec, "--json", "--figure", str(figure), "--set", "users.path=[2,3]")
     resolved = json.loads(outcome.out)["spec"]
     assert resolved["users"]["path"] == [2, 3]
-    assert resolved["chain"][1]["rate_changes"] == [{"at": "1 s", "rate": "1 Mbit/s"}]
+    assert resolved["link"][1]["rate_changes"] == [{"at": "1 s", "rate": "1 Mbit/s"}]
     assert "1 Mbit/s from 1 s" in aqmlab("show", spec).out
     assert b"web users" in figure.read_bytes() or b"<svg" in figure.read_bytes()
 
@@ -206,7 +204,7 @@ def test_a_figure_of_a_spec_is_the_same_to_the_byte(tmp_path: Path) -> None:
         (("--set", "users.path=[2,4]"), "aqmlab: users.path: must be two routers [a, b] with 1 <= a < b <= 3"),
         (
             ("--set", "users.load=90"),
-            "aqmlab: users.load: is percent of one link; in a chain give users.",
+            "aqmlab: users.load: is percent of one link; with links in series give users.",
         ),
     ],
 )

@@ -16,8 +16,10 @@ pytestmark = pytest.mark.usefixtures("_live_permitted")
 def test_users_go_over_a_chain_of_unlike_links(tmp_path: Path) -> None:
     experiment = lab.Experiment.model_validate(
         {
-            "link": {"rate": "20 Mbit/s", "device_fifo": 0},
-            "chain": [{"queue": {"pie": {}}}, {"rate": "4 Mbit/s", "queue": {"droptail": {"limit": 40}}}],
+            "link": [
+                {"rate": "20 Mbit/s", "device_fifo": 0, "queue": {"pie": {}}},
+                {"rate": "4 Mbit/s", "device_fifo": 0, "queue": {"droptail": {"limit": 40}}},
+            ],
             "users": {"per_side": 300},
             "protocol": {"warmup": "1 s", "duration": "3 s"},
         }

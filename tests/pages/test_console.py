@@ -133,7 +133,7 @@ def test_cells_are_set_side_by_side_with_their_figures(visitor: Visitor) -> None
         ("/rows", 400),
         ("/rows?list=nothing&number=0", 404),
         ("/rows?list=sources&number=0&row=trace", 404),
-        ("/rows?list=chain&number=50", 400),
+        ("/rows?list=link&number=50", 400),
         ("/parameters?discipline=os:system", 404),
         ("/schemes", 404),
     ],

@@ -49,7 +49,7 @@ from fixtures.console import Visitor
         ({"schemes": "codel", "spec": "[link]\n\nrate = '1 furlong'"}, "line 3: link.rate: "),
         ({"schemes": "codel", "users.path": "[1, "}, "users.path: not TOML: "),
         ({"schemes": "codel", "users.path": "[1, 2]\nlink = 1"}, "users.path: write one value"),
-        ({"schemes": "codel", "chain[0].queue": '{"os:system" = {}}'}, "custom laws run from the command line alone"),
+        ({"schemes": "codel", "link[0].queue": '{"os:system" = {}}'}, "custom laws run from the command line alone"),
         ({"schemes": "codel", "tcp.mix[0].share": "0.5", "users.path": '{"os:system" = {}}'}, "users.path: "),
         ({"schemes": "codel", "spec": "a" + ".a" * 40_000 + " = 1"}, "spec: line 1: must have at most 32 levels"),
         ({"schemes": "codel", "spec": "x = " + "[" * 49_000}, "spec: line 1: must have at most 32 levels"),
@@ -143,10 +143,9 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_
 
 def test_a_list_without_kinds_may_have_rows_that_say_nothing(tmp_path: Path) -> None:
     users = {"schemes": "codel", "users.per_side": "5"}
-    job = job_requests.comparison({**users, "chain[0].rate": "", "chain[1].rate": ""}, tmp_path)
+    job = job_requests.comparison({**users, "link[0].rate": "", "link[1].rate": ""}, tmp_path)
     assert (
-        job.cells
-        == job_requests.comparison({**users, "spec": "testbed = 'unc-2003'\nchain = [{}, {}]"}, tmp_path).cells
+        job.cells == job_requests.comparison({**users, "spec": "testbed = 'unc-2003'\nlink = [{}, {}]"}, tmp_path).cells
     )
     assert job.cells != job_requests.comparison(users, tmp_path).cells
 
@@ -210,13 +209,13 @@ schemes = ["droptail:limit=20", "pi:ecn=true"]
         ),
         ({"grid": "set = ['queue.os:system.x=1']"}, "custom laws run from the command line alone"),
         (
-            {"grid": """set = ['chain=[{queue={"os\\u003asystem"={}}}]']"""},
+            {"grid": """set = ['link=[{queue={"os\\u003asystem"={}}}]']"""},
             "custom laws run from the command line alone",
         ),
         ({"grid": """[axes]\nqueue = [{"os:system" = {}}]"""}, "custom laws run from the command line alone"),
         ({"grid": """[[zipped]]\nqueue = [{"os:system" = {}}]"""}, "custom laws run from the command line alone"),
         (
-            {"grid": """set = ["users.per_side=1"]\n[axes]\nchain = [[{queue = {"os:system" = {}}}]]"""},
+            {"grid": """set = ["users.per_side=1"]\n[axes]\nlink = [[{queue = {"os:system" = {}}}]]"""},
             "custom laws run from the command line alone",
         ),
         ({"grid": GRID, "seeds": "many"}, "seeds: must be a number of seeds"),
@@ -285,7 +284,7 @@ def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:
         {"schemes": 'codel + queue_back={"codel:Mine"={}}'},
         {"schemes": "mine", "spec": '[variants.mine]\nscheme = "codel:Mine"'},
         {"schemes": "pi", "spec": '[queue."codel:Mine"]'},
-        {"schemes": "pi", "chain[0].queue": '{"codel:Mine" = {}}'},
+        {"schemes": "pi", "link[0].queue": '{"codel:Mine" = {}}'},
         {"kind": "sweep", "grid": '[axes]\nqueue = [{"codel:Mine" = {}}]'},
         {"kind": "sweep", "grid": '[axes.queue]\nmine = {"codel:Mine" = {}}\nother = {pie = {}}'},
         {"kind": "sweep", "grid": """schemes = ['codel + queue_back={"codel:Mine" = {}}']"""},

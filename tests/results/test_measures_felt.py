@@ -288,9 +288,9 @@ def test_steps_are_rate_and_load_changes_in_the_window() -> None:
 @pytest.mark.parametrize("header", ["0 B", "14 B"])
 def test_in_a_chain_each_queue_answers_at_the_rate_of_its_link(tmp_path: Path, header: str) -> None:
     change = [{"at": "4 s", "rate": "2 Mbit/s"}]
+    link = {"device_fifo": 0, "header": header}
     experiment = lab.Experiment(
-        link={"device_fifo": 0, "header": header},
-        chain=[{"rate": "5 Mbit/s"}, {"rate": "4 Mbit/s", "rate_changes": change}],
+        link=[{**link, "rate": "5 Mbit/s"}, {**link, "rate": "4 Mbit/s", "rate_changes": change}],
         users={"per_side": 0},
         sources=[{"datagrams": {"rate": "3 Mbit/s"}}],
         protocol=lab.Protocol(warmup="2 s", duration="4 s"),
@@ -376,7 +376,7 @@ def test_the_command_runs_what_they_need_and_shows_it(aqmlab: Command, tmp_path:
         ("step", {}, "step needs a change of a rate, or a source that starts or stops, in the measurement window"),
         (
             "outcome",
-            {"chain": [{"rate": "2 Mbit/s"}, {"rate": "2 Mbit/s"}]},
+            {"link": [{"rate": "2 Mbit/s"}, {"rate": "2 Mbit/s"}]},
             "outcome needs a single link instead of a chain",
         ),
     ],

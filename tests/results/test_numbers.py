@@ -88,7 +88,7 @@ def test_percentiles_of_datagrams_are_in_order(comparison: lab.Comparison) -> No
 def test_numbers_of_one_direction_have_its_name() -> None:
     sided = Parts.from_specs([{"users": {"per_side": 0}, "sides": ["home", "internet"], "sources": SPEC["sources"]}])
     assert sided.find("game delay p99 home->internet", "until") == sided.find("game delay p99 home→internet", "until")
-    chain = Parts.from_specs([{"users": {"per_side": 1}, "chain": [{}, {}]}])
+    chain = Parts.from_specs([{"users": {"per_side": 1}, "link": [{}, {}]}])
     assert chain.find("loss link 2 reverse", "until").direction == 3
 
 

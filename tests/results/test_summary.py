@@ -61,7 +61,7 @@ def test_the_summarys_columns_are_those_the_engine_writes() -> None:
 def test_a_column_has_one_type_in_all_cells(tmp_path: Path) -> None:
     experiments = [
         brief(users={"per_side": 50}),
-        brief(sources=[BULK, DATAGRAMS], chain=[{}, {"rate": "1 Mbit/s"}]),
+        brief(sources=[BULK, DATAGRAMS], link=[{"rate": "2 Mbit/s"}, {"rate": "1 Mbit/s"}]),
         brief(users={"per_side": 1}, protocol={"warmup": "1 ms", "duration": "1 ms"}),
     ]
     schemas = [

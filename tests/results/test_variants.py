@@ -113,7 +113,7 @@ def test_variants_are_paired_stored_and_reported(tmp_path: Path) -> None:
 
 def test_a_report_applies_no_variant_of_a_store(tmp_path: Path, write: Write) -> None:
     write("raise SystemExit('imported')", name="hostile")
-    label = 'codel:target=9 ms + chain=[{queue={"hostile:Law"={}}}]'
+    label = 'codel:target=9 ms + link=[{queue={"hostile:Law"={}}}]'
     lab.run(lab.Experiment(**BASE, queue={"codel": {}}), seed=1, out=tmp_path / "store")
     (cell,) = cells_of(lab.Experiment(**BASE, queue={"pie": {}}), [1], label=label)
     run_cell(cell, Store(tmp_path / "store"))

@@ -82,7 +82,7 @@ CELLS: dict[str, Mapping[str, Any]] = {
         "users": _WEB,
     },
     "a chain with datagrams and bursts": {
-        "chain": [{"rate": "2 Mbit/s"}, {"rate": "3 Mbit/s", "delay": "5 ms", "queue": {"sfb": {}}}],
+        "link": [{"rate": "2 Mbit/s"}, {"rate": "3 Mbit/s", "delay": "5 ms", "queue": {"sfb": {}}}],
         "users": {**_WEB, "per_side": 100, "path": (1, 2)},
         "sources": [
             {"datagrams": {"rate": "200 kbit/s", "packet": "500 B", "path": (2, 3)}},

@@ -61,8 +61,8 @@ def test_hosts_with_ecn_of_their_own_are_another_experiment() -> None:
 
 def test_a_queue_of_a_link_s_own_belongs_to_the_experiment() -> None:
     def digest(scheme: dict[str, Any], link: dict[str, Any]) -> str:
-        chain = [{"rate": "2 Mbit/s"}, {"rate": "3 Mbit/s", "queue": link}]
-        return cell(chain=chain, queue=scheme).experiment
+        links = [{"rate": "2 Mbit/s"}, {"rate": "3 Mbit/s", "queue": link}]
+        return cell(link=links, queue=scheme).experiment
 
     codel: dict[str, Any] = {"codel": {}}
     droptail = {"droptail": {"limit": 50}}
@@ -91,8 +91,11 @@ def test_the_columns_say_what_was_simulated() -> None:
 
 
 def test_a_chain_is_its_links_and_its_slowest_rates() -> None:
-    chain = [{"rate": "2 Mbit/s", "delay": "1 ms"}, {"rate": "3 Mbit/s", "rate_back": "1 Mbit/s", "device_fifo": 0}]
-    identity = cell(chain=chain, link={"delay": "2 ms", "device_fifo": 7}).identity
+    links = [
+        {"rate": "2 Mbit/s", "delay": "1 ms", "device_fifo": 7},
+        {"rate": "3 Mbit/s", "rate_back": "1 Mbit/s", "delay": "2 ms", "device_fifo": 0},
+    ]
+    identity = cell(link=links).identity
     assert (
         identity["rate_mbps"],
         identity["rate_back_mbps"],

@@ -38,9 +38,12 @@ duration = "3 s"
 """
 
 
+LINK = {"rate": "2 Mbit/s", "device_fifo": 0}
+
+
 def experiment(**parts: Any) -> lab.Experiment:
     usual = {
-        "link": {"rate": "2 Mbit/s", "device_fifo": 0},
+        "link": LINK,
         "queue": {"pi": {"q_ref": 10}},
         "users": {"per_side": 0},
         "sources": FLOOD,
@@ -73,8 +76,10 @@ def test_a_change_gives_the_reverse_direction_another_discipline(tmp_path: Path)
     changed = lab.Experiment.from_toml(file, changes=["queue_back.fq_codel.limit=300"])
     assert cell(changed).resolved["queue_back"]["fq_codel"]["limit"] == "300 packets"
     assert cell(changed).resolved["queue"]["pi"]["q_ref"] == 10
-    chain = experiment(chain=[{}, {"queue": {"codel": {}}}]).with_changes(["chain[1].queue_back.droptail.limit=7"])
-    assert [list(link["queue_back"]) if "queue_back" in link else None for link in cell(chain).resolved["chain"]] == [
+    chain = experiment(link=[LINK, {**LINK, "queue": {"codel": {}}}]).with_changes(
+        ["link[1].queue_back.droptail.limit=7"]
+    )
+    assert [list(link["queue_back"]) if "queue_back" in link else None for link in cell(chain).resolved["link"]] == [
         None,
         ["droptail"],
     ]
@@ -87,7 +92,7 @@ def test_a_cell_is_called_by_the_disciplines_of_both_directions() -> None:
     assert unlike.parameters["forward"]["pi"]["q_ref"] == 10
     symmetric = cell(experiment(queue_back={"pi": {"q_ref": 10}}))
     assert (symmetric.label, symmetric.scheme, symmetric.key) == ("pi:q_ref=10", "pi", cell(experiment()).key)
-    chain = cell(experiment(chain=[{"queue_back": {"codel": {}}}, {"queue": {"red": {}}}]))
+    chain = cell(experiment(link=[{"queue_back": {"codel": {}}}, {"queue": {"red": {}}}]))
     assert (chain.label, chain.scheme) == ("pi:q_ref=10 / codel | red", "pi / codel | red")
     assert list(chain.parameters) == ["link 1 forward", "link 1 reverse", "link 2 forward", "link 2 reverse"]
 
@@ -103,13 +108,13 @@ def test_a_scheme_leaves_the_discipline_of_the_reverse_direction(tmp_path: Path)
 
 def test_a_scheme_that_no_link_takes_is_refused() -> None:
     link = {"queue": {"droptail": {"limit": 50}}}
-    spec = experiment(chain=[{"rate": "1 Mbit/s", **link}, {**link, "queue_back": {"codel": {}}}])
-    with pytest.raises(lab.SpecError, match="codel: no link takes it: every link of the chain has a queue of its own"):
+    spec = experiment(link=[{"rate": "1 Mbit/s", **link}, {**link, "queue_back": {"codel": {}}}])
+    with pytest.raises(lab.SpecError, match="codel: no link takes it: every link has a queue of its own"):
         lab.compare("codel", "pie", experiment=spec, seeds=[1])
 
 
 def test_a_label_names_the_links_that_keep_their_queues(tmp_path: Path) -> None:
-    spec = experiment(chain=[{"rate": "1 Mbit/s"}, {"queue": {"droptail": {"limit": 50}}}])
+    spec = experiment(link=[{"rate": "1 Mbit/s"}, {**LINK, "queue": {"droptail": {"limit": 50}}}])
     compared = lab.compare("codel", "pie:qdelay_ref=20 ms", experiment=spec, seeds=[1], baseline=False, out=tmp_path)
     labels = [scheme["label"] for scheme in compared.schemes]
     assert labels == ["codel | droptail:limit=50", "pie:qdelay_ref=20 ms | droptail:limit=50"]

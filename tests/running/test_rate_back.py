@@ -88,15 +88,16 @@ def test_a_custom_law_is_told_the_rate_of_its_direction(tmp_path: Path) -> None:
 
 
 def test_links_of_a_chain_have_separate_rates_both_ways() -> None:
-    chain = [{}, {"rate": "4 Mbit/s"}, {"rate": "4 Mbit/s", "rate_back": "8 Mbit/s"}]
-    links = resolved(chain=chain)["chain"]
+    one_rate = {**HOME, "rate": "4 Mbit/s", "rate_back": None}
+    chain = [HOME, one_rate, {**one_rate, "rate_back": "8 Mbit/s"}]
+    links = resolved(link=chain)["link"]
     assert [(link["rate"], link.get("rate_back")) for link in links] == [
         ("2 Mbit/s", "10 Mbit/s"),
         ("4 Mbit/s", None),
         ("4 Mbit/s", "8 Mbit/s"),
     ]
     assert ["queue_back" in link for link in links] == [True, False, True]
-    summary = measured(chain=chain)
+    summary = measured(link=chain)
     throughput = pl.DataFrame(summary["directions"]).filter(direction=1)["throughput_mbps"]
     # From the third link to the first: the second one is the slowest.
     assert throughput.to_list() == pytest.approx([4 * 1000 / 1038] * 2 + [8 * 1000 / 1038], rel=1e-3)

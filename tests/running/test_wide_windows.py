@@ -12,7 +12,7 @@ WIDE = {"window_scaling": True, "receive_window": 1_000_000}
 """More than the bandwidth-delay product below, 625 kB, by less than the queue holds: nothing is lost."""
 
 ONE_LINK: dict[str, Any] = {"link": {"rate": "50 Mbit/s"}, "queue": {"droptail": {"limit": 600}}}
-TWO_LINKS: dict[str, Any] = {**ONE_LINK, "chain": [{}, {"rate": "60 Mbit/s"}]}
+TWO_LINKS: dict[str, Any] = {**ONE_LINK, "link": [ONE_LINK["link"], {"rate": "60 Mbit/s"}]}
 
 
 def goodput_mbps(network: dict[str, Any], tcp: dict[str, Any]) -> float:

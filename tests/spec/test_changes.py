@@ -10,14 +10,12 @@ import pytest
 import aqmlab as lab
 
 SPEC = """
-[link]
-rate = "10 Mbit/s"
 [queue.droptail]
 limit = 100
-[[chain]]
+[[link]]
 rate = "5 Mbit/s"
-[[chain]]
-[chain.queue.red]
+[[link]]
+[link.queue.red]
 [[sources]]
 bulk = {flows = 1}
 [users]
@@ -28,7 +26,7 @@ per_side = 10
 USERS = ", ".join(lab.Users.model_fields)
 
 
-SAME: dict[str, Any] = {"rate_changes": []}
+LINK: dict[str, Any] = lab.Link().model_dump(mode="json", exclude_none=True)
 
 
 @pytest.fixture
@@ -44,11 +42,11 @@ def spec(tmp_path: Path) -> Path:
         ("queue.droptail.limit=50", "queue", {"droptail": {"limit": 50}}),
         ("queue.pi.q_ref=24", "queue", {"pi": {"q_ref": 24}}),
         ("queue={pi={}}", "queue", {"pi": {}}),
-        ("chain[0].rate=2 Mbit/s", "chain", [{"rate": "2 Mbit/s"} | SAME, {"queue": {"red": {}}} | SAME]),
+        ("link[0].rate=2 Mbit/s", "link", [{**LINK, "rate": "2 Mbit/s"}, {**LINK, "queue": {"red": {}}}]),
         (
-            "chain[1].queue.codel.limit=9",
-            "chain",
-            [{"rate": "5 Mbit/s"} | SAME, {"queue": {"codel": {"limit": 9}}} | SAME],
+            "link[1].queue.codel.limit=9",
+            "link",
+            [{**LINK, "rate": "5 Mbit/s"}, {**LINK, "queue": {"codel": {"limit": 9}}}],
         ),
         ("sources[0].bulk.flows=5", "sources", [{"bulk": {"flows": 5}}]),
         ("sources[0].datagrams.rate=1 Mbit/s", "sources", [{"datagrams": {"rate": "1 Mbit/s"}}]),
@@ -69,11 +67,12 @@ def test_a_change_reaches_lists_and_replaces_exclusive_keys(spec: Path, change: 
     ("change", "message"),
     [
         ("sources[1].bulk.flows=5", "--set: sources has sources[0] to sources[0], got"),
-        ("chain[2].rate=5", "--set: chain has chain[0] to chain[1], got"),
+        ("link[2].rate=5", "--set: link has link[0] to link[1], got"),
         ("sources.bulk.flows=5", "--set: sources is a list: write sources[0].bulk for the first entry's, got"),
         ("users[0]=5", "--set: users is a table, not a list, in"),
         ("users.path[0]=5", "--set: users.path has none: write the whole list, got"),
-        ("link.rate.x=1", "--set: link.rate is the value '10 Mbit/s', not a table: write link.rate=value, got"),
+        ("link.rate=1", "--set: link is a list: write link[0].rate for the first entry's, got"),
+        ("link[0].rate.x=1", "--set: link[0].rate is the value '5 Mbit/s', not a table: write link[0].rate=value, got"),
         ("[0]=1", "--set: write path=value"),
         ("users..load=1", "--set: write path=value"),
         ("users.load", "--set: write path=value"),

@@ -24,7 +24,6 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 TABLES: dict[str, Callable[[Table], Table]] = {
     "Link": lambda keys: {"link": keys},
     "RateChange": lambda keys: {"link": {"rate_changes": [{"at": "1 s", "rate": "1 Mbit/s", **keys}]}},
-    "ChainLink": lambda keys: {"chain": [keys]},
     "Hosts": lambda keys: {"hosts": keys},
     "Tcp": lambda keys: {"tcp": keys},
     "Mix": lambda keys: {"tcp": {"mix": [{"share": 0.5, **keys}]}},
@@ -191,7 +190,7 @@ def test_types_in_python_name_what_the_engine_names() -> None:
     assert [form["const"] for form in forms] == list(get_args(experiment.DelayAt))
     choices = schema.key("tcp.ecn")["anyOf"][1]["enum"]
     assert choices == [*experiment.ECN_SWITCH, *get_args(experiment.EcnForm)]
-    for name in ("Link", "RateChange", "ChainLink", "Hosts", "Users", "Protocol", "Record"):
+    for name in ("Link", "RateChange", "Hosts", "Users", "Protocol", "Record"):
         fields = [field for field in getattr(experiment, name).model_fields if field != "load"]
         assert fields == list(schema.part(name)["properties"]), name
 

@@ -97,10 +97,10 @@ def leaves(value: Any, path: str = "") -> set[str]:
     [
         {"sources": BULK},
         {"testbed": "unc-2003", "link": {"rate": "20 Mbit/s"}, "queue": {"pi": {"q_ref": 10}}},
-        {"chain": [{"rate": "5 Mbit/s"}, {"queue": {"red": {}}}], "users": {"per_side": 3}, "sources": BULK},
+        {"link": [{"rate": "5 Mbit/s"}, {"queue": {"red": {}}}], "users": {"per_side": 3}, "sources": BULK},
         {"users": {"per_side": 3}, "tcp": {"mix": [{"share": 0.5, "profile": "freebsd-4.5"}]}},
     ],
-    ids=["sources", "testbed", "chain", "mix"],
+    ids=["sources", "testbed", "links in series", "mix"],
 )
 def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) -> None:
     experiment = lab.Experiment(**parts)
@@ -118,7 +118,8 @@ def test_each_value_is_written_or_listed_with_its_origin(parts: dict[str, Any]) 
         assert listed["link.device_fifo"].origin == f"testbed unc-2003: {sources['link.device_fifo']}"
         assert "link.rate" not in listed
     else:
-        assert listed["link.device_fifo"].origin == "default"
+        first = "link[0].device_fifo" if isinstance(resolved["link"], list) else "link.device_fifo"
+        assert listed[first].origin == "default"
 
 
 def test_a_receive_window_tunes_itself_to_a_long_fast_path(tmp_path: Path) -> None:

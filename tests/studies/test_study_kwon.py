@@ -215,7 +215,7 @@ def test_the_queueing_delay_is_what_the_bytes_take_on_the_link(tmp_path: Path, l
 
 def test_in_a_chain_queueing_delay_uses_each_links_rate(tmp_path: Path) -> None:
     chain = [{"rate": "50 kbit/s"}, {"rate": "100 kbit/s"}]
-    spec = fixtures.results.resolved(chain=chain, queue={"ldc": {"d_target": "4 s"}})
+    spec = fixtures.results.resolved(link=chain, queue={"ldc": {"d_target": "4 s"}})
     cell = Cell(label="", signal="drop", load_percent=None, users_per_side=0, spec=spec, seed=1, experiment="")
     # 25 kB are 4 s at 50 kbit/s.
     samples = [queue([25_000, 25_001]).with_columns(link=pl.lit(link, pl.UInt8)) for link in (1, 2)]

@@ -15,7 +15,7 @@ from fixtures.rfc7928 import cell_of, parse
 def test_a_flow_through_both_links_has_two_beside_it_at_each() -> None:
     flows = {name: source["path"] for name, source in bulks("series").items()}
     assert flows == {"through": [1, 3], "first": [2, 3], "second": [1, 2]}, "data come from the higher router"
-    assert len(cell_of("series/codel").resolved["chain"]) == 2
+    assert len(cell_of("series/codel").resolved["link"]) == 2
 
 
 def bulks(scenario: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def test_disciplines_in_series_have_the_order_of_the_data() -> None:
     assert found[-3:] == [("codel", "pie"), ("pie", "red"), ("red", "codel")], "each with the next"
     assert len(found) == len(set(found)) == 4 + 2 * 3 + 3
     assert len(pairs(parse("droptail", "codel"))) == 4, "alone it has no next"
-    lower, upper = cell_of("series/codel, then droptail").resolved["chain"]
+    lower, upper = cell_of("series/codel, then droptail").resolved["link"]
     assert lower["queue"] == {"droptail": {"limit": "84 packets"}}, "the second: data come from the higher router"
     assert list(upper["queue"]) == ["codel"]
     assert upper["queue"]["codel"]["limit"] == "84 packets"

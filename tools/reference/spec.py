@@ -130,7 +130,13 @@ class _Shown:
             if "$ref" in each:
                 name = _name(each)
                 self._named[name] = True
-                return self._definitions[name]
+                definition = self._definitions[name]
+                # A part that is a table or a list of such tables.
+                return (
+                    definition
+                    if "properties" in definition or "anyOf" not in definition
+                    else self.definition(definition)
+                )
         return part
 
     def rows(self, part: Schema, *, without: Container[str] = ()) -> Iterator[tuple[str, str, str, str]]:

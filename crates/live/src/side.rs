@@ -81,7 +81,7 @@ fn server_token(slot: usize) -> Token {
 impl Side {
     /// Creates side `number` on the calling thread, on which it must also run, and returns it with the router's end of its device.
     pub(crate) fn new(number: usize, common: SideConfig) -> Result<(Side, RouterDevice), Error> {
-        let mtu = u32::try_from(common.spec.link.mtu.get()).expect("the spec bounds it");
+        let mtu = u32::try_from(common.spec.links.mtu().get()).expect("the spec bounds it");
         let SideConfig { mix, device, router, .. } = &common;
         let stack = mix.side_stack(number);
         let has = |congestion| {

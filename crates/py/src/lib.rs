@@ -105,7 +105,7 @@ impl Simulation {
         let law = |make: Option<Bound<'_, PyAny>>, direction| -> PyResult<Option<Box<dyn Aqm + Send>>> {
             let Some(make) = make else { return Ok(None) };
             let rng = queue_stream(seed, direction);
-            let law = PyLaw::new(&make, spec.link.contexts()[direction], rng, faults.clone())?;
+            let law = PyLaw::new(&make, spec.links.first().contexts()[direction], rng, faults.clone())?;
             Ok(Some(Box::new(law)))
         };
         let laws: Option<Laws> =

@@ -47,7 +47,7 @@ impl Resolved {
 
     #[getter]
     fn links(&self) -> Vec<Link> {
-        self.spec.links().map(|(link, _)| Link(link)).collect()
+        self.spec.links.hops().iter().map(|hop| Link(hop.link.clone())).collect()
     }
 
     fn __eq__(&self, other: &Resolved) -> bool {

@@ -67,7 +67,9 @@ pub fn build(
     // Debug builds compile no engine per discipline, which would take minutes.
     let fast_discipline = if cfg!(debug_assertions) { None } else { plan.one_discipline() };
     Ok(match (plan.required_stack, fast_discipline, watch) {
-        (RequiredStack::Basic, Some(config), Watch::Nothing) => config.visit(&spec.link.context(), plan),
+        (RequiredStack::Basic, Some(config), Watch::Nothing) => {
+            config.visit(&spec.links.first().context(), plan)
+        }
         (RequiredStack::Basic, ..) => plan.engine::<Basic>(watch),
         (RequiredStack::Scaled, ..) => plan.engine::<Scaled>(watch),
         (RequiredStack::Full, ..) => plan.engine::<Full<Any>>(watch),
@@ -81,7 +83,7 @@ pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Emul
     let kernel_queues = hops.iter().flat_map(Hop::kernel_queues).collect();
     let hops = hops.into_iter().map(|hop| hop.emulated(capture));
     let links =
-        if spec.chain.is_empty() { single(hops).map(boxed) } else { chains(spec, hops.collect()).map(boxed) };
+        if spec.links.is_chain() { chains(spec, hops.collect()).map(boxed) } else { single(hops).map(boxed) };
     Ok(EmulatedNetwork::new(spec, links, kernel_queues))
 }
 
@@ -102,10 +104,11 @@ fn single<T>(links: impl IntoIterator<Item = T>) -> T {
 /// Refuse a network that explanations do not support: they need one link whose packets take the time of their
 /// bits.
 fn check_explained(spec: &Spec) -> Result<(), SpecError> {
+    let link = spec.links.first();
     let unsupported = [
-        ("chain", !spec.chain.is_empty()),
-        ("link.rate_back", spec.link.rate_back.is_some()),
-        ("link.rate_changes", !spec.link.rate_changes.is_empty()),
+        ("link", spec.links.is_chain()),
+        ("link.rate_back", link.rate_back.is_some()),
+        ("link.rate_changes", !link.rate_changes.is_empty()),
     ];
     match unsupported.into_iter().find(|&(_, is_present)| is_present) {
         None => Ok(()),
@@ -128,16 +131,16 @@ impl Plan<'_> {
             }
             Watch::Explain(request) => {
                 let links = single(hops.map(Hop::parked::<Tagged<S::Options>>));
-                let explainer = Explainer::new(&spec.link, request);
+                let explainer = Explainer::new(spec.links.first(), request);
                 let network = Network { links, capture: None };
                 return Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer));
             }
         };
-        if spec.chain.is_empty() {
-            let network = Network { links: single(hops), capture };
+        if spec.links.is_chain() {
+            let network = Network { links: chains(spec, hops), capture };
             Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
         } else {
-            let network = Network { links: chains(spec, hops), capture };
+            let network = Network { links: single(hops), capture };
             Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
         }
     }

@@ -40,9 +40,9 @@ pub use record::{
 };
 pub use simulation::Simulation;
 pub use spec::{
-    CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, MixSpec, PathSpec,
-    ProtocolSpec, QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec,
-    Testbed, TestbedValue, UsersSpec,
+    CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec, MixSpec,
+    PathSpec, ProtocolSpec, QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError,
+    TcpSpec, Testbed, TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

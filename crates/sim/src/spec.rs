@@ -1,9 +1,9 @@
 //! The spec of a run, as JSON: checked, with every default filled in.
 
-mod chain;
 mod delay;
 mod hosts;
 mod link;
+mod links;
 mod messages;
 mod parse;
 mod queue;
@@ -25,11 +25,11 @@ use serde_json::Value;
 
 use crate::side::Direction;
 
-pub use self::chain::{HopSpec, PathSpec};
-pub(crate) use self::chain::{Hops, MOST_LINKS};
 pub use self::delay::DelayAt;
 pub use self::hosts::HostsSpec;
 pub use self::link::{LinkSpec, RateChange};
+pub use self::links::{HopSpec, LinksSpec, PathSpec};
+pub(crate) use self::links::{Hops, MOST_LINKS};
 use self::parse::{at_least, at_most, fault, named_or_table, read, within};
 use self::queue::QueuePair;
 pub use self::queue::{CustomLaw, DisciplineSpec, KernelDiscipline, QueueSpec};
@@ -52,16 +52,9 @@ pub struct Spec {
     /// The names of the two sides, which decide no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sides: Option<SidesSpec>,
-    /// The peering link; both directions alike.
-    pub link: LinkSpec,
-    /// The queue discipline of direction 0, and of direction 1 where that has no other.
-    pub queue: QueueSpec,
-    /// The queue discipline of direction 1, where it is another or has other automatic parameters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue_back: Option<QueueSpec>,
-    /// Links in series in the place of the one; none: it stands alone.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub chain: Vec<HopSpec>,
+    /// The links, each with its queues.
+    #[serde(flatten)]
+    pub links: LinksSpec,
     /// The machines of the servers.
     pub hosts: HostsSpec,
     /// The TCP of all hosts.
@@ -102,7 +95,7 @@ pub struct UsersSpec {
     pub rtt: RttConfig,
     /// At which end that is spent.
     pub delay_at: DelayAt,
-    /// Their way; in a chain of links alone.
+    /// Their path over links in series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathSpec>,
 }
@@ -175,26 +168,15 @@ impl Spec {
         let mut written: RawSpec = read("", document)?;
         let sides = written.sides.map(SidesSpec::read).transpose()?;
         sides::number_sides(sides.as_ref(), &mut written.sources, &mut written.tcp)?;
-        let link = written.link;
-        link.check("link")?;
-        let chain = HopSpec::read_all(written.chain, &link, &written.queue, written.queue_back.as_ref())?;
-        let links = chain.len();
-        let both = QueuePair::new("queue", written.queue, written.queue_back);
-        let (queue, queue_back) = both.read(&link)?;
-        let users = UsersSpec::read(written.users, links)?;
-        let context = SourceContext {
-            link: &link,
-            chain: &chain,
-            interface: written.hosts.rate,
-            delay_at: users.delay_at,
-        };
+        let queues = QueuePair::new("queue", written.queue, written.queue_back);
+        let links = LinksSpec::read(written.link, &queues)?;
+        let users = UsersSpec::read(written.users, links.in_series())?;
+        let context =
+            SourceContext { links: &links, interface: written.hosts.rate, delay_at: users.delay_at };
         let sources = SourceSpec::read_all(written.sources, &context)?;
-        let hosts = written.hosts.read(&link, &chain)?;
+        let hosts = written.hosts.read(&links)?;
         let spec = Spec {
-            link,
-            queue,
-            queue_back,
-            chain,
+            links,
             hosts,
             tcp: TcpSpec::read(written.tcp)?,
             users,
@@ -207,20 +189,9 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Every link there is, with its queue in each direction: those of the chain, else the one.
-    pub fn links(&self) -> impl Iterator<Item = (LinkSpec, [&QueueSpec; 2])> {
-        fn both<'a>(queue: &'a QueueSpec, back: Option<&'a QueueSpec>) -> [&'a QueueSpec; 2] {
-            [queue, back.unwrap_or(queue)]
-        }
-        let alone = (self.link.clone(), both(&self.queue, self.queue_back.as_ref()));
-        let in_series =
-            self.chain.iter().map(|hop| (hop.link(&self.link), both(&hop.queue, hop.queue_back.as_ref())));
-        self.chain.is_empty().then_some(alone).into_iter().chain(in_series)
-    }
-
     /// The disciplines of queues in a Linux kernel, in the order of links and then of directions.
     pub fn kernel_disciplines(&self) -> Vec<KernelDiscipline> {
-        let queues = self.links().flat_map(|(_, queues)| queues);
+        let queues = self.links.hops().iter().flat_map(HopSpec::queues);
         let disciplines = queues.filter_map(|queue| match &queue.discipline {
             DisciplineSpec::Kernel { kernel } => Some(kernel.clone()),
             DisciplineSpec::Known(_) | DisciplineSpec::Custom(_) => None,
@@ -235,20 +206,16 @@ impl Spec {
 
     /// Checks conditions between parts, and absurd sizes.
     fn check(&self) -> Result<(), SpecError> {
-        if !self.chain.is_empty() {
-            chain::refuse_custom("queue", &self.queue)?;
-            self.queue_back.iter().try_for_each(|back| chain::refuse_custom("queue_back", back))?;
-        }
         within("protocol", &self.protocol)?;
         within("record", &self.record)?;
-        self.tcp.check(self.link.mtu, &self.sources)
+        self.tcp.check(self.links.mtu(), &self.sources)
     }
 }
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl UsersSpec {
-    /// The users of a spec whose chain has `links` links.
+    /// The users of a spec with `links` links in series.
     fn read(written: RawUsers, links: usize) -> Result<UsersSpec, SpecError> {
         within("users", &written)?;
         let workload: WebConfig = named_or_table("users.workload", written.workload, WebConfig::shipped)?;

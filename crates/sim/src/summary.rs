@@ -244,7 +244,7 @@ impl Summary {
         let marked = Window::sum(links(), |link| link.queue.marked);
         let sent = Window::sum(links(), |link| link.sent);
         let sent_bytes = Window::sum(links(), |link| link.sent_bytes.get());
-        let pairs = || spec.links().zip(&window.links);
+        let pairs = || spec.links.hops().iter().zip(&window.links);
         let mean_of_directions = |total: f64| total / 2.0 / window.links.len() as f64;
         let mut queue_packets = Histogram::new(3).expect("three significant digits are allowed");
         for link in links() {
@@ -264,7 +264,7 @@ impl Summary {
                 pairs().map(|(_, directions)| window.throughput_mbps(directions)).sum(),
             ),
             utilisation: mean_of_directions(
-                pairs().map(|((link, _), directions)| window.utilisation_of_both(&link, directions)).sum(),
+                pairs().map(|(hop, directions)| window.utilisation_of_both(&hop.link, directions)).sum(),
             ),
             queue_packets_mean: mean(&queue_packets),
             queue_packets_p99: p99(&queue_packets),

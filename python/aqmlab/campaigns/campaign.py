@@ -28,6 +28,7 @@ from aqmlab.results.notes import notes
 from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.sweep import Watch
 from aqmlab.running.validation import check_executor, check_out, check_seeds, check_workers
+from aqmlab.spec import directions
 from aqmlab.stats import mean_interval
 from aqmlab.storage import marker
 from aqmlab.storage.location import Location, location
@@ -255,8 +256,7 @@ def _brief(cells: Sequence[Cell], parts: Parts) -> list[str]:
 
 def _is_symmetric(resolved: Mapping[str, Any]) -> bool:
     """Return true if a spec is the same in both directions, so that a mean over them is meaningful."""
-    links = [resolved["link"], *resolved.get("chain", ())]
-    is_one_way = any("rate_back" in link or "queue_back" in link for link in links) or "queue_back" in resolved
+    is_one_way = any("rate_back" in link or "queue_back" in link for link in directions.link_tables(resolved))
     return not (is_one_way or resolved.get("sources") or resolved["users"].get("sides", 2) == 1)
 
 

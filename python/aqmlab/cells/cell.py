@@ -109,8 +109,8 @@ class Cell:
     @cached_property
     def queues(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
         """The discipline of each direction of each link with its parameters, resolved: ``{"pi": {...}}``."""
-        links = self.resolved.get("chain") or [self.resolved]
-        return [(link["queue"], link.get("queue_back", link["queue"])) for link in links]
+        tables = directions.link_tables(self.resolved)
+        return [(link["queue"], link.get("queue_back", link["queue"])) for link in tables]
 
     @property
     def scheme(self) -> str:
@@ -185,7 +185,7 @@ class Cell:
 
     @cached_property
     def links(self) -> Sequence[Link]:
-        """The links in numbers: those of the chain, or the only one."""
+        """The links in numbers."""
         return self.spec.links
 
     def describe_users(self) -> str:
@@ -334,9 +334,11 @@ def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Exp
             _check_rest(experiment)
             raise SpecError(f"users: must have load or per_side, or the spec {_TESTBED_USERS}, got neither")
         return with_users(experiment, 0), None
-    if experiment.chain:
+    if isinstance(experiment.link, tuple):
         if users.per_side is None:
-            raise SpecError(f"users.load: is percent of one link; in a chain give users.per_side, got {users.load:g}")
+            raise SpecError(
+                f"users.load: is percent of one link; with links in series give users.per_side, got {users.load:g}"
+            )
         return experiment, None
     if experiment.link.rate_back is not None:
         if users.per_side is None:
@@ -392,5 +394,5 @@ def _signal(resolved: Mapping[str, Any]) -> str:
     if ecn is False:
         return "drop"
     form = "ecn" if ecn is True else str(ecn)
-    (parameters,) = resolved["queue"].values()
-    return f"{form}-new-gentle" if parameters.get("ecn_policy") == "mark_in_gentle" else form
+    parameters = [parameters for link in directions.link_tables(resolved) for parameters in link["queue"].values()]
+    return f"{form}-new-gentle" if any(each.get("ecn_policy") == "mark_in_gentle" for each in parameters) else form

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from aqmlab._core import Link
-from aqmlab.spec import users
+from aqmlab.spec import directions, users
 from aqmlab.spec.experiment import ECN_SWITCH
 
 COLUMNS = {
@@ -113,7 +113,7 @@ def spec_columns(resolved: Mapping[str, Any], links: Sequence[Link]) -> dict[str
         "rate_back_mbps": min(link.rate_back_bps for link in links) / 1e6,
         "delay_ms": round(1e3 * sum(link.delay_s for link in links), 6),
         "device_fifo_packets": fifos.pop() if len(fifos) == 1 else None,
-        "chain": _join(map(_link, resolved["chain"]), " > ") if resolved.get("chain") else None,
+        "chain": _join(map(_link, resolved["link"]), " > ") if directions.is_chain(resolved) else None,
         "tcp": _mixed(tcp, lambda stack: stack["profile"]),
         "congestion": _mixed(tcp, lambda stack: stack["congestion"]),
         "ecn": _mixed(tcp, _ecn),

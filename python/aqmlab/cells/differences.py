@@ -108,7 +108,7 @@ def without_scheme(spec: Mapping[str, Any], *, links: bool = True) -> str:
 
 
 def _without_scheme(spec: Mapping[str, Any], *, links: bool) -> dict[str, Any]:
-    excluded = {"queue", "queue_back", "sides", *(() if links else ("link", "chain"))}
+    excluded = {"queue", "queue_back", "sides", *(() if links else ("link",))}
     rest = {name: value for name, value in spec.items() if name not in excluded}
     tcp = dict(spec["tcp"])
     tcp["mix"] = [{name: value for name, value in stack.items() if name != "ecn"} for stack in tcp.get("mix", ())]

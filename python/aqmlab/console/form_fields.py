@@ -24,7 +24,7 @@ GROUPS = {
 
 LISTS = {
     "link.rate_changes": "Changes of the link's rate",
-    "chain": "Links in series",
+    "link": "Links in series",
     "tcp.mix": "Hosts with another stack",
     "sources": "Traffic besides the users",
 }
@@ -69,6 +69,9 @@ def groups() -> Mapping[str, tuple[Field, ...]]:
     """Return the fields of a spec by the titles of their groups."""
     spec_schema = Experiment.model_json_schema()
     tables = {name: _part(spec_schema, spec_schema["properties"][name]) for name in GROUPS}
+    # A single link has the queue of the spec.
+    own = {name: key for name, key in tables["link"]["properties"].items() if name not in ("queue", "queue_back")}
+    tables["link"] = {**tables["link"], "properties": own}
     fields_by_group = {title: tuple(_fields(spec_schema, f"{name}.", tables[name])) for name, title in GROUPS.items()}
     return {"Testbed": (_testbed(spec_schema),), **fields_by_group}
 
@@ -86,7 +89,7 @@ def lists() -> Mapping[str, FieldList]:
     lists_by_path = {AXES.path: AXES}
     for path, title in LISTS.items():
         key = _key(spec_schema, path)
-        forms = _part(spec_schema, key["items"]).get("oneOf", ())
+        forms = _part(spec_schema, _entry(spec_schema, key)).get("oneOf", ())
         kinds = {kind: form["description"] for form in forms for kind in form["properties"] if kind not in FILES}
         lists_by_path[path] = FieldList(path, title, key["description"], kinds or {"": title})
     return lists_by_path
@@ -102,7 +105,7 @@ def row(path: str, number: int, kind: str) -> tuple[Field, ...]:
             Field(f"axes[{number}].values", "values", hint, is_toml=True),
         )
     spec_schema = Experiment.model_json_schema()
-    table = _part(spec_schema, _key(spec_schema, path)["items"])
+    table = _part(spec_schema, _entry(spec_schema, _key(spec_schema, path)))
     if not kind:
         return tuple(_fields(spec_schema, f"{path}[{number}].", table))
     (form,) = (form["properties"][kind] for form in table["oneOf"] if kind in form["properties"])
@@ -138,8 +141,15 @@ def _part(spec_schema: Schema, key: Schema) -> Schema:
     """Return the schema of a key's value, with references resolved."""
     if "$ref" in key:
         return _part(spec_schema, spec_schema["$defs"][schema.name_of(key)])
-    forms = [form for form in key.get("anyOf", ()) if form != {"type": "null"}]
+    forms = [form for form in key.get("anyOf", ()) if form != {"type": "null"} and "items" not in form]
     return _part(spec_schema, forms[0]) if len(forms) == 1 else key
+
+
+def _entry(spec_schema: Schema, key: Schema) -> Schema:
+    """Return the schema of an entry of a list, which may be one of the forms of a value."""
+    definition = spec_schema["$defs"][schema.name_of(key)] if "$ref" in key else key
+    (items,) = (form["items"] for form in (definition, *definition.get("anyOf", ())) if "items" in form)
+    return items  # type: ignore[no-any-return]
 
 
 def _fields(spec_schema: Schema, path_prefix: str, table: Schema, label_prefix: str = "") -> Iterator[Field]:

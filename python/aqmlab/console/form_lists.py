@@ -90,13 +90,20 @@ def changes(form_values: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     Rejected
         When a field in TOML cannot be parsed; the message names the field.
     """
+    lists = {path: form_rows for path, form_rows in rows(form_values).items() if form_rows}
+    if "link" in lists and "link.rate_changes" in lists:
+        raise Rejected(400, "link.rate_changes: of links in series, write those of each link in its row")
+    of_all_links: dict[str, Any] = {}
     for field in form_fields.paths().values():
         text = form_values.get(field.path, "").strip()
-        if text and (field.path, text) != ("testbed", form_fields.NO_TESTBED):
+        if text and "link" in lists and field.path.startswith("link."):
+            of_all_links[field.path.removeprefix("link.")] = _value(field, text)
+        elif text and (field.path, text) != ("testbed", form_fields.NO_TESTBED):
             yield field.path, _value(field, text)
-    for path, form_rows in rows(form_values).items():
-        if form_rows and path in form_fields.LISTS:
-            yield path, [_table(path, number, form_row, form_values) for number, form_row in enumerate(form_rows)]
+    for path, form_rows in lists.items():
+        if path in form_fields.LISTS:
+            common = of_all_links if path == "link" else {}
+            yield path, [{**common, **_table(path, number, row, form_values)} for number, row in enumerate(form_rows)]
 
 
 def axes(form_values: Mapping[str, str]) -> dict[str, Any]:

@@ -148,8 +148,8 @@ def _normal(text: str) -> str:
 
 def _parts(spec: Mapping[str, Any]) -> tuple[list[str], list[str], list[str], Sequence[str], list[str]]:
     link_directions = directions.names(spec.get("sides"))
-    links = spec.get("chain") or [spec]
-    queues = [queue for part in (spec, *links) for queue in (part.get("queue"), part.get("queue_back")) if queue]
+    links = directions.link_tables(spec)
+    queues = [queue for link in links for queue in (link.get("queue"), link.get("queue_back")) if queue]
     sources = [(kind, parameters) for part in spec.get("sources", ()) for kind, parameters in part.items()]
     users: list[tuple[str, Any]] = [(USERS_NAME, {})] if spec["users"].get("per_side") else []
     names = labels(parameters.get("name", kind) for kind, parameters in (*users, *sources))

@@ -1,4 +1,4 @@
-"""Names of the two directions of a link: ``home→internet``, after the names that a spec gives to the sides.
+"""Links of a resolved spec, and names of their two directions: ``home→internet``, after the names of the sides.
 
 Direction 0 carries the traffic from side 0. Stored tables number directions; all other output names them.
 """
@@ -74,3 +74,25 @@ def by_place(parts: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]
 def label(names: Names) -> str:
     """Return a sentence that explains ``forward`` and ``reverse``; nothing if sides have names."""
     return f"{names[0]} carries what side 0 sends, {names[1]} what side 1 sends." if names == UNNAMED else ""
+
+
+_QUEUES = ("queue", "queue_back")
+
+
+def is_chain(resolved: Mapping[str, Any]) -> bool:
+    """Return true if the links are in series, so that results number them."""
+    return isinstance(resolved.get("link"), list)
+
+
+def link_tables(resolved: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the tables of the links from side 0 to side 1, each with its ``queue`` and perhaps a ``queue_back``.
+
+    Examples
+    --------
+    >>> link_tables({"link": {"rate": "5 Mbit/s"}, "queue": {"pi": {}}})
+    [{'rate': '5 Mbit/s', 'queue': {'pi': {}}}]
+    """
+    link = resolved.get("link", {})
+    if is_chain(resolved):
+        return list(link)
+    return [{**link, **{name: resolved[name] for name in _QUEUES if name in resolved}}]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -17,9 +17,11 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     StrictBool,
     StrictInt,
+    Tag,
     model_serializer,
     model_validator,
 )
@@ -30,7 +32,7 @@ from aqmlab.disciplines.custom import registry
 from aqmlab.spec import bounded_input, schema, testbeds
 from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
-from aqmlab.spec.model_base import DECLARED, SpecPart
+from aqmlab.spec.model_base import DECLARED, TAGS, SpecPart
 from aqmlab.spec.overrides import apply
 from aqmlab.spec.quantities import BitRate, Bytes, Duration
 
@@ -64,17 +66,6 @@ def ecn_form(value: object) -> bool | EcnForm:
 class RateChange(SpecPart):
     at: Duration
     rate: BitRate
-
-
-class Link(SpecPart):
-    rate: BitRate = DECLARED
-    rate_back: BitRate | None = DECLARED
-    delay: Duration = DECLARED
-    overhead: Bytes = DECLARED
-    header: Bytes = DECLARED
-    mtu: Bytes = DECLARED
-    device_fifo: StrictInt = DECLARED
-    rate_changes: tuple[RateChange, ...] | None = DECLARED
 
 
 class Hosts(SpecPart):
@@ -115,14 +106,22 @@ class QueueSpec(SpecPart, table="Queue"):
         return QueueSpec.model_construct(discipline=self.discipline, parameters=parameters)
 
 
-class ChainLink(SpecPart):
-    rate: BitRate | None = DECLARED
+class Link(SpecPart):
+    rate: BitRate = DECLARED
     rate_back: BitRate | None = DECLARED
-    delay: Duration | None = DECLARED
-    device_fifo: StrictInt | None = DECLARED
+    delay: Duration = DECLARED
+    overhead: Bytes = DECLARED
+    header: Bytes = DECLARED
+    mtu: Bytes = DECLARED
+    device_fifo: StrictInt = DECLARED
     rate_changes: tuple[RateChange, ...] | None = DECLARED
     queue: QueueSpec | None = DECLARED
     queue_back: QueueSpec | None = DECLARED
+
+    def with_queues(self, change: Callable[[QueueSpec], QueueSpec]) -> Link:
+        """Return this link with its own queues changed."""
+        update = {"queue": self.queue and change(self.queue), "queue_back": self.queue_back and change(self.queue_back)}
+        return self.model_copy(update=update)
 
 
 class Tcp(SpecPart):
@@ -170,6 +169,13 @@ class Record(SpecPart):
     losses: StrictBool = DECLARED
 
 
+_TABLE, _LIST = TAGS
+
+
+def _form_of_link(link: object) -> str:
+    return _LIST if isinstance(link, (list, tuple)) else _TABLE
+
+
 class Experiment(SpecPart):
     """An experiment without its seed. Each part may be given as a ``dict``.
 
@@ -186,10 +192,11 @@ class Experiment(SpecPart):
 
     testbed: str | None = DECLARED
     sides: tuple[str, str] | None = DECLARED
-    link: Link = DECLARED
+    link: Annotated[
+        Annotated[Link, Tag(_TABLE)] | Annotated[tuple[Link, ...], Tag(_LIST)], Discriminator(_form_of_link)
+    ] = DECLARED
     queue: QueueSpec = DECLARED
     queue_back: QueueSpec | None = DECLARED
-    chain: tuple[ChainLink, ...] | None = DECLARED
     hosts: Hosts = DECLARED
     tcp: Tcp = DECLARED
     users: Users = Users()
@@ -215,19 +222,17 @@ class Experiment(SpecPart):
         if isinstance(parts.get("users"), (Mapping, Users)):
             parts["users"] = users_of.read_files(dict(parts["users"]), Path())
         missing = _testbed_values(parts)
-        super().__init__(
-            **{**parts, **{name: {**values, **_set_values(parts.get(name))} for name, values in missing.items()}}
-        )
+        super().__init__(**_filled(parts, missing))
         self._mark_as_unset(missing)
         for name in type(self).model_fields:
             _check_finite(getattr(self, name), name)
 
-    def _mark_as_unset(self, missing: Mapping[str, Mapping[str, Any]]) -> None:
+    def _mark_as_unset(self, missing: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         """Mark the testbed's values as unset: they must not survive a change of the testbed."""
-        for name, values in missing.items():
-            part = getattr(self, name).model_fields_set
-            part.difference_update(values)
-            if not part:
+        for name, values_of_tables in missing.items():
+            for part, values in zip(_tables_of(getattr(self, name)), values_of_tables, strict=True):
+                part.model_fields_set.difference_update(values)
+            if isinstance(part := getattr(self, name), BaseModel) and not part.model_fields_set:
                 self.model_fields_set.discard(name)
 
     @property
@@ -267,15 +272,31 @@ class Experiment(SpecPart):
         return type(self)(**tables)
 
     @property
+    def is_chain(self) -> bool:
+        """True if ``link`` is a list, so that results number the links."""
+        return isinstance(self.link, tuple)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links from side 0 to side 1."""
+        return self.link if isinstance(self.link, tuple) else (self.link,)
+
+    def with_links(self, change: Callable[[Link], Link]) -> Self:
+        """Return this experiment with each link changed."""
+        links = tuple(map(change, self.links))
+        return self.model_copy(update={"link": links if self.is_chain else links[0]})
+
+    @property
     def queues(self) -> tuple[tuple[QueueSpec, QueueSpec], ...]:
         """The written disciplines of each link, for direction 0 and direction 1."""
         pair = self.queue, self.queue_back or self.queue
-        return tuple(_link_queues(link, pair) for link in self.chain or (ChainLink(),))
+        return tuple(_link_queues(link, pair) for link in self.links)
 
     def with_defaults(self) -> Self:
         """Fill in the defaults of custom laws and the hashes of their sources; the engine does it for other laws."""
         queue_back = self.queue_back and self.queue_back.with_defaults()
-        return self.model_copy(update={"queue": self.queue.with_defaults(), "queue_back": queue_back})
+        changed = self.with_links(lambda link: link.with_queues(QueueSpec.with_defaults))
+        return changed.model_copy(update={"queue": self.queue.with_defaults(), "queue_back": queue_back})
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
@@ -308,7 +329,7 @@ class Experiment(SpecPart):
         return self.model_dump_json(exclude_none=True)
 
 
-def _link_queues(link: ChainLink, common: tuple[QueueSpec, QueueSpec]) -> tuple[QueueSpec, QueueSpec]:
+def _link_queues(link: Link, common: tuple[QueueSpec, QueueSpec]) -> tuple[QueueSpec, QueueSpec]:
     """Return the disciplines of a link: its ``queue`` applies to both directions unless it has a ``queue_back``."""
     forward, reverse = common if link.queue is None else (link.queue, link.queue)
     return forward, link.queue_back or reverse
@@ -327,15 +348,35 @@ def _tables(variants: object) -> list[dict[str, Any]]:
     return [table for table in variants.values() if isinstance(table, dict)] if isinstance(variants, dict) else []
 
 
-def _testbed_values(parts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the testbed's values for keys that are not written, by part."""
+def _testbed_values(parts: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the testbed's values for keys that are not written, by part and for each of its tables."""
     if parts.get("testbed") is None:
         return {}
-    values_by_table = testbeds.missing_values(
-        testbeds.find(parts["testbed"]), {name: _set_values(part) for name, part in parts.items()}
-    )
+    testbed = testbeds.find(parts["testbed"])
+    tables = {name: _tables_of(parts.get(name, {})) for name in testbed.tables}
     # A part that is not a table is refused with other mistakes.
-    return {name: values for name, values in values_by_table.items() if _is_table(parts.get(name, {}))}
+    return {
+        name: [testbeds.missing_values(testbed, name, _set_values(table)) for table in tables_of_part]
+        for name, tables_of_part in tables.items()
+        if all(map(_is_table, tables_of_part))
+    }
+
+
+def _filled(parts: Mapping[str, Any], missing: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the parts of a spec with the missing values of a testbed."""
+    filled = dict(parts)
+    for name, values_of_tables in missing.items():
+        part = parts.get(name, {})
+        tables = [
+            {**values, **_set_values(table)} for values, table in zip(values_of_tables, _tables_of(part), strict=True)
+        ]
+        filled[name] = tables if isinstance(part, (list, tuple)) else tables[0]
+    return filled
+
+
+def _tables_of(part: Any) -> Sequence[Any]:
+    """Return the tables of a part: itself, or those of a list."""
+    return part if isinstance(part, (list, tuple)) else (part,)
 
 
 def _is_table(part: object) -> bool:

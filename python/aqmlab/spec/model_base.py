@@ -18,6 +18,10 @@ DECLARED: Any = object()
 """A placeholder for the default that the engine declares, ``None`` if it declares none."""
 
 
+TAGS = ("(table)", "(list)")
+"""The names of the two forms of a part, in the locations of pydantic's errors alone."""
+
+
 class SpecPart(BaseModel):
     """A table of a spec, or the whole spec."""
 
@@ -49,12 +53,13 @@ class SpecPart(BaseModel):
 def _one_line(error: ValidationError, model: type[BaseModel]) -> str:
     """Return the first error as one line: the path, the accepted values and the value given."""
     first = error.errors(include_url=False)[0]
-    steps = first["loc"] if model.__name__ == schema.ROOT else (model.__name__, *first["loc"])
+    loc = tuple(step for step in first["loc"] if step not in TAGS)
+    steps = loc if model.__name__ == schema.ROOT else (model.__name__, *loc)
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
     if first["type"] == "extra_forbidden":
-        return f"{path}: unknown key{_suggestion(str(steps[-1]), first['loc'], model)}"
+        return f"{path}: unknown key{_suggestion(str(steps[-1]), loc, model)}"
     if first["type"] in ("model_type", "model_attributes_type"):
-        return f"{path}: must be a table of {', '.join(_fields(first['loc'], model))}, got {first['input']!r}"
+        return f"{path}: must be a table of {', '.join(_fields(loc, model))}, got {first['input']!r}"
     message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"{path}: {message}, got {first['input']!r}"
 

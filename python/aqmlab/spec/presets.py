@@ -8,7 +8,7 @@ from typing import Any
 
 from aqmlab._core import Resolved, bits_per_second, seconds
 from aqmlab.spec import schema
-from aqmlab.spec.experiment import ChainLink, Experiment, Hosts, Link, QueueSpec, Users
+from aqmlab.spec.experiment import Experiment, Hosts, Link, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
 
 BOTTLENECK = Link(rate="100 Mbit/s")
@@ -37,26 +37,19 @@ def uncongested(experiment: Experiment) -> Experiment:
 
     A load still means percent of the *experiment's* link; give a number of users to compare equal traffic.
     """
-    link = experiment.link.model_copy(update=_scaled_hosts(experiment.link))
-    chain = experiment.chain and tuple(
-        chain_link.model_copy(update={**_scaled_hosts(chain_link), "queue": None, "queue_back": None})
-        for chain_link in experiment.chain
-    )
-    links: list[Link | ChainLink] = [link, *(chain or ())]
-    fastest = max(
-        rate_bps(rate) for chain_link in links for rate in (chain_link.rate, chain_link.rate_back) if rate is not None
-    )
+    scaled = experiment.with_links(_scaled)
+    fastest = max(rate_bps(rate) for link in scaled.links for rate in (link.rate, link.rate_back) if rate is not None)
     queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _MIN_RATE_BPS)}})
     hosts, sources = _interfaces(experiment)
-    return experiment.model_copy(
-        update={"link": link, "queue": queue, "queue_back": None, "chain": chain, "hosts": hosts, "sources": sources}
-    )
+    return scaled.model_copy(update={"queue": queue, "queue_back": None, "hosts": hosts, "sources": sources})
 
 
 def _interfaces(experiment: Experiment) -> tuple[Hosts, tuple[dict[str, Any], ...]]:
     """Return hosts and sources with the interface rates that they have on the experiment's own links."""
     # Users and queues do not affect interfaces, and may have keys that the engine does not read.
-    without_users = experiment.model_copy(update={"users": Users(per_side=0), "queue": _DROPTAIL, "queue_back": None})
+    without_users = experiment.with_links(
+        lambda link: link.model_copy(update={"queue": None, "queue_back": None})
+    ).model_copy(update={"users": Users(per_side=0), "queue": _DROPTAIL, "queue_back": None})
     resolved = json.loads(Resolved(without_users.to_json()).json)
     hosts = experiment.hosts.model_copy(update={"rate": resolved["hosts"]["rate"]})
     sources = zip(experiment.sources, resolved.get("sources", ()), strict=True)
@@ -79,16 +72,13 @@ def greedy(sources: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _scaled_hosts(link: Link | ChainLink) -> dict[str, Any]:
-    """Return the raised rates of a link; a link of a chain without a rate still inherits the experiment's."""
+def _scaled(link: Link) -> Link:
+    """Return a link with raised rates, and without a queue of its own."""
     changes = link.rate_changes and tuple(
         change.model_copy(update={"rate": _raised_rate(change.rate)}) for change in link.rate_changes
     )
-    return {
-        "rate": link.rate and _raised_rate(link.rate),
-        "rate_back": link.rate_back and _raised_rate(link.rate_back),
-        "rate_changes": changes,
-    }
+    rates = {"rate": _raised_rate(link.rate), "rate_back": link.rate_back and _raised_rate(link.rate_back)}
+    return link.model_copy(update={**rates, "rate_changes": changes, "queue": None, "queue_back": None})
 
 
 def _raised_rate(rate: str) -> str:

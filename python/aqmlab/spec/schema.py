@@ -32,9 +32,14 @@ def key(path: str) -> Schema:
     """Return the schema of the key at a path, such as ``protocol.warmup``."""
     node = root()
     for name in path.split("."):
-        table = part(name_of(node)) if "$ref" in node else node
-        node = table["properties"][name]
+        node = _table(node)["properties"][name]
     return node
+
+
+def _table(node: Schema) -> Schema:
+    """Return the table that a key refers to; of a key that may be a list too, the table of an entry."""
+    table = part(name_of(node)) if "$ref" in node else node
+    return table if "properties" in table else _table(table["anyOf"][0])
 
 
 def source(kind: str) -> Schema:

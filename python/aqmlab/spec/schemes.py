@@ -41,15 +41,15 @@ class Scheme:
     def apply_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with this scheme instead of its own.
 
-        ``queue_back`` and the queues of a chain's links stay.
+        ``queue_back`` and the links' own queues stay.
 
         Raises
         ------
         SpecError
-            When every link of a chain has a queue of its own.
+            When every link has a queue of its own.
         """
-        if experiment.chain and all(link.queue is not None for link in experiment.chain):
-            raise SpecError(f"{self.label}: no link takes it: every link of the chain has a queue of its own")
+        if all(link.queue is not None for link in experiment.links):
+            raise SpecError(f"{self.label}: no link takes it: every link has a queue of its own")
         tcp = experiment.tcp if self.ecn is None else experiment.tcp.model_copy(update={"ecn": self.ecn})
         return experiment.model_copy(update={"queue": self.queue, "tcp": tcp})
 

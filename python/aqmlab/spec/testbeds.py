@@ -71,22 +71,21 @@ def load_all() -> Mapping[str, Testbed]:
     return testbeds_by_name
 
 
-def missing_values(testbed: Testbed, set_keys: Mapping[str, Iterable[str]]) -> dict[str, dict[str, Any]]:
-    """Return the values of a testbed that a spec does not write, by table.
+def missing_values(testbed: Testbed, table: str, set_keys: Iterable[str]) -> dict[str, Any]:
+    """Return the values of a testbed that a table of a spec does not write.
 
     Parameters
     ----------
     testbed
         The testbed.
+    table
+        The name of the table.
     set_keys
-        The keys that the spec writes, by table.
+        The keys that the table writes.
     """
-    return {
-        table: {key: copy.deepcopy(value) for key, value in values.items() if not _is_set(key, set_keys.get(table))}
-        for table, values in testbed.tables.items()
-    }
+    keys = set(set_keys)
+    return {key: copy.deepcopy(value) for key, value in testbed.tables[table].items() if not _is_set(key, keys)}
 
 
-def _is_set(key: str, keys: Iterable[str] | None) -> bool:
-    set_keys = set(keys or ())
+def _is_set(key: str, set_keys: set[str]) -> bool:
     return key in set_keys or (key == "load" and _INSTEAD_OF_LOAD in set_keys)

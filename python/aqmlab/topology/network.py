@@ -100,8 +100,8 @@ class Topology:
 def topology(experiment: Experiment, spec: Resolved) -> Topology:
     """Return the topology of an experiment with its resolved spec."""
     resolved = json.loads(spec.json)
-    chain = resolved.get("chain") or [resolved["link"]]
-    full_path = (1, len(chain) + 1)
+    tables = directions.link_tables(resolved)
+    full_path = (1, len(tables) + 1)
     protocol, users = resolved["protocol"], resolved["users"]
     rtt = _rtt_table(users["rtt"])
     interface = resolved["hosts"]["rate"]
@@ -109,7 +109,7 @@ def topology(experiment: Experiment, spec: Resolved) -> Topology:
     if users["per_side"] > 0:
         senders.insert(0, _users(users, experiment.sides, full_path, rtt))
     return Topology(
-        links=tuple(map(_link, chain, spec.links, experiment.queues)),
+        links=tuple(map(_link, tables, spec.links, experiment.queues)),
         senders=tuple(senders),
         directions=directions.names(experiment.sides),
         warmup=protocol["warmup"],

@@ -67,8 +67,8 @@ class _Origins:
         )
 
     def origin_of(self, path: str) -> str:
-        if self.testbed is not None and path in self.testbed.sources:
-            return f"testbed {self.testbed.name}: {self.testbed.sources[path]}"
+        if origin := self._testbed_origin(path):
+            return origin
         table, _, key = path.partition(".")
         if path == "users.per_side":
             return self._users_origin()
@@ -78,9 +78,14 @@ class _Origins:
             return "ten times the fastest link, at least 1 Gbit/s"
         if table.startswith("sources["):
             return self._source_origin(key)
-        if table.startswith("chain["):
+        if table.startswith("link["):
             return self._hop_origin(table, key)
         return self._queue_origin(path) if table in ("queue", "queue_back") else DEFAULT
+
+    def _testbed_origin(self, path: str) -> str | None:
+        if self.testbed is None or path not in self.testbed.sources:
+            return None
+        return f"testbed {self.testbed.name}: {self.testbed.sources[path]}"
 
     def _users_origin(self) -> str:
         if "users.load" in self.set_paths:
@@ -107,7 +112,7 @@ class _Origins:
 
     def _hop_origin(self, table: str, key: str) -> str:
         if not key.startswith("queue"):
-            return f"link.{key}"
+            return self._testbed_origin(f"link.{key}") or DEFAULT
         has_own_queue = any(path.startswith(f"{table}.queue.") for path in self.set_paths)
         return self._queue_origin(key) if has_own_queue else "queue"
 

@@ -95,7 +95,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, Error> {
 /// Returns an error if live runs do not support the spec.
 fn check(spec: &Spec) -> Result<(), Error> {
     let is_custom = |queue: &QueueSpec| matches!(queue.discipline, DisciplineSpec::Custom(_));
-    if spec.links().any(|(_, queues)| queues.into_iter().any(is_custom)) {
+    if spec.links.hops().iter().any(|hop| hop.queues().into_iter().any(is_custom)) {
         return Err(Error::Refused("live has no custom laws: its router is a program without Python".into()));
     }
     if spec.record.exchanges {

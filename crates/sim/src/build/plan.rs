@@ -10,7 +10,7 @@ use super::{Laws, queue_stream};
 use crate::engine::Traffic;
 use crate::link::{KernelPort, Wire};
 use crate::side::Direction;
-use crate::spec::{DisciplineSpec, LinkSpec, Spec, SpecError};
+use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, Spec, SpecError};
 
 /// A run before its engine is chosen.
 pub(super) struct Plan<'a> {
@@ -53,9 +53,9 @@ pub(super) enum QueueDiscipline<'a> {
 impl<'a> Plan<'a> {
     pub(super) fn new(spec: &'a Spec, seed: u64, laws: Option<Laws>) -> Result<Plan<'a>, SpecError> {
         let mut laws = laws.unwrap_or_default();
-        let hops = (0..).zip(spec.links()).map(|(number, (link, queues))| {
+        let hops = (0..).zip(spec.links.hops()).map(|(number, hop)| {
             let mut one_way = |direction: Direction| {
-                let queue = queues[direction.index()];
+                let queue = hop.queues()[direction.index()];
                 let discipline = match &queue.discipline {
                     DisciplineSpec::Custom(custom) => match laws[direction.index()].take() {
                         Some(law) => QueueDiscipline::Custom(law, custom.limit),
@@ -66,7 +66,7 @@ impl<'a> Plan<'a> {
                 };
                 let stream = hop_stream(seed, number, direction.index());
                 Ok(OneWay {
-                    wire: wire(&link.one_way(direction), spec),
+                    wire: wire(&hop.link.one_way(direction), spec),
                     discipline,
                     noecn: queue.noecn,
                     stream,
@@ -91,10 +91,10 @@ impl<'a> Plan<'a> {
     /// Return the discipline of the only link, if it is from the catalogue, the same in both directions, and may
     /// mark, and if the rate is constant and the same in both directions.
     pub(super) fn one_discipline(&self) -> Option<&'a QueueConfig> {
-        let link = &self.spec.link;
-        let is_plain = self.spec.chain.is_empty()
+        let HopSpec { link, queue_back, .. } = &self.spec.links.hops()[0];
+        let is_plain = !self.spec.links.is_chain()
             && link.rate_back.is_none()
-            && self.spec.queue_back.is_none()
+            && queue_back.is_none()
             && link.rate_changes.is_empty();
         match self.hops.as_slice() {
             [

@@ -63,11 +63,11 @@ impl PacketLog {
     pub(super) fn new(spec: &Spec, bounds: Bounds) -> PacketLog {
         let mut file = Vec::new();
         pcapng::section(&mut file);
-        for (number, (link, _)) in (1..).zip(spec.links()) {
-            let prefix = if spec.chain.is_empty() { String::new() } else { format!("link {number}, ") };
+        for (number, hop) in (1..).zip(spec.links.hops()) {
+            let prefix = if spec.links.is_chain() { format!("link {number}, ") } else { String::new() };
             for direction in Direction::BOTH {
                 let name = format!("{prefix}{}", spec.direction_name(direction));
-                pcapng::interface(&mut file, &name, link.one_way(direction).rate, MOST_BYTES);
+                pcapng::interface(&mut file, &name, hop.link.one_way(direction).rate, MOST_BYTES);
             }
         }
         PacketLog {

@@ -57,7 +57,7 @@ pub(super) struct Hosts {
 
 impl Hosts {
     pub(super) fn new(spec: &Spec) -> Hosts {
-        let overhead = spec.link.overhead;
+        let overhead = spec.links.first().overhead;
         let interface = Transmitter::new(spec.hosts.rate, overhead);
         let sources = &spec.sources;
         let of_sources = sources.iter().map(|source| Transmitter::new(source.interface, overhead));

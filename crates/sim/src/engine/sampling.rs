@@ -10,7 +10,7 @@ use super::{ControlEvent, Engine, Event};
 use crate::link::{DelayByOwner, Link, LinkCounters, Meter};
 use crate::record::{GaugeTable, LinkDirection, Tables};
 use crate::side::Direction;
-use crate::spec::Spec;
+use crate::spec::{HopSpec, Spec};
 use crate::summary::{LinkWindow, Window};
 
 /// The last readings of each link, in each direction.
@@ -51,10 +51,15 @@ impl Readings {
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
         };
         Readings {
-            links: spec.links().map(|_| [reading(), reading()]).collect(),
-            in_chain: !spec.chain.is_empty(),
-            several_laws: !spec.chain.is_empty()
-                || spec.queue_back.as_ref().is_some_and(|back| back.name() != spec.queue.name()),
+            links: spec.links.hops().iter().map(|_| [reading(), reading()]).collect(),
+            in_chain: spec.links.is_chain(),
+            several_laws: spec.links.is_chain()
+                || spec
+                    .links
+                    .hops()
+                    .iter()
+                    .map(HopSpec::queues)
+                    .any(|[forth, back]| forth.name() != back.name()),
         }
     }
 

@@ -6,8 +6,7 @@ use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{BitRate, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::chain::Hops;
-use super::{HopSpec, LinkSpec, SpecError, within};
+use super::{Hops, LinksSpec, SpecError, within};
 
 /// The machines that servers run on: what one sends leaves through its interface, a frame after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,10 +42,10 @@ impl Default for RawHosts {
 }
 
 impl RawHosts {
-    /// The hosts beside `link`, or beside a chain of links.
-    pub(super) fn read(self, link: &LinkSpec, chain: &[HopSpec]) -> Result<HostsSpec, SpecError> {
+    /// The hosts beside `links`.
+    pub(super) fn read(self, links: &LinksSpec) -> Result<HostsSpec, SpecError> {
         within("hosts", &self)?;
-        let rate = self.rate.unwrap_or_else(|| interface_beside(link, chain, None));
+        let rate = self.rate.unwrap_or_else(|| interface_beside(links, None));
         Ok(HostsSpec { servers_per_side: self.servers_per_side, rate })
     }
 }
@@ -57,17 +56,8 @@ const TIMES_AS_FAST: u64 = 10;
 /// Gigabit Ethernet, which any host of today has.
 const LEAST: BitRate = BitRate::from_mbit_per_sec(1_000);
 
-/// The interface of a host whose packets go over `link`, or over the links of a chain, those of `hops` alone where given.
-pub(super) fn interface_beside(link: &LinkSpec, chain: &[HopSpec], hops: Option<Hops>) -> BitRate {
-    let fastest = match (chain, hops) {
-        ([], _) => link.fastest(),
-        (chain, None) => fastest_of(chain, link),
-        (chain, Some(Hops { first, last })) => fastest_of(&chain[first..=last], link),
-    };
-    let faster = fastest.bits_per_sec().saturating_mul(TIMES_AS_FAST);
+/// The interface of a host whose packets go over `links`, those of `hops` alone where given.
+pub(super) fn interface_beside(links: &LinksSpec, hops: Option<Hops>) -> BitRate {
+    let faster = links.fastest(hops).bits_per_sec().saturating_mul(TIMES_AS_FAST);
     BitRate::from_bits_per_sec(faster).map_or(LEAST, |rate| rate.max(LEAST))
-}
-
-fn fastest_of(chain: &[HopSpec], common: &LinkSpec) -> BitRate {
-    chain.iter().map(|hop| hop.link(common).fastest()).max().expect("a chain has links")
 }

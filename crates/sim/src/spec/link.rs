@@ -9,12 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::side::Direction;
 
+#[cfg(feature = "schema")]
+use super::schema::with_queues;
 use super::{SpecError, at_most, fault, within};
 
-/// The peering link: two directions, each with a queue of its own.
+/// A link: two directions, each with a queue of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Link", transform = with_ranges::<LinkSpec>))]
+#[cfg_attr(feature = "schema", schemars(rename = "Link", transform = with_ranges::<LinkSpec>, transform = with_queues))]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
     /// The bit rate on the wire in each direction, the overhead of frames included.

@@ -7,12 +7,10 @@ use aqmlab_units::schema::with_ranges;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-#[cfg(feature = "schema")]
-use super::chain::RawHop;
 use super::hosts::RawHosts;
 #[cfg(feature = "schema")]
-use super::schema::{RttTable, SourceEntry, TestbedName, Workload};
-use super::{DelayAt, LinkSpec, ProtocolSpec, RecordSpec};
+use super::schema::{Links, RttTable, SourceEntry, TestbedName, Workload};
+use super::{DelayAt, ProtocolSpec, RecordSpec};
 #[cfg(feature = "schema")]
 use super::{PathSpec, QueueSpec, TcpSpec};
 
@@ -29,18 +27,17 @@ pub(super) struct RawSpec {
     /// Names of side 0 and side 1, such as `["home", "internet"]`: results call direction 0 `home→internet` then, and
     /// direction 1 `internet→home`; without names they are `forward` and `reverse`. Names decide no result.
     pub(super) sides: Option<[String; 2]>,
-    #[serde(default)]
-    pub(super) link: LinkSpec,
+    /// The link between the sides, a table; or links in series between the routers 1, 2 and so on, a list of such tables: see
+    /// docs/guide/topology.md.
+    #[serde(default = "ethernet")]
+    #[cfg_attr(feature = "schema", schemars(with = "Links"))]
+    pub(super) link: Value,
     #[serde(default = "drop_tail")]
     #[cfg_attr(feature = "schema", schemars(with = "QueueSpec"))]
     pub(super) queue: Value,
     /// The queue discipline of direction 1, where it is another.
     #[cfg_attr(feature = "schema", schemars(with = "Option<QueueSpec>"))]
     pub(super) queue_back: Option<Value>,
-    /// Links in series in the place of the one, between the routers 1, 2 and so on: see docs/guide/topology.md.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<RawHop>"))]
-    pub(super) chain: Vec<Value>,
     #[serde(default)]
     pub(super) hosts: RawHosts,
     #[serde(default)]
@@ -80,7 +77,7 @@ pub(super) struct RawUsers {
     /// The ends that add a connection's minimum round-trip time.
     #[serde(default)]
     pub(super) delay_at: DelayAt,
-    /// In a chain of links: the router at which side 0 is and that of side 1, counted from 1; unless given the first and
+    /// With links in series: the router at which side 0 is and that of side 1, counted from 1; unless given the first and
     /// the last.
     #[cfg_attr(feature = "schema", schemars(with = "Option<PathSpec>"))]
     pub(super) path: Option<Value>,
@@ -102,6 +99,11 @@ impl Default for RawUsers {
             path: None,
         }
     }
+}
+
+/// A link with all defaults.
+fn ethernet() -> Value {
+    json!({})
 }
 
 fn drop_tail() -> Value {

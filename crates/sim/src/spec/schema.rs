@@ -13,10 +13,11 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use super::links::MOST_LINKS;
 use super::queue::{KERNEL, NOECN};
 use super::raw::RawSpec;
 use super::tcp::HostSelector;
-use super::{DelayAt, MixSpec, PathSpec, QueueSpec, TcpSpec, Testbed};
+use super::{DelayAt, LinkSpec, MixSpec, PathSpec, QueueSpec, TcpSpec, Testbed};
 
 /// The schema of a spec.
 pub fn written_schema() -> Schema {
@@ -62,6 +63,9 @@ macro_rules! described {
     )+};
 }
 
+/// One link, or several in series.
+pub(super) struct Links;
+
 /// A table of what users do, by its name or in full.
 pub(super) struct Workload;
 
@@ -75,6 +79,7 @@ pub(super) struct SourceEntry;
 pub(super) struct TestbedName;
 
 described! {
+    Links = "Links": links;
     QueueSpec = "Queue": |_: &mut _| queue();
     TcpSpec = "Tcp": tcp;
     MixSpec = "Mix": mix;
@@ -82,6 +87,26 @@ described! {
     TestbedName = "Testbed": |_: &mut _| testbed();
     Workload = "Workload": |all: &mut SchemaGenerator| table(&WebConfig::SHIPPED, &all.subschema_for::<WebConfig>());
     RttTable = "RttTable": |all: &mut SchemaGenerator| table(&RttConfig::SHIPPED, &all.subschema_for::<RttConfig>());
+}
+
+/// A table, or a list of tables.
+fn links(generator: &mut SchemaGenerator) -> Schema {
+    let link = generator.subschema_for::<LinkSpec>();
+    let list = json!({ "type": "array", "items": link, "minItems": 1, "maxItems": MOST_LINKS });
+    json_schema!({ "anyOf": [link, list] })
+}
+
+/// A link may have queues of its own, which [`super::HopSpec`] reads.
+pub(super) fn with_queues(link: &mut Schema) {
+    let texts = [
+        ("queue", "The queue discipline at each end of it, where it is not that of the spec."),
+        ("queue_back", "The queue discipline of direction 1, where it is another."),
+    ];
+    for (key, text) in texts {
+        let queue =
+            json!({ "anyOf": [{ "$ref": "#/$defs/Queue" }, { "type": "null" }], "description": text });
+        properties(link).insert(key.to_owned(), queue);
+    }
 }
 
 fn testbed() -> Schema {
@@ -190,7 +215,7 @@ pub struct SourceKeys {
     interface: Option<BitRate>,
     /// At which end of a connection its round-trip time is spent; as for the users when left out. Datagrams have none.
     delay_at: Option<DelayAt>,
-    /// Its way: the router at which side 0 is and that of side 1, counted from 1; in a chain of links alone.
+    /// Its way: the router at which side 0 is and that of side 1, counted from 1; with links in series alone.
     path: Option<PathSpec>,
 }
 

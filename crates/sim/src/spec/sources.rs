@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::hosts::interface_beside;
 use super::link::SLOWEST;
-use super::{DelayAt, HopSpec, LinkSpec, PathSpec, SpecError, at_least, at_most, fault, read};
+use super::{DelayAt, LinksSpec, PathSpec, SpecError, at_least, at_most, fault, read};
 
 /// Sources are numbered in eight bits, and 0 is the number of the web users.
 const MOST_SOURCES: usize = 255;
@@ -23,14 +23,13 @@ pub struct SourceSpec {
     pub interface: BitRate,
     /// At which end of a connection its round-trip time is spent. Datagrams have none.
     pub delay_at: DelayAt,
-    /// Its way; in a chain of links alone.
+    /// Its path over links in series.
     pub path: Option<PathSpec>,
 }
 
 /// The parts of a spec that its sources depend on.
 pub(super) struct SourceContext<'a> {
-    pub(super) link: &'a LinkSpec,
-    pub(super) chain: &'a [HopSpec],
+    pub(super) links: &'a LinksSpec,
     /// The interface that the spec writes for servers, if it writes one.
     pub(super) interface: Option<BitRate>,
     pub(super) delay_at: DelayAt,
@@ -66,7 +65,7 @@ impl SourceSpec {
         let (way, interface, delay_at) = (take("path"), take("interface"), take("delay_at"));
         let config: SourceConfig = read(path, written)?;
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
-        let mtu = context.link.mtu;
+        let mtu = context.links.mtu();
         if let SourceConfig::Datagrams(datagrams) = &config
             && datagrams.packet > mtu
         {
@@ -74,12 +73,12 @@ impl SourceSpec {
             return Err(fault(&format!("{path}.datagrams.packet"), message));
         }
         let at = |key: &str| format!("{path}.{}.{key}", config.kind());
-        let least = least_interface(&config, context.link.overhead);
-        let way = PathSpec::read(&at("path"), way, context.chain.len())?;
+        let least = least_interface(&config, context.links.first().overhead);
+        let way = PathSpec::read(&at("path"), way, context.links.in_series())?;
         let interface = match (interface, context.interface) {
             (Some(written), _) => read(&at("interface"), written)?,
             (None, Some(of_servers)) => of_servers.max(least),
-            (None, None) => interface_beside(context.link, context.chain, way.map(PathSpec::hops)).max(least),
+            (None, None) => interface_beside(context.links, way.map(PathSpec::hops)).max(least),
         };
         at_least(&at("interface"), interface, least)?;
         let delay_at = delay_at.map_or(Ok(context.delay_at), |written| read(&at("delay_at"), written))?;

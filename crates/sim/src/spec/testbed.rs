@@ -5,6 +5,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::links::written_links;
 use super::parse::read;
 use super::{SpecError, fault, messages};
 
@@ -112,9 +113,17 @@ impl Testbed {
         let Some(spec) = document.as_object_mut() else { return Ok(()) };
         for TestbedValue { path, value, .. } in testbed.values.iter().filter(|value| value.path != LOAD) {
             let (table, key) = path.split_once('.').expect("a path is a table and a key");
-            let table = spec.entry(table).or_insert_with(|| Map::new().into());
-            // What is no table is refused where it is read.
-            if let Some(table) = table.as_object_mut().filter(|table| !table.contains_key(key)) {
+            let tables = match table {
+                "link" => written_links(spec),
+                // What is no table is refused where it is read.
+                _ => spec
+                    .entry(table)
+                    .or_insert_with(|| Map::new().into())
+                    .as_object_mut()
+                    .into_iter()
+                    .collect(),
+            };
+            for table in tables.into_iter().filter(|table| !table.contains_key(key)) {
                 table.insert(key.into(), serde_json::from_str(value).expect("a value is JSON"));
             }
         }

@@ -39,17 +39,17 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"queue": {"red": {"noecn": true}}, "queue_back": {"my:Law": {"noecn": true, "a": 1}}}),
         json!({"queue": {"rem": {"tau": "0.3 ms", "limit": "30 kB"}}, "tcp": {"profile": "freebsd-4.5", "ecn": true}}),
         json!({"link": {"rate": "3333333 bit/s", "delay": "1.234567 ms", "overhead": "0 B"}}),
-        json!({"link": {"header": "14 B"}, "queue": {"ared": {}}, "chain": [{}, {"rate": "3 Mbit/s"}]}),
+        json!({"link": [{"header": "14 B"}, {"rate": "3 Mbit/s"}], "queue": {"ared": {}}}),
         json!({"users": {"per_side": 1, "workload": workload, "rtt": "general"}}),
         json!({"users": {"per_side": 1, "sides": 1}}),
         json!({"tcp": {"mix": [{"share": 0.2, "side": 1}, {"share": 1e-3, "role": "server", "profile": "freebsd-4.5"}]}}),
         json!({"link": {"rate": "2 Mbit/s", "rate_back": "10 Mbit/s"}, "queue": {"ared": {}}}),
         json!({"queue": {"fq_pie": {"noecn": true}}, "tcp": {"pacing_burst": 4, "mix": [{"share": 1, "congestion": "bbr"}]}}),
-        json!({"link": {"rate_back": "10 Mbit/s"}, "queue": {"ared": {}}, "chain": [{}, {"rate": "3 Mbit/s"}, {"rate_back": "1 Mbit/s"}]}),
+        json!({"link": [{"rate_back": "10 Mbit/s"}, {"rate": "3 Mbit/s"}, {"rate_back": "1 Mbit/s"}], "queue": {"ared": {}}}),
         json!({"link": {"rate_changes": [{"at": "20 s", "rate": "50 Mbit/s"}, {"at": "1 min", "rate": "2 kbit/s"}]}}),
-        json!({"chain": [{}, {"rate": "9 kbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}, {"queue": {"ared": {}}}]}),
+        json!({"link": [{}, {"rate": "9 kbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}, {"queue": {"ared": {}}}]}),
         json!({
-            "chain": [{"delay": "1 ms"}, {"device_fifo": 3}],
+            "link": [{"delay": "1 ms"}, {"device_fifo": 3}],
             "users": {"per_side": 1, "path": [1, 2]},
             "sources": [{"bulk": {"flows": 1, "path": [2, 3]}}, {"datagrams": {"rate": "1 kbit/s"}}],
             "tcp": {"mix": [{"share": 1, "source": "bulk", "profile": "freebsd-4.5"}]},
@@ -65,7 +65,7 @@ fn a_spec_in_full_reads_back_as_itself() {
 #[test]
 fn what_is_left_out_is_a_network_of_today_without_users() {
     let spec = Spec::from_json("{}").expect("a sound spec");
-    assert_eq!((spec.link.clone(), spec.link.device_fifo), (LinkSpec::default(), 1));
+    assert_eq!((spec.links.first(), spec.links.first().device_fifo), (&LinkSpec::default(), 1));
     assert_eq!((spec.protocol, spec.record), (ProtocolSpec::default(), RecordSpec::default()));
     assert_eq!((spec.tcp.profile.as_str(), spec.tcp.values), ("linux-6", Profile::linux_6()));
     assert_eq!(spec.users.per_side, 0);

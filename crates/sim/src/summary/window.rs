@@ -140,13 +140,14 @@ impl Window {
 
     /// Each direction of each link.
     pub(super) fn directions(&self, spec: &Spec) -> Vec<DirectionSummary> {
-        let each = (1..).zip(spec.links().zip(&self.links)).flat_map(|(link, ((config, _), directions))| {
-            let ways = Direction::BOTH.map(|direction| config.one_way(direction));
-            (0..)
-                .zip(ways)
-                .zip(directions)
-                .map(move |((direction, one_way), it)| self.direction(link, direction, &one_way, it))
-        });
+        let each =
+            (1..).zip(spec.links.hops().iter().zip(&self.links)).flat_map(|(link, (hop, directions))| {
+                let ways = Direction::BOTH.map(|direction| hop.link.one_way(direction));
+                (0..)
+                    .zip(ways)
+                    .zip(directions)
+                    .map(move |((direction, one_way), it)| self.direction(link, direction, &one_way, it))
+            });
         each.collect()
     }
 

@@ -114,3 +114,17 @@ fn in_the_testbed(spec: &Value) -> Value {
 fn in_full(spec: &Value) -> Value {
     serde_json::to_value(read(spec)).expect("a spec has a JSON form")
 }
+
+/// Put several links in the place of the one of `spec`, each with its keys and those of an entry of `links`.
+fn put_in_series(spec: &mut Value, links: &Value) {
+    let base = match spec.get("link") {
+        Some(Value::Array(links)) => links[0].clone(),
+        link => link.cloned().unwrap_or_else(|| json!({})),
+    };
+    let links = links.as_array().expect("a list").iter().map(|own| {
+        let mut link = base.clone();
+        link.as_object_mut().expect("a table").extend(own.as_object().expect("a table").clone());
+        link
+    });
+    spec["link"] = links.collect();
+}

@@ -83,7 +83,7 @@ fn each_owner_has_the_waits_of_its_own_packets() {
 fn the_waits_at_the_links_of_a_chain_add_up_to_the_way() {
     let queue = json!({"droptail": {"limit": "1000000 packets"}});
     let mut spec = only_sources(&[burst("one", 0)], 0, &queue);
-    spec["chain"] = json!([{"rate": "15 Mbit/s"}, {"rate": "100 Mbit/s"}, {}]);
+    put_in_series(&mut spec, &json!([{"rate": "15 Mbit/s"}, {"rate": "100 Mbit/s"}, {}]));
     let summary = Run::to_the_end(&spec, 1).summary;
     let waits: Vec<f64> = [0, 2, 4].map(|n| known(summary.directions[n].queue_delay_ms.mean)).into();
     assert!(waits[0] > 100.0 && waits[1] == 0.0 && waits[2] > 100.0, "{waits:?}");

@@ -117,6 +117,9 @@ def makers(resolved: Mapping[str, Any]) -> tuple[LawFactory | None, LawFactory |
     SpecError
         When a law's source has changed since the spec was resolved.
     """
+    if isinstance(resolved["link"], list):
+        # Custom laws have no place in series.
+        return None, None
     return _maker("queue", resolved["queue"]), _maker("queue_back", resolved.get("queue_back", resolved["queue"]))
 
 

@@ -53,9 +53,8 @@ def experiment(queue: Mapping[str, Any], protocol: Protocol, *, udp_with_pages: 
     the paper's tables, which lose 1 to 11 % of UDP, have them with the pages.
     """
     return Experiment(
-        link=IDEAL,
+        link=[{**IDEAL, "rate": rate, "delay": f"{delay} ms"} for rate, delay in LINKS],
         queue=queue,
-        chain=[{"rate": rate, "delay": f"{delay} ms"} for rate, delay in LINKS],
         hosts=HOSTS,
         tcp=TCP,
         users=NO_USERS,

@@ -89,8 +89,7 @@ class Scenario:
     def experiment(self, scheme: Scheme, protocol: Protocol) -> Experiment:
         """Return the scenario under a discipline."""
         experiment = Experiment(
-            link=Link.model_validate({**LINK, **self.link}),
-            chain=self.chain or None,
+            link=[{**LINK, **link} for link in self.chain] or Link.model_validate({**LINK, **self.link}),
             hosts=Hosts(rate=self.host_rate),
             tcp=Tcp.model_validate(self.tcp),
             users=Users(per_side=0),

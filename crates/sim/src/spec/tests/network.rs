@@ -82,54 +82,50 @@ fn a_source_has_the_servers_interface_and_the_users_delay() {
 
 #[test]
 fn a_chain_that_cannot_be_is_refused() {
-    let chain = |links: Value| json!({ "chain": links });
-    let on_path = |path: Value| json!({"chain": [{}, {}], "sources": [{"bulk": {"flows": 1, "path": path}}]});
+    let chain = |links: Value| json!({ "link": links });
+    let on_path = |path: Value| json!({"link": [{}, {}], "sources": [{"bulk": {"flows": 1, "path": path}}]});
     for (parts, message) in [
         (
             chain(json!([{"rat": 1}])),
-            "chain[0].rat: unknown key (did you mean `rate`?); allowed are rate, rate_back, ",
+            "link[0].rat: unknown key (did you mean `rate`?); allowed are rate, rate_back, ",
         ),
         (
             chain(json!([{}, {"rate": "1 bit/s"}])),
-            "chain[1].rate: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
+            "link[1].rate: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
         ),
-        (chain(json!([{"delay": "2 min"}])), "chain[0].delay: must be at most 60 s, got 120 s"),
-        (chain(json!([{"device_fifo": 2_000_000}])), "chain[0].device_fifo: must be at most 1000000, got "),
+        (chain(json!([{"delay": "2 min"}])), "link[0].delay: must be at most 60 s, got 120 s"),
+        (chain(json!([{"device_fifo": 2_000_000}])), "link[0].device_fifo: must be at most 1000000, got "),
         (
             chain(json!([{"queue": {"pi": {"qref": 1}}}])),
-            "chain[0].queue.pi.qref: unknown key (did you mean `q_ref`?); allowed are q_ref, ",
+            "link[0].queue.pi.qref: unknown key (did you mean `q_ref`?); allowed are q_ref, ",
         ),
         (
             chain(json!([{}, {"queue": {"red": {"min_th": 12, "max_th": 8}}}])),
-            "chain[1].queue.red.max_th: must be above min_th = 12 packets, got 8",
+            "link[1].queue.red.max_th: must be above min_th = 12 packets, got 8",
         ),
         (
             chain(json!([{"queue": {"my:Law": {}}}])),
-            "chain[0].queue.my:Law: a custom law cannot stand in a chain of links",
+            "link[0].queue.my:Law: a custom law cannot stand in a chain of links",
         ),
         (
-            json!({"chain": [{}], "queue": {"my:Law": {}}}),
-            "chain[0].queue.my:Law: a custom law cannot stand in a chain of links",
-        ),
-        (
-            json!({"chain": [{"queue": {"pi": {}}}], "queue": {"my:Law": {}}}),
-            "queue.my:Law: a custom law cannot stand in a chain of links",
+            json!({"link": [{}], "queue": {"my:Law": {}}}),
+            "link[0].queue.my:Law: a custom law cannot stand in a chain of links",
         ),
         (chain(json!(vec![json!({}); 65])), "chain: must be at most 64, got 65"),
         (
-            json!({"chain": [{}], "link": {"rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}}),
+            json!({"link": [{}], "link": {"rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}}),
             "link.rate_changes: in a chain each link has its own: write chain[0].rate_changes",
         ),
         (
             json!({"users": {"per_side": 1, "path": [1, 2]}}),
-            "users.path: is a way through a chain of links; there is none, got [1,2]",
+            "users.path: is a path through links in series, a list `link`; there is none, got [1,2]",
         ),
         (
             json!({"sources": [{"bulk": {"flows": 1, "path": [1, 2]}}]}),
-            "sources[0].bulk.path: is a way through a chain of links; there is none, got [1,2]",
+            "sources[0].bulk.path: is a path through links in series, a list `link`; there is none, got [1,2]",
         ),
         (
-            json!({"chain": [{}, {}], "users": {"per_side": 1, "path": [0, 2]}}),
+            json!({"link": [{}, {}], "users": {"per_side": 1, "path": [0, 2]}}),
             "users.path: must be two routers [a, b] with 1 <= a < b <= 3, got [0, 2]",
         ),
         (on_path(json!([2, 2])), "sources[0].bulk.path: must be two routers [a, b] with 1 <= a < b <= 3, "),
@@ -145,18 +141,15 @@ fn a_chain_that_cannot_be_is_refused() {
 #[test]
 fn who_has_no_path_of_their_own_goes_from_end_to_end() {
     let spec =
-        with(json!({"chain": [{}, {}, {}], "sources": [{"bulk": {"flows": 1}}]})).expect("a sound spec");
+        with(json!({"link": [{}, {}, {}], "sources": [{"bulk": {"flows": 1}}]})).expect("a sound spec");
     let in_full = serde_json::to_value(&spec).expect("a JSON form");
     assert_eq!(
         (&in_full["users"]["path"], &in_full["sources"][0]["bulk"]["path"]),
         (&json!([1, 4]), &json!([1, 4]))
     );
-    let alone = with(json!({"sources": [{"bulk": {"flows": 1}}], "chain": []})).expect("a sound spec");
+    let alone = with(json!({"sources": [{"bulk": {"flows": 1}}]})).expect("a sound spec");
     let alone = super::tests::in_full(&alone);
-    assert!(
-        !alone.contains("path") && !alone.contains("chain") && !alone.contains("rate_changes"),
-        "{alone}"
-    );
+    assert!(!alone.contains("path") && !alone.contains("rate_changes"), "{alone}");
 }
 
 #[test]
@@ -177,8 +170,8 @@ fn changes_of_a_rate_that_cannot_be_are_refused() {
             "link.rate_changes[0].rate: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
         ),
         (
-            json!({"chain": [{}, {"rate_changes": [{"at": "400 h", "rate": "1 Mbit/s"}]}]}),
-            "chain[1].rate_changes[0].at: must be above 0 s and at most 1209600 s, got 1440000 s",
+            json!({"link": [{}, {"rate_changes": [{"at": "400 h", "rate": "1 Mbit/s"}]}]}),
+            "link[1].rate_changes[0].at: must be above 0 s and at most 1209600 s, got 1440000 s",
         ),
     ] {
         assert_refused(parts, message);
@@ -246,15 +239,16 @@ fn a_mistake_in_the_reverse_queue_has_its_path() {
     let wrong = json!({"red": {"min_th": 12, "max_th": 8}});
     for (parts, place) in [
         (json!({ "queue_back": wrong }), "queue_back"),
-        (json!({"chain": [{"queue_back": wrong}]}), "chain[0].queue_back"),
-        (json!({"chain": [{"queue": {"pi": {}}, "queue_back": wrong}]}), "chain[0].queue_back"),
-        (json!({"chain": [{}], "queue_back": wrong}), "queue_back"),
+        (json!({"link": [{"queue_back": wrong}]}), "link[0].queue_back"),
+        (json!({"link": [{"queue": {"pi": {}}, "queue_back": wrong}]}), "link[0].queue_back"),
+        (json!({"link": [{}], "queue_back": wrong}), "queue_back"),
+        (json!({"link": {"queue_back": wrong}}), "link.queue_back"),
     ] {
         assert_refused(parts, &format!("{place}.red.max_th: must be above min_th = 12 packets, got 8"));
     }
     let law = json!({"my:Law": {}});
     assert_refused(
-        json!({"chain": [{"queue_back": law}]}),
-        "chain[0].queue_back.my:Law: a custom law cannot stand in a chain of links",
+        json!({"link": [{"queue_back": law}]}),
+        "link[0].queue_back.my:Law: a custom law cannot stand in a chain of links",
     );
 }

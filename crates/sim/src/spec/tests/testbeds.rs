@@ -21,8 +21,16 @@ fn a_spec_of_the_testbed_is_what_it_was_to_the_byte() {
 fn what_is_written_goes_over_the_testbed() {
     let parts = json!({"testbed": "unc-2003", "link": {"device_fifo": 3}, "tcp": {"profile": "linux-6"}});
     let spec = with(parts).expect("a sound spec");
-    assert_eq!((spec.link.device_fifo, spec.hosts.rate), (3, BitRate::from_mbit_per_sec(100)));
+    assert_eq!((spec.links.first().device_fifo, spec.hosts.rate), (3, BitRate::from_mbit_per_sec(100)));
     assert_eq!(spec.tcp.values, Profile::linux_6());
+}
+
+#[test]
+fn a_testbed_fills_in_each_link_in_series() {
+    let parts = json!({"testbed": "unc-2003", "link": [{"device_fifo": 3}, {"rate": "1 Mbit/s"}]});
+    let spec = with(parts).expect("a sound spec");
+    let devices: Vec<u32> = spec.links.hops().iter().map(|hop| hop.link.device_fifo).collect();
+    assert_eq!(devices, [3, 256]);
 }
 
 #[test]
@@ -65,14 +73,14 @@ fn interfaces_are_faster_than_the_fastest_link_on_the_way() {
             json!({"link": {"rate": "1 Mbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}}),
             rate(10_000),
         ),
-        (json!({"chain": [{"rate": "1 Mbit/s"}, {"rate": "400 Mbit/s"}]}), rate(4_000)),
+        (json!({"link": [{"rate": "1 Mbit/s"}, {"rate": "400 Mbit/s"}]}), rate(4_000)),
     ] {
         let spec = with(parts).expect("a sound spec");
         assert_eq!(spec.hosts.rate, expected);
     }
     let bulk = |name: &str, path: [u32; 2]| json!({"bulk": {"name": name, "flows": 1, "path": path}});
     let spec = with(json!({
-        "chain": [{"rate": "1 Mbit/s"}, {"rate": "400 Mbit/s"}],
+        "link": [{"rate": "1 Mbit/s"}, {"rate": "400 Mbit/s"}],
         "sources": [bulk("slow", [1, 2]), bulk("fast", [1, 3]), {"datagrams": {"rate": "12 Gbit/s", "packet": "962 B"}}],
     }))
     .expect("a sound spec");

@@ -19,16 +19,15 @@ fn all_of(run: &Run) -> String {
 /// The spec with these links in series, each with what the link is.
 fn in_series(spec: &Value, links: &Value) -> Value {
     let mut spec = spec.clone();
-    spec["chain"] = links.clone();
+    put_in_series(&mut spec, links);
     spec
 }
 
 /// Sources alone on a chain of ideal links of 10 Mbit/s and 1 ms, for half a minute.
 fn chain_of(links: usize, queue: &Value, sources: &Value) -> Value {
     json!({
-        "link": {"rate": "10 Mbit/s", "delay": "1 ms", "device_fifo": 0},
+        "link": vec![json!({"rate": "10 Mbit/s", "delay": "1 ms", "device_fifo": 0}); links],
         "queue": queue,
-        "chain": vec![json!({}); links],
         "tcp": {"receive_window": 65535},
         "users": {"per_side": 0},
         "sources": sources,
@@ -82,9 +81,9 @@ fn a_second_link_that_is_far_faster_adds_its_delay_and_no_more() {
     let sources = json!([{"bulk": {"flows": 1, "direction": "upload", "rtt": {"fixed": "20 ms"}}}]);
     let one = chain_of(1, &json!({"droptail": {"limit": 20}}), &sources);
     let mut single = one.clone();
-    single["chain"][0]["delay"] = "1.5 ms".into();
+    single["link"][0]["delay"] = "1.5 ms".into();
     let mut two = one;
-    two["chain"] = json!([{}, {"rate": "1000 Gbit/s", "delay": "0.5 ms"}]);
+    put_in_series(&mut two, &json!([{}, {"rate": "1000 Gbit/s", "delay": "0.5 ms"}]));
     let [single, two] = [single, two].map(|spec| Run::to_the_end(&spec, 1));
     let [first, second] = [0, 1].map(|link| arrived(&two, link));
     assert!(first.abs_diff(second) < 50 && two.summary.counters[2..].iter().all(|link| link.dropped() == 0));
@@ -102,7 +101,7 @@ fn an_idle_chains_delay_is_transmission_plus_propagation() {
             "rate": "10 kbit/s", "packet": "462 B", "spread": "0 s", "side": side, "path": path,
         }}]);
         let mut spec = chain_of(3, &json!({"pi": {"q_ref": 24}}), &datagrams);
-        spec["chain"] = json!([
+        spec["link"] = json!([
             {"rate": "10 Mbit/s", "delay": "1 ms"},
             {"rate": "100 kbit/s", "delay": "20 ms"},
             {"rate": "1 Mbit/s", "delay": "7 ms"},
@@ -158,7 +157,7 @@ fn flows_over_links_of_different_rates_get_max_min_shares() {
     let flow = |name: &str, path: [u32; 2]| json!({"bulk": {"name": name, "flows": 1, "path": path, "rtt": {"fixed": "20 ms"}}});
     let sources = json!([flow("long", [1, 3]), flow("first", [1, 2]), flow("second", [2, 3])]);
     let mut spec = chain_of(2, &fair(), &sources);
-    spec["chain"][0]["rate"] = "20 Mbit/s".into();
+    spec["link"][0]["rate"] = "20 Mbit/s".into();
     let run = Run::to_the_end(&spec, 1);
     let shares: Vec<f64> =
         run.summary.sources.iter().map(|source| source.goodput_mbps * 1538.0 / 1460.0).collect();
@@ -189,12 +188,12 @@ fn gfc2(queue: &Value) -> Value {
         json!({"bulk": {"name": "H", "flows": 1, "side": 1, "path": [4, 5], "rtt": {"fixed": "10 ms"}}}),
     );
     let links = [(50, 20), (100, 10), (50, 5), (150, 5), (150, 5), (50, 10)];
-    let links =
-        links.map(|(kbit, ms)| json!({"rate": format!("{kbit} kbit/s"), "delay": format!("{ms} ms")}));
+    let links = links.map(
+        |(kbit, ms)| json!({"rate": format!("{kbit} kbit/s"), "delay": format!("{ms} ms"), "device_fifo": 0}),
+    );
     json!({
-        "link": {"device_fifo": 0},
+        "link": links,
         "queue": queue,
-        "chain": links,
         "users": {"per_side": 0},
         "sources": sources,
         "protocol": {"warmup": "20 s", "duration": "60 s"},
@@ -224,7 +223,8 @@ fn fair_queueing_gives_long_gfc2_flows_max_min_shares() {
     for (link, (mbit, delay)) in
         [(5, 20), (10, 10), (5, 5), (15, 5), (15, 5), (5, 10)].into_iter().enumerate()
     {
-        spec["chain"][link] = json!({"rate": format!("{mbit} Mbit/s"), "delay": format!("{delay} ms")});
+        spec["link"][link]["rate"] = json!(format!("{mbit} Mbit/s"));
+        spec["link"][link]["delay"] = json!(format!("{delay} ms"));
     }
     spec["protocol"]["duration"] = "60 s".into();
     let run = Run::to_the_end(&spec, 1);
@@ -257,7 +257,7 @@ fn every_packet_is_accounted_for_on_every_link_of_gfc2() {
 #[test]
 fn the_tables_of_a_chain_add_up_to_its_counters() {
     let mut spec = gfc2(&json!({"red": {}}));
-    spec["chain"][2]["queue"] = json!({"pi": {"q_ref": 24}});
+    spec["link"][2]["queue"] = json!({"pi": {"q_ref": 24}});
     spec["protocol"]["warmup"] = "0 s".into();
     let run = Run::to_the_end(&spec, 1);
     let (table, queue) = (&run.tables.link, &run.tables.queue);
@@ -290,10 +290,10 @@ fn the_tables_of_a_chain_add_up_to_its_counters() {
 fn automatic_parameters_are_those_of_the_queues_own_link() {
     let spec = chain_of(2, &json!({"ared": {}}), &json!([{"bulk": {"flows": 1}}]));
     let mut fast = spec.clone();
-    fast["chain"][1]["rate"] = "1 Gbit/s".into();
+    fast["link"][1]["rate"] = "1 Gbit/s".into();
     let [slow, fast] = [spec, fast].map(|spec| in_full(&spec));
-    assert_eq!(fast["chain"][0]["queue"], slow["queue"]);
-    assert_ne!(fast["chain"][1]["queue"], slow["queue"]);
+    assert_eq!(fast["link"][0]["queue"], slow["queue"]);
+    assert_ne!(fast["link"][1]["queue"], slow["queue"]);
 }
 
 #[test]
@@ -321,5 +321,5 @@ fn a_chain_cannot_be_explained() {
         .err()
         .expect("a refusal")
         .to_string();
-    assert_eq!(refusal, "chain: such a run cannot be explained: explanations know of one link of one rate");
+    assert_eq!(refusal, "link: such a run cannot be explained: explanations know of one link of one rate");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::disciplines;
 use crate::watched::capture::{ALL, Seen, captured, packets};
-use crate::{Run, read};
+use crate::{Run, put_in_series, read};
 
 /// Unresponsive datagrams in both directions over a link that carries less: what one queue does
 /// changes nothing at the other.
@@ -65,7 +65,7 @@ fn a_link_of_a_chain_has_a_discipline_for_each_direction() {
     ] {
         let mut chain = flooded(&pi);
         chain.as_object_mut().expect("a table").extend(common.as_object().expect("a table").clone());
-        chain["chain"] = json!([hop]);
+        put_in_series(&mut chain, &json!([hop]));
         assert_eq!(format!("{:?}", run(&chain)), format!("{:?}", run(&one_sided)), "{chain}");
     }
 }

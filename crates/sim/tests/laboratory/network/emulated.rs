@@ -10,7 +10,7 @@ use aqmlab_units::{Bytes, Duration, Stream, Time};
 use serde_json::{Value, json};
 
 use crate::watched::capture::{ALL, Seen, captured, packets};
-use crate::{disciplines, read};
+use crate::{disciplines, put_in_series, read};
 
 fn network(queue: &Value) -> EmulatedNetwork {
     let spec = json!({
@@ -110,7 +110,7 @@ fn replayed(mut spec: Value, recorded: &[Seen], capture: Option<&Capture>) -> Ve
     // Connections were opened in the order of their SYNs, which are those of side 0.
     let mut routes = HashMap::new();
     let mut fates = Vec::new();
-    let last = u32::try_from(2 * spec.links().count() - 1).expect("a few links");
+    let last = u32::try_from(2 * spec.links.hops().len() - 1).expect("a few links");
     let comes_in = |packet: &&Seen| [0, last].contains(&packet.interface);
     for (number, packet) in (0..).zip(recorded.iter().filter(comes_in)) {
         let at = Time::ZERO + Duration::from_nanos(packet.nanos);
@@ -172,7 +172,10 @@ fn every_discipline_gives_packets_the_simulators_verdicts() {
 #[test]
 fn packets_cross_a_chain_of_unlike_links_as_in_the_simulator() {
     let mut spec = crowded(&json!({"pie": {}}));
-    spec["chain"] = json!([{}, {"rate": "1.5 Mbit/s", "queue": {"droptail": {"limit": 12}}}, {"queue": {"fq_codel": {}}}]);
+    put_in_series(
+        &mut spec,
+        &json!([{}, {"rate": "1.5 Mbit/s", "queue": {"droptail": {"limit": 12}}}, {"queue": {"fq_codel": {}}}]),
+    );
     let recorded = packets(&captured(&spec, ALL).1);
     let capture = Capture::new(&read(&spec), ALL);
     replayed(spec, &recorded, Some(&capture));

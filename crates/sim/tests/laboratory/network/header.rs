@@ -20,7 +20,7 @@ fn networks(queue: &Value) -> [Value; 3] {
     single["protocol"]["duration"] = json!("20 s");
     let (mut uneven, mut chain) = (single.clone(), single.clone());
     uneven["link"]["rate_back"] = json!("1 Mbit/s");
-    chain["chain"] = json!([{}, {"rate": "1500 kbit/s", "rate_back": "1 Mbit/s"}]);
+    put_in_series(&mut chain, &json!([{}, {"rate": "1500 kbit/s", "rate_back": "1 Mbit/s"}]));
     [single, uneven, chain]
 }
 

@@ -68,7 +68,7 @@ fn future_rate_changes_change_nothing_under_any_discipline() {
 #[test]
 fn each_link_of_a_chain_changes_its_rate_alone() {
     let mut spec = changing(&json!([]), 8);
-    spec["chain"] = json!([{}, {"rate_changes": [{"at": "4 s", "rate": "1 Mbit/s"}]}]);
+    put_in_series(&mut spec, &json!([{}, {"rate_changes": [{"at": "4 s", "rate": "1 Mbit/s"}]}]));
     let run = Run::to_the_end(&spec, 1);
     let [first, _, second, _] = &run.summary.directions[..] else { panic!("two links") };
     assert!(first.arrived.abs_diff(8 * 171) < 4 && second.arrived == run.summary.counters[0].sent);

@@ -57,7 +57,7 @@ fn the_warm_up_is_seen_of_which_no_table_tells() {
 #[test]
 fn each_link_of_a_chain_is_seen() {
     let mut spec = warmed_up(&law("droptail"));
-    spec["chain"] = json!([{}, {}]);
+    put_in_series(&mut spec, &json!([{}, {}]));
     let (_, seen) = looked_at(&spec);
     let (_, last) = seen.last().expect("it has been looked at");
     assert_eq!(
