@@ -105,7 +105,7 @@ def test_links_of_a_chain_have_separate_rates_both_ways() -> None:
 
 def test_the_baseline_is_ten_times_as_fast_in_each_direction() -> None:
     fast = lab.Experiment(link={**HOME, "rate": "200 Mbit/s", "rate_back": "20 Mbit/s"}, users={"per_side": 1})
-    link = presets.uncongested(fast).link
+    link = presets.uncongested(fast).links[0]
     assert link.rate_back is not None
     assert [bits_per_second(rate) for rate in (link.rate, link.rate_back)] == [2e9, 1e9]
 

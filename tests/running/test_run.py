@@ -92,7 +92,9 @@ def test_what_was_not_recorded_is_said_to_be_so(small: lab.Experiment, tmp_path:
 
 def test_what_was_recorded_is_a_table_even_if_nothing_happened(small: lab.Experiment, tmp_path: Path) -> None:
     record = lab.Record(exchanges=True, losses=True)
-    lossless = small.model_copy(update={"record": record, "link": small.link.model_copy(update={"rate": "1 Gbit/s"})})
+    lossless = small.model_copy(
+        update={"record": record, "link": small.links[0].model_copy(update={"rate": "1 Gbit/s"})}
+    )
     result = lab.run(lossless, out=tmp_path)
     assert result.exchanges.height > 0
     assert result.losses.is_empty()

@@ -109,7 +109,7 @@ def test_users_are_many_in_the_papers_testbed_alone() -> None:
 
 def test_parts_are_frozen() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        lab.Experiment().link.rate = "1 Gbit/s"  # type: ignore[misc]
+        lab.Experiment().links[0].rate = "1 Gbit/s"  # type: ignore[misc]
 
 
 def test_python_and_the_engine_have_the_same_defaults() -> None:

@@ -48,10 +48,10 @@ def test_one_download_fills_a_link_whose_rate_alone_is_given(rate_mbps: int, tmp
 def test_values_of_a_testbed_follow_its_name_and_no_others() -> None:
     changed = lab.Experiment(testbed="unc-2003", link={"rate": "20 Mbit/s"}, tcp={"ecn": True})
     assert changed.explicit_values == {"testbed": "unc-2003", "link": {"rate": "20 Mbit/s"}, "tcp": {"ecn": True}}
-    assert (changed.tcp.profile, changed.users.load, changed.link.device_fifo) == ("unc-testbed", 98, 256)
+    assert (changed.tcp.profile, changed.users.load, changed.links[0].device_fifo) == ("unc-testbed", 98, 256)
     numbered = changed.with_changes(["users.per_side=3"])
     assert (numbered.users.load, numbered.users.per_side) == (None, 3)
-    assert changed.with_changes(["link.rate=10 Mbit/s"]).link.device_fifo == 256
+    assert changed.with_changes(["link.rate=10 Mbit/s"]).links[0].device_fifo == 256
 
 
 def test_a_spec_that_writes_the_testbed_out_is_the_same_cell() -> None:

@@ -131,12 +131,8 @@ class _Shown:
                 name = _name(each)
                 self._named[name] = True
                 definition = self._definitions[name]
-                # A part that is a table or a list of such tables.
-                return (
-                    definition
-                    if "properties" in definition or "anyOf" not in definition
-                    else self.definition(definition)
-                )
+                # A link is a table, or a list of such tables.
+                return self.definition(definition) if definition.keys() == {"anyOf"} else definition
         return part
 
     def rows(self, part: Schema, *, without: Container[str] = ()) -> Iterator[tuple[str, str, str, str]]:

@@ -111,11 +111,11 @@ fn a_chain_that_cannot_be_is_refused() {
             json!({"link": [{}], "queue": {"my:Law": {}}}),
             "link[0].queue.my:Law: a custom law cannot stand in a chain of links",
         ),
-        (chain(json!(vec![json!({}); 65])), "chain: must be at most 64, got 65"),
-        (
-            json!({"link": [{}], "link": {"rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}}),
-            "link.rate_changes: in a chain each link has its own: write chain[0].rate_changes",
-        ),
+        (chain(json!(vec![json!({}); 65])), "link: must be at most 64, got 65"),
+        (chain(json!([])), "link: must be a table, or a list of at least one, got an empty list"),
+        (chain(json!([{}, 5])), "link[1]: must be a table, got 5"),
+        (chain(json!([{}, {"mtu": "9000 B"}])), "link[1].mtu: must be that of link[0], 1500 B, got 9000 B"),
+        (json!({"chain": [{}, {}]}), "chain: unknown key; allowed are testbed, sides, link, "),
         (
             json!({"users": {"per_side": 1, "path": [1, 2]}}),
             "users.path: is a path through links in series, a list `link`; there is none, got [1,2]",

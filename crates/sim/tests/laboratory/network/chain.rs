@@ -292,8 +292,8 @@ fn automatic_parameters_are_those_of_the_queues_own_link() {
     let mut fast = spec.clone();
     fast["link"][1]["rate"] = "1 Gbit/s".into();
     let [slow, fast] = [spec, fast].map(|spec| in_full(&spec));
-    assert_eq!(fast["link"][0]["queue"], slow["queue"]);
-    assert_ne!(fast["link"][1]["queue"], slow["queue"]);
+    assert_eq!(fast["link"][0]["queue"], slow["link"][0]["queue"]);
+    assert_ne!(fast["link"][1]["queue"], slow["link"][1]["queue"]);
 }
 
 #[test]

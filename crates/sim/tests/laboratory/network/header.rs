@@ -10,7 +10,11 @@ use crate::*;
 /// The spec with links whose queues count this many bytes of a header.
 fn counting(spec: &Value, header: u32) -> Value {
     let mut spec = spec.clone();
-    spec["link"]["header"] = json!(format!("{header} B"));
+    let bytes = json!(format!("{header} B"));
+    match &mut spec["link"] {
+        Value::Array(links) => links.iter_mut().for_each(|link| link["header"] = bytes.clone()),
+        link => link["header"] = bytes,
+    }
     spec
 }
 
