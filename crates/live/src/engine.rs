@@ -8,7 +8,7 @@ use std::fs;
 use std::sync::Arc;
 
 use aqmlab_sim::{Capture, KernelDecision, Table, emulate};
-use aqmlab_units::{Duration, Time};
+use aqmlab_units::{Bytes, Duration, Time};
 use aqmlab_workload::Web;
 use serde_json::{Value, json};
 
@@ -33,8 +33,8 @@ pub struct Engine {
     start: Option<u64>,
     /// Packets that have arrived, with their sides.
     arrived: VecDeque<(usize, Vec<u8>)>,
-    /// The number of queues whose disciplines run in the kernel.
-    kernel_queues: usize,
+    /// For each queue whose discipline runs in the kernel: the bytes before the IP header that it counts.
+    headers: Vec<usize>,
     /// The packet that a queue in the kernel takes at present.
     entering: Option<u32>,
     /// The guest's facts about the run, as JSON, at its end.
@@ -70,7 +70,7 @@ impl Engine {
         };
         Ok(Engine {
             forwarding: Forwarding::new(network, config),
-            kernel_queues: request.spec.kernel_disciplines().len(),
+            headers: request.spec.kernel_disciplines().iter().map(|(link, _)| length(link.header)).collect(),
             request,
             capture,
             start: None,
@@ -82,16 +82,12 @@ impl Engine {
 
     /// Returns the number of the network's devices: those of the sides, and one for each queue in the kernel.
     pub fn ports(&self) -> usize {
-        SIDES + self.kernel_queues
+        SIDES + self.headers.len()
     }
 
     /// Returns the bytes before the IP header of the packets of `port`, which its queue discipline counts.
     pub fn header(&self, port: usize) -> usize {
-        if port < SIDES {
-            0
-        } else {
-            usize::try_from(self.request.spec.link.header.get()).expect("a short header")
-        }
+        port.checked_sub(SIDES).map_or(0, |queue| self.headers[queue])
     }
 
     /// Takes a packet that the device of `port` sends; `number` is that of [`Engine::receive`] if the port is a queue in the kernel.
@@ -149,8 +145,8 @@ impl Engine {
             packet[..bytes.len()].copy_from_slice(&bytes);
             return Some((side, 0, bytes.len()));
         }
-        let header = self.header(SIDES);
         let (queue, number, bytes) = self.forwarding.take_kernel_arrival()?;
+        let header = self.headers[queue];
         packet[..header].fill(0);
         packet[header..header + bytes.len()].copy_from_slice(bytes);
         self.entering = Some(number);
@@ -227,6 +223,10 @@ impl Engine {
     fn time(&self, now: u64) -> Option<Time> {
         Some(Time::ZERO + Duration::from_nanos(now - self.start?))
     }
+}
+
+fn length(header: Bytes) -> usize {
+    usize::try_from(header.get()).expect("a short header")
 }
 
 /// Removes the run's directory, which is the current one of the kernel's process: after the start of the run nothing reads it, and

@@ -189,11 +189,11 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The disciplines of queues in a Linux kernel, in the order of links and then of directions.
-    pub fn kernel_disciplines(&self) -> Vec<KernelDiscipline> {
-        let queues = self.links.hops().iter().flat_map(HopSpec::queues);
-        let disciplines = queues.filter_map(|queue| match &queue.discipline {
-            DisciplineSpec::Kernel { kernel } => Some(kernel.clone()),
+    /// The disciplines of queues in a Linux kernel with their links, in the order of links and then of directions.
+    pub fn kernel_disciplines(&self) -> Vec<(&LinkSpec, &KernelDiscipline)> {
+        let queues = self.links.hops().iter().flat_map(|hop| hop.queues().map(|queue| (&hop.link, queue)));
+        let disciplines = queues.filter_map(|(link, queue)| match &queue.discipline {
+            DisciplineSpec::Kernel { kernel } => Some((link, kernel)),
             DisciplineSpec::Known(_) | DisciplineSpec::Custom(_) => None,
         });
         disciplines.collect()

@@ -19,7 +19,7 @@ const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Sets up the queues of `spec`.
 pub(crate) fn set_up(spec: &Spec) -> Result<(), Error> {
-    let mtu = u32::try_from(spec.link.mtu.get()).expect("the spec bounds it");
+    let mtu = u32::try_from(spec.links.mtu().get()).expect("the spec bounds it");
     for (device, KernelDiscipline { tc: line }) in devices(spec) {
         let name = CString::new(device.clone()).expect("a name without zeros");
         // With IPv6 the kernel would send packets of its own through the queue.
@@ -47,8 +47,10 @@ pub(crate) fn statistics(spec: &Spec) -> Result<Vec<Value>, Error> {
         .collect()
 }
 
-fn devices(spec: &Spec) -> impl Iterator<Item = (String, KernelDiscipline)> {
-    (SIDES..).map(|port| format!("aqmlab{port}")).zip(spec.kernel_disciplines())
+fn devices(spec: &Spec) -> impl Iterator<Item = (String, &KernelDiscipline)> {
+    (SIDES..)
+        .map(|port| format!("aqmlab{port}"))
+        .zip(spec.kernel_disciplines().into_iter().map(|(_, discipline)| discipline))
 }
 
 fn run_tc<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Output, Error> {
