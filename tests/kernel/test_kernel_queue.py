@@ -96,7 +96,7 @@ def test_capture_of_a_queue_in_the_kernel_changes_nothing(aqmlab: Command, spec:
 
 @needs_kernel
 def test_one_link_of_several_has_a_queue_in_the_kernel(spec: Path, tmp_path: Path) -> None:
-    changes = ['chain=[{rate="8 Mbit/s"}, {rate="5 Mbit/s", queue={kernel="codel"}}]']
+    changes = ['link=[{rate="8 Mbit/s"}, {rate="5 Mbit/s", queue={kernel="codel"}}]']
     result = lab.run(lab.Experiment.from_toml(spec, changes=changes), out=tmp_path / "store")
     assert len(result.metadata["kernel"]["kernel_queues"]) == 2
     behind = [direction for direction in result.summary["directions"] if direction["link"] == 2]
