@@ -9,6 +9,9 @@ use crate::{Admission, Counters, Packet, QueueState};
 /// The owner calls [`Qdisc::enqueue`] and [`Qdisc::dequeue`] in the order of time. It calls [`Qdisc::on_timeout`]
 /// at the time of [`Qdisc::poll_timeout`], after a departure and before an arrival at the same time.
 ///
+/// A discipline that shapes returns no packet before its time, although packets wait. It then has a timeout at that
+/// time, after which the owner calls [`Qdisc::dequeue`] again if the link is free.
+///
 /// The payload of each packet that is dropped, on arrival, in the queue or at dequeue, is passed to `lost`.
 ///
 /// ```

@@ -91,7 +91,7 @@ pub(crate) trait Meter {
 /// The result of [`Link::forward_to_next_hop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forwarding {
-    /// The packet has left for another link.
+    /// The packet has left for another link, or the link has taken one that its discipline held back.
     Forwarded,
     /// The packet's path ends here: nothing has changed.
     AtDestination,
@@ -109,8 +109,15 @@ pub(crate) trait Link<O = WindowScale> {
     /// Takes a dropped packet that was not taken yet. A drop at dequeue may appear as late as the next arrival.
     fn pop_drop(&mut self) -> Option<Packet<O>>;
 
-    /// Returns the time of the next delivery; [`Time::MAX`] without a packet in flight.
+    /// Returns the time of the next delivery. Without a packet in flight it is the time until which the discipline holds
+    /// packets back, if it does, or else [`Time::MAX`].
     fn next_delivery(&self) -> Time;
+
+    /// Returns true if the time of [`Link::next_delivery`] is that until which the discipline holds packets back.
+    #[inline(always)]
+    fn is_held_back(&self) -> bool {
+        false
+    }
 
     /// Returns the destination of the packet of [`Link::next_delivery`].
     fn next_to(&self) -> EndpointId;
@@ -118,7 +125,8 @@ pub(crate) trait Link<O = WindowScale> {
     /// Returns the destination of the packet [`AHEAD`] places behind the next one; any endpoint while it is unknown.
     fn peek_prefetch(&self) -> EndpointId;
 
-    /// Move the packet that [`Link::next_delivery`] announced to the next link of its path, which may drop it.
+    /// Move the packet that [`Link::next_delivery`] announced to the next link of its path, which may drop it; or take a packet
+    /// that the discipline held back until then.
     #[inline(always)]
     fn forward_to_next_hop(&mut self) -> Forwarding {
         Forwarding::AtDestination
@@ -157,6 +165,10 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
 
     fn next_delivery(&self) -> Time {
         (**self).next_delivery()
+    }
+
+    fn is_held_back(&self) -> bool {
+        (**self).is_held_back()
     }
 
     fn next_to(&self) -> EndpointId {

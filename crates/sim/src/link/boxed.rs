@@ -5,7 +5,7 @@
 
 use aqmlab_units::Time;
 
-use super::{Link, Meter};
+use super::{Forwarding, Link, Meter};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// Any link, and what it has noted.
@@ -18,6 +18,7 @@ pub(crate) struct Boxed<O> {
 #[derive(Clone, Copy, Debug)]
 struct Cached {
     next_delivery: Time,
+    is_held_back: bool,
     /// At its last delivery.
     peek_prefetch: EndpointId,
 }
@@ -25,7 +26,8 @@ struct Cached {
 impl<O> Boxed<O> {
     /// `link` is empty.
     pub(crate) fn new(link: impl Link<O> + Send + 'static) -> Boxed<O> {
-        let cached = Cached { next_delivery: Time::MAX, peek_prefetch: EndpointId::default() };
+        let peek_prefetch = EndpointId::default();
+        let cached = Cached { next_delivery: Time::MAX, is_held_back: false, peek_prefetch };
         Boxed { link: Box::new(link), cached }
     }
 }
@@ -42,13 +44,17 @@ trait CachingLink<O>: Link<O> {
 impl<O, L: Link<O>> CachingLink<O> for L {
     fn arrive_cached(&mut self, packet: &Packet<O>, now: Time, cached: &mut Cached) -> bool {
         let has_lost = self.arrive(packet, now);
-        cached.next_delivery = self.next_delivery();
+        (cached.next_delivery, cached.is_held_back) = (self.next_delivery(), self.is_held_back());
         has_lost
     }
 
     fn deliver_cached(&mut self, cached: &mut Cached) -> Packet<O> {
         let packet = self.deliver();
-        *cached = Cached { next_delivery: self.next_delivery(), peek_prefetch: self.peek_prefetch() };
+        *cached = Cached {
+            next_delivery: self.next_delivery(),
+            is_held_back: self.is_held_back(),
+            peek_prefetch: self.peek_prefetch(),
+        };
         packet
     }
 }
@@ -73,6 +79,11 @@ impl<O> Link<O> for Boxed<O> {
         self.cached.next_delivery
     }
 
+    #[inline]
+    fn is_held_back(&self) -> bool {
+        self.cached.is_held_back
+    }
+
     fn next_to(&self) -> EndpointId {
         self.link.next_to()
     }
@@ -82,7 +93,16 @@ impl<O> Link<O> for Boxed<O> {
         self.cached.peek_prefetch
     }
 
-    /// Delivers a packet; a boxed link is a single one, so that no packet is forwarded.
+    /// A boxed link is a single one, so that no packet leaves for another.
+    #[inline]
+    fn forward_to_next_hop(&mut self) -> Forwarding {
+        if !self.cached.is_held_back {
+            return Forwarding::AtDestination;
+        }
+        self.advance(self.cached.next_delivery);
+        Forwarding::Forwarded
+    }
+
     #[inline]
     fn deliver(&mut self) -> Packet<O> {
         self.link.deliver_cached(&mut self.cached)
@@ -91,6 +111,7 @@ impl<O> Link<O> for Boxed<O> {
     fn advance(&mut self, now: Time) {
         self.link.advance(now);
         self.cached.next_delivery = self.link.next_delivery();
+        self.cached.is_held_back = self.link.is_held_back();
     }
 
     fn meter(&self, hop: usize) -> Option<&dyn Meter> {

@@ -120,6 +120,11 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
 
     fn forward_to_next_hop(&mut self) -> Forwarding {
         let (hop, now) = (self.next, self.next_delivery());
+        if self.links[hop].is_held_back() {
+            let forwarding = self.links[hop].forward_to_next_hop();
+            self.touched(hop);
+            return forwarding;
+        }
         let (_, leaves) = self.ends(self.next_to());
         if hop == leaves {
             return Forwarding::AtDestination;

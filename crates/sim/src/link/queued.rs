@@ -12,7 +12,7 @@ use aqmlab_units::{Bytes, Duration, Time};
 
 use super::transmitter::VariableRateTransmitter;
 use crate::link::delay_histogram::Wait;
-use crate::link::{AHEAD, DelayByOwner, Link, LinkCounters, Meter, Wire};
+use crate::link::{AHEAD, DelayByOwner, Forwarding, Link, LinkCounters, Meter, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// One direction of a link under the discipline `Q`.
@@ -75,6 +75,12 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
         self.delays.record(Wait { time: wait, sojourn, to: packet.to, class });
     }
 
+    /// Returns the time until which the discipline holds its packets back, if it does: then the device is empty in spite of them.
+    fn held_until(&self) -> Time {
+        let is_held = self.queue.state().packets > 0;
+        self.queue.poll_timeout().filter(|_| is_held).unwrap_or(Time::MAX)
+    }
+
     /// Fill the device from the queue. An empty queue is asked too, since CoDel leaves its dropping state then (RFC 8289, 5.5).
     #[inline]
     fn fill_device(&mut self, now: Time) {
@@ -116,7 +122,24 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
 
     #[inline]
     fn next_delivery(&self) -> Time {
-        self.device_fifo.front().map_or(Time::MAX, |device_fifo| device_fifo.departure + self.delay)
+        match self.device_fifo.front() {
+            Some(device_fifo) => device_fifo.departure + self.delay,
+            None => self.held_until(),
+        }
+    }
+
+    #[inline]
+    fn is_held_back(&self) -> bool {
+        self.device_fifo.is_empty()
+    }
+
+    #[inline]
+    fn forward_to_next_hop(&mut self) -> Forwarding {
+        if !self.is_held_back() {
+            return Forwarding::AtDestination;
+        }
+        self.advance(self.held_until());
+        Forwarding::Forwarded
     }
 
     #[inline]
@@ -135,8 +158,13 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
             // Its departure is not handled yet: it makes room in the device for the packet that is delivered next.
             self.advance(self.device_fifo[0].departure);
         }
-        let DeviceFifo { packet, .. } = self.device_fifo.pop_front().expect("a packet was announced");
+        let DeviceFifo { packet, departure, .. } =
+            self.device_fifo.pop_front().expect("a packet was announced");
         self.gone -= 1;
+        if self.device_fifo.is_empty() && self.queue.state().packets > 0 {
+            // Packets that the discipline held back until a time since its departure have left.
+            self.advance(departure + self.delay);
+        }
         packet
     }
 

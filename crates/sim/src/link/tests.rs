@@ -2,6 +2,7 @@
 
 mod plain;
 mod rates;
+mod shaped;
 mod theory;
 
 use aqmlab_aqm::{
