@@ -167,6 +167,6 @@ impl Visitor for Plan<'_> {
     }
 
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Box<dyn Simulation> {
-        self.compiled(|stream, wire| Queued::new(make(stream), wire))
+        self.compiled(|stream, wire| Queued::new(make(stream), &wire))
     }
 }

@@ -6,10 +6,11 @@
 //! ```
 //!
 //! There are two of them, which agree wherever both apply: [`Computed`] for laws that decide when a packet arrives, and
-//! [`Queued`] for disciplines that decide when it leaves, and for links whose rate changes. Neither needs an event for a
-//! departure. [`Chain`] puts links of either kind in series.
+//! [`Queued`] for disciplines that decide when it leaves, and for links of any other [capacity](capacity) than a constant rate.
+//! Neither needs an event for a departure. [`Chain`] puts links of either kind in series.
 
 mod boxed;
+mod capacity;
 mod chain;
 mod computed;
 mod delay_histogram;
@@ -22,9 +23,10 @@ mod transmitter;
 
 use aqmlab_aqm::{Counters, LinkContext, QueueState};
 use aqmlab_tcp::WindowScale;
-use aqmlab_units::{BitRate, Bytes, Duration, Time};
+use aqmlab_units::{Bytes, Duration, Time};
 
 pub(crate) use self::boxed::Boxed;
+pub(crate) use self::capacity::{BoxedCapacity, Schedule};
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};
@@ -38,14 +40,12 @@ use crate::packet::{EndpointId, Owner, Packet};
 /// The physical parameters of one direction, and whose traffic it carries.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
-    /// The bit rate at the start and the overhead of a frame: all that a discipline knows.
+    /// The bit rate and the overhead of a frame: all that a discipline knows.
     pub(crate) context: LinkContext,
     /// From the last bit sent to its arrival at the other end.
     pub(crate) delay: Duration,
     /// Packets that the device holds below the discipline, besides the one being sent.
     pub(crate) device_fifo: u32,
-    /// From when on the rate is another, in order of time.
-    pub(crate) rate_changes: Vec<(Time, BitRate)>,
     /// The number of owners whose queueing delays are kept apart, or 0.
     pub(crate) owners: usize,
 }

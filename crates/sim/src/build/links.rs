@@ -9,13 +9,15 @@ use aqmlab_units::Stream;
 use super::plan::{Hop, OneWay, QueueDiscipline};
 use crate::capture::{Capture, OnTheWire, Tap};
 use crate::engine::emulated::{KernelQueueAt, PacketTag};
-use crate::link::{Boxed, Chain, Computed, IndexQueue, KernelQueue, Queued, Wire};
+use crate::link::{
+    Boxed, BoxedCapacity, Chain, Computed, IndexQueue, KernelQueue, Queued, Transmitter, Wire,
+};
 use crate::packet::Packet;
 use crate::side::Direction;
 use crate::spec::{Hops, Spec};
 
 /// A link of any discipline as one type.
-pub(super) type ParkedLink<O> = Queued<IndexQueue<Packet<O>>, O>;
+pub(super) type ParkedLink<O> = Queued<IndexQueue<Packet<O>>, O, BoxedCapacity>;
 
 /// Return the two directions of the chain of `spec`, whose links are `hops`.
 pub(super) fn chains<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>>; 2] {
@@ -68,9 +70,13 @@ impl OneWay<'_> {
     /// Return the direction, of the kind that is fastest under its discipline.
     fn link<O: HeaderOptions + 'static>(self) -> Boxed<O> {
         match self {
-            OneWay { wire, discipline: QueueDiscipline::Catalogue(config), noecn: false, stream }
-                if wire.rate_changes.is_empty() =>
-            {
+            OneWay {
+                wire,
+                capacity: None,
+                discipline: QueueDiscipline::Catalogue(config),
+                noecn: false,
+                stream,
+            } => {
                 let context = wire.context;
                 config.visit(&context, Of { wire, stream, options: PhantomData })
             }
@@ -79,32 +85,34 @@ impl OneWay<'_> {
     }
 
     fn parked<O: HeaderOptions>(self) -> ParkedLink<O> {
-        let (queue, wire) = self.queue();
-        Queued::new(queue, wire)
+        let (queue, wire, capacity) = self.queue();
+        Queued::with_capacity(queue, &wire, capacity)
     }
 
     fn captured<O: OnTheWire + 'static>(self, interface: u32, capture: &Capture) -> Boxed<O> {
-        let (queue, wire) = self.queue();
-        Boxed::new(Queued::new(Tap::new(queue, interface, capture.clone()), wire))
+        let (queue, wire, capacity) = self.queue();
+        let queue = Tap::new(queue, interface, capture.clone());
+        Boxed::new(Queued::with_capacity(queue, &wire, capacity))
     }
 
     fn emulated(self, interface: u32, capture: Option<&Capture>) -> Boxed<PacketTag> {
         match (self, capture) {
-            (OneWay { discipline: QueueDiscipline::Kernel(port), wire, .. }, None) => {
-                Boxed::new(Queued::new(KernelQueue::new(port), wire))
+            (OneWay { discipline: QueueDiscipline::Kernel(port), wire, capacity, .. }, None) => {
+                Boxed::new(Queued::with_capacity(KernelQueue::new(port), &wire, or_constant(capacity, &wire)))
             }
-            (OneWay { discipline: QueueDiscipline::Kernel(port), wire, .. }, Some(capture)) => {
+            (OneWay { discipline: QueueDiscipline::Kernel(port), wire, capacity, .. }, Some(capture)) => {
                 let queue = Tap::new(KernelQueue::new(port), interface, capture.clone());
-                Boxed::new(Queued::new(queue, wire))
+                Boxed::new(Queued::with_capacity(queue, &wire, or_constant(capacity, &wire)))
             }
             (one_way, None) => Boxed::new(one_way.parked()),
             (one_way, Some(capture)) => one_way.captured(interface, capture),
         }
     }
 
-    /// Return its queue, for packets with payload `P`, and the wire behind it.
-    fn queue<P>(self) -> (IndexQueue<P>, Wire) {
-        let OneWay { wire, discipline, noecn, stream } = self;
+    /// Return its queue, for packets with payload `P`, and the wire and the capacity behind it.
+    fn queue<P>(self) -> (IndexQueue<P>, Wire, BoxedCapacity) {
+        let OneWay { wire, capacity, discipline, noecn, stream } = self;
+        let capacity = or_constant(capacity, &wire);
         let queue: Box<dyn Qdisc<usize> + Send> = match discipline {
             QueueDiscipline::Catalogue(config) => config.queue(&wire.context, stream),
             QueueDiscipline::Custom(law, limit) => Box::new(Fifo::new(law, limit)),
@@ -113,8 +121,13 @@ impl OneWay<'_> {
             }
         };
         let queue = if noecn { Box::new(WithoutEcn::new(queue)) } else { queue };
-        (IndexQueue::new(queue), wire)
+        (IndexQueue::new(queue), wire, capacity)
     }
+}
+
+/// Return `capacity`, or without one the constant rate of `wire`.
+fn or_constant(capacity: Option<BoxedCapacity>, wire: &Wire) -> BoxedCapacity {
+    capacity.unwrap_or_else(|| Box::new(Transmitter::new(wire.context.rate, wire.context.overhead)))
 }
 
 /// Makes one direction of a link with a constant rate, for packets with options `O`.
@@ -133,6 +146,6 @@ impl<O: HeaderOptions + 'static> Visitor for Of<O> {
     }
 
     fn queue<Q: Qdisc<Packet<O>> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Boxed<O> {
-        Boxed::new(Queued::new(make(self.stream), self.wire))
+        Boxed::new(Queued::new(make(self.stream), &self.wire))
     }
 }

@@ -8,7 +8,7 @@ use aqmlab_workload::sources::Source;
 
 use super::{Laws, queue_stream};
 use crate::engine::Traffic;
-use crate::link::{KernelPort, Wire};
+use crate::link::{BoxedCapacity, KernelPort, Schedule, Wire};
 use crate::side::Direction;
 use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, Spec, SpecError};
 
@@ -33,6 +33,8 @@ pub(super) struct Hop<'a> {
 /// One direction of a link.
 pub(super) struct OneWay<'a> {
     pub(super) wire: Wire,
+    /// Its capacity, unless that is the constant rate of the wire.
+    pub(super) capacity: Option<BoxedCapacity>,
     pub(super) discipline: QueueDiscipline<'a>,
     /// The queue drops packets that the discipline would mark.
     pub(super) noecn: bool,
@@ -65,8 +67,10 @@ impl<'a> Plan<'a> {
                     DisciplineSpec::Kernel { .. } => QueueDiscipline::Kernel(KernelPort::default()),
                 };
                 let stream = hop_stream(seed, number, direction.index());
+                let link = hop.link.one_way(direction);
                 Ok(OneWay {
-                    wire: wire(&hop.link.one_way(direction), spec),
+                    wire: wire(&link, spec),
+                    capacity: capacity(&link),
                     discipline,
                     noecn: queue.noecn,
                     stream,
@@ -111,15 +115,22 @@ impl<'a> Plan<'a> {
 
 /// Return the wire of one direction of `link`, a link of `spec`.
 fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
-    let changes = link.rate_changes.iter().map(|change| (Time::ZERO + change.at, change.rate));
     Wire {
         context: link.context(),
         delay: link.delay,
         device_fifo: link.device_fifo,
-        rate_changes: changes.collect(),
         // The users and each source. Without sources, delays need no division by owner.
         owners: if spec.sources.is_empty() { 0 } else { 1 + spec.sources.len() },
     }
+}
+
+/// Return the capacity of one direction of `link`, unless it is a constant rate.
+fn capacity(link: &LinkSpec) -> Option<BoxedCapacity> {
+    if link.rate_changes.is_empty() {
+        return None;
+    }
+    let changes = link.rate_changes.iter().map(|change| (Time::ZERO + change.at, change.rate));
+    Some(Box::new(Schedule::new(&link.context(), changes.collect())))
 }
 
 /// The random stream of the queue of one direction of link `number` of a chain, counted from 0. The first link

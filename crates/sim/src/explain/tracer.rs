@@ -196,9 +196,9 @@ mod tests {
         ) {
             let spec = LinkSpec { rate: BitRate::from_mbit_per_sec(10), device_fifo: 0, ..LinkSpec::default() };
             let waited = Arc::new(Mutex::new(Vec::new()));
-            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, rate_changes: Vec::new(), owners: 0 };
+            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::clone(&waited));
-            let mut link = Queued::new(Fifo::new(law, Limit::Packets(1_000)), wire);
+            let mut link = Queued::new(Fifo::new(law, Limit::Packets(1_000)), &wire);
             let mut explainer = Explainer::new(&spec, TimelineRequest::default());
             let profile = Profile::freebsd_4_5();
             let tcp: Endpoint = Endpoint::connect(&profile, Time::ZERO);
@@ -228,15 +228,9 @@ mod tests {
     fn a_loss_counts_for_the_exchange_that_the_packet_was_sent_in() {
         for begins_another in [false, true] {
             let spec = LinkSpec { device_fifo: 0, ..LinkSpec::default() };
-            let wire = Wire {
-                context: spec.context(),
-                delay: spec.delay,
-                device_fifo: 0,
-                rate_changes: Vec::new(),
-                owners: 0,
-            };
+            let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::default());
-            let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), wire);
+            let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), &wire);
             let mut explainer = Explainer::new(&spec, TimelineRequest::default());
             let (client, now) = (EndpointId::client(0, Side::default()), Time::ZERO);
             let tcp: Endpoint = Endpoint::connect(&Profile::freebsd_4_5(), now);

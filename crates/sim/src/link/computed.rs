@@ -74,9 +74,8 @@ impl<O> Entry<O> {
 }
 
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
-    /// The rate of `wire` does not change.
+    /// A link of the constant rate of `wire`.
     pub(crate) fn new(control: AdmissionControl<A>, wire: &Wire) -> Computed<A, O> {
-        debug_assert!(wire.rate_changes.is_empty(), "a queued link knows of the time of sending");
         Computed {
             control,
             delay: wire.delay,

@@ -3,6 +3,8 @@
 //! The discipline hands a packet down when a place in the device becomes free, which is when another has left; from
 //! there on its departure is known. So all that must be followed is the packets below the discipline, in a ring, and
 //! it is followed lazily: what happened since the last look is made up for before the next arrival.
+//!
+//! Some capacities have no room for a packet as soon as the device has a place: then the discipline keeps it until they do.
 
 use std::collections::VecDeque;
 
@@ -10,19 +12,21 @@ use aqmlab_aqm::{Ecn, Qdisc, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
-use super::transmitter::VariableRateTransmitter;
+use super::capacity::Capacity;
 use crate::link::delay_histogram::Wait;
-use crate::link::{AHEAD, DelayByOwner, Forwarding, Link, LinkCounters, Meter, Wire};
+use crate::link::{AHEAD, DelayByOwner, Forwarding, Link, LinkCounters, Meter, Transmitter, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
 
-/// One direction of a link under the discipline `Q`.
+/// One direction of a link of the capacity `C` under the discipline `Q`.
 #[derive(Debug)]
-pub(crate) struct Queued<Q, O = WindowScale> {
+pub(crate) struct Queued<Q, O = WindowScale, C = Transmitter> {
     queue: Q,
     delay: Duration,
     /// Bytes of each frame's header that the discipline counts.
     header: Bytes,
-    transmitter: VariableRateTransmitter,
+    capacity: C,
+    /// The time at which the capacity has room for the discipline's next packet, if the device has a place for it before.
+    ready: Time,
     /// The device's places, the one being sent included.
     device: usize,
     /// Packets that the discipline has handed down and that have not been delivered.
@@ -49,13 +53,22 @@ struct DeviceFifo<O> {
 }
 
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
-    pub(crate) fn new(queue: Q, wire: Wire) -> Queued<Q, O> {
+    /// A link of the constant rate of `wire`.
+    pub(crate) fn new(queue: Q, wire: &Wire) -> Queued<Q, O> {
+        let capacity = Transmitter::new(wire.context.rate, wire.context.overhead);
+        Queued::with_capacity(queue, wire, capacity)
+    }
+}
+
+impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Queued<Q, O, C> {
+    pub(crate) fn with_capacity(queue: Q, wire: &Wire, capacity: C) -> Queued<Q, O, C> {
         Queued {
             delays: DelayByOwner::new(wire.owners, queue.classes()),
             queue,
             delay: wire.delay,
             header: wire.context.header,
-            transmitter: VariableRateTransmitter::new(wire.context, wire.rate_changes),
+            capacity,
+            ready: Time::MAX,
             device: 1 + wire.device_fifo as usize,
             device_fifo: VecDeque::new(),
             gone: 0,
@@ -75,16 +88,32 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
         self.delays.record(Wait { time: wait, sojourn, to: packet.to, class });
     }
 
-    /// Returns the time until which the discipline holds its packets back, if it does: then the device is empty in spite of them.
+    /// Returns the time until which packets wait before an empty device: until the discipline or the capacity lets one pass.
     fn held_until(&self) -> Time {
-        let is_held = self.queue.state().packets > 0;
-        self.queue.poll_timeout().filter(|_| is_held).unwrap_or(Time::MAX)
+        if self.queue.state().packets == 0 {
+            return Time::MAX;
+        }
+        self.queue.poll_timeout().unwrap_or(Time::MAX).min(self.ready())
+    }
+
+    /// Returns the time at which the capacity has room for a packet, if it is waited for.
+    #[inline(always)]
+    fn ready(&self) -> Time {
+        // For a capacity that always has room, the compiler leaves this out.
+        if self.capacity.ready().is_some() { self.ready } else { Time::MAX }
     }
 
     /// Fill the device from the queue. An empty queue is asked too, since CoDel leaves its dropping state then (RFC 8289, 5.5).
     #[inline]
     fn fill_device(&mut self, now: Time) {
+        self.ready = Time::MAX;
         while self.device_fifo.len() - self.gone < self.device {
+            if let Some(ready) = self.capacity.ready()
+                && ready > now
+            {
+                self.ready = ready;
+                return;
+            }
             let Some(departure) = self.queue.dequeue(now, &mut |packet| self.lost.push(packet)) else {
                 return;
             };
@@ -94,14 +123,14 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
             if departure.packet.ecn == Ecn::Ce {
                 packet.segment.flags |= Flags::CE;
             }
-            let (first_bit, departs) = self.transmitter.send(departure.packet.size, now);
+            let (first_bit, departs) = self.capacity.send(departure.packet.size, now);
             let (wait, sojourn) = (first_bit - departure.enqueued_at, now - departure.enqueued_at);
             self.device_fifo.push_back(DeviceFifo { departure: departs, wait, sojourn, class, packet });
         }
     }
 }
 
-impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
+impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Link<O> for Queued<Q, O, C> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
         self.delays.opened(client, owner);
     }
@@ -109,6 +138,9 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     #[inline]
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
         self.advance(now);
+        if self.capacity.ready().is_some() && self.queue.state().packets == 0 {
+            self.capacity.idle(now);
+        }
         self.queue
             .enqueue(packet.seen_by_law(self.header), *packet, now, &mut |packet| self.lost.push(packet));
         self.fill_device(now);
@@ -174,13 +206,16 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
             let departure =
                 self.device_fifo.get(self.gone).map_or(Time::MAX, |device_fifo| device_fifo.departure);
             let timer = self.queue.poll_timeout().unwrap_or(Time::MAX);
-            if departure.min(timer) > now {
+            let leaves = departure.min(self.ready());
+            if leaves.min(timer) > now {
                 return;
             }
             // At one time the departure comes first, as under laws that decide at arrival.
-            if departure <= timer {
-                self.depart();
-                self.fill_device(departure);
+            if leaves <= timer {
+                if departure == leaves {
+                    self.depart();
+                }
+                self.fill_device(leaves);
             } else {
                 self.queue.on_timeout(timer);
                 // The decision of a kernel may be that a packet leaves.
@@ -194,7 +229,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Link<O> for Queued<Q, O> {
     }
 }
 
-impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Meter for Queued<Q, O> {
+impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Meter for Queued<Q, O, C> {
     fn state(&self) -> QueueState {
         self.queue.state()
     }

@@ -146,7 +146,6 @@ fn wire() -> impl Strategy<Value = Wire> {
         },
         delay,
         device_fifo,
-        rate_changes: Vec::new(),
         owners: 0,
     })
 }
@@ -236,14 +235,14 @@ impl Visitor for Compare<'_> {
         let plain = || PlainLink::new(Fifo::new(make(stream()), limit), self.wire.clone());
         let computed = Computed::new(AdmissionControl::new(make(stream()), limit), &self.wire);
         compare(computed, plain(), self.steps, self.wire.delay)?;
-        let queued = Queued::new(Fifo::new(make(stream()), limit), self.wire.clone());
+        let queued = Queued::new(Fifo::new(make(stream()), limit), &self.wire);
         compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)
     }
 
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
         let queue = || make(Stream::named(1, "queue/0"));
         let plain = PlainLink::new(queue(), self.wire.clone());
-        let queued = Queued::new(queue(), self.wire.clone());
+        let queued = Queued::new(queue(), &self.wire);
         compare(Boxed::new(queued), plain, self.steps, self.wire.delay)
     }
 }
@@ -295,7 +294,7 @@ proptest! {
     ) {
         let rate = BitRate::from_bits_per_sec(kbit * 1_000).expect("above zero");
         let context = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(38) };
-        let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3, rate_changes: Vec::new(), owners: 0 };
+        let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3, owners: 0 };
         let mut link = Computed::new(AdmissionControl::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), &wire);
         let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());
         for (number, step) in (0..).zip(&steps) {

@@ -1,7 +1,8 @@
 //! The transmitter, which sends packets on a wire one after the other.
 
-use aqmlab_aqm::LinkContext;
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
+
+use super::capacity::Capacity;
 
 /// A network interface: busy until all it was given is sent.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,16 @@ impl Transmitter {
     /// An idle interface that sends at `rate` and adds `overhead` to each packet.
     pub(crate) fn new(rate: BitRate, overhead: Bytes) -> Transmitter {
         Transmitter { ns_per_byte: rate.ns_per_byte(), overhead, busy_until: Time::ZERO }
+    }
+
+    /// Send at `rate` from the next packet on.
+    pub(crate) fn set_rate(&mut self, rate: BitRate) {
+        self.ns_per_byte = rate.ns_per_byte();
+    }
+
+    /// Returns the time at which all that it was given is sent.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.busy_until
     }
 
     /// Given a packet of `size` at `now`: when its first and when its last bit is sent.
@@ -33,30 +44,9 @@ impl Transmitter {
     }
 }
 
-/// A network interface whose rate changes at given times. A packet is sent at the rate of the moment at which its sending
-/// begins.
-#[derive(Debug)]
-pub(crate) struct VariableRateTransmitter {
-    transmitter: Transmitter,
-    /// Changes to come, in order of time.
-    changes: std::iter::Peekable<std::vec::IntoIter<(Time, BitRate)>>,
-}
-
-impl VariableRateTransmitter {
-    /// An idle interface that sends at the rate of `link` until the first of the `changes`, which are in order of time.
-    pub(crate) fn new(link: LinkContext, changes: Vec<(Time, BitRate)>) -> VariableRateTransmitter {
-        let transmitter = Transmitter::new(link.rate, link.overhead);
-        VariableRateTransmitter { transmitter, changes: changes.into_iter().peekable() }
-    }
-
-    /// Given a packet of `size` at `now`: when its first and when its last bit is sent.
-    #[inline]
-    pub(crate) fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
-        let first = self.transmitter.busy_until.max(now);
-        // Changes that came while the interface was idle are skipped here too.
-        while let Some((_, rate)) = self.changes.next_if(|&(at, _)| at <= first) {
-            self.transmitter.ns_per_byte = rate.ns_per_byte();
-        }
-        self.transmitter.send(size, now)
+impl Capacity for Transmitter {
+    #[inline(always)]
+    fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
+        Transmitter::send(self, size, now)
     }
 }

@@ -22,8 +22,9 @@ proptest! {
             since += Duration::from_nanos(lasts);
         }
         let context = LinkContext { rate: changes[0].1, header: Bytes::ZERO, overhead: Bytes::new(38) };
-        let wire = Wire { context, delay: Duration::from_millis(3), device_fifo, rate_changes: changes[1..].to_vec(), owners: 0 };
-        let mut link = Queued::new(Fifo::new(Droptail, Limit::Packets(10_000)), wire);
+        let wire = Wire { context, delay: Duration::from_millis(3), device_fifo, owners: 0 };
+        let capacity = Schedule::new(&context, changes[1..].to_vec());
+        let mut link = Queued::with_capacity(Fifo::new(Droptail, Limit::Packets(10_000)), &wire, capacity);
         let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());
         for (number, step) in (0..).zip(&steps) {
             now += Duration::from_nanos(step.after);

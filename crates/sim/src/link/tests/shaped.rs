@@ -82,10 +82,10 @@ proptest! {
     ) {
         let context = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::ZERO };
         let delay = Duration::from_micros(delay_us);
-        let wire = Wire { context, delay, device_fifo, rate_changes: Vec::new(), owners: 0 };
+        let wire = Wire { context, delay, device_fifo, owners: 0 };
         let links: [Box<dyn Link>; 2] = [
-            Box::new(Queued::new(Paced::default(), wire.clone())),
-            Box::new(Boxed::new(Queued::new(Paced::default(), wire))),
+            Box::new(Queued::new(Paced::default(), &wire)),
+            Box::new(Boxed::new(Queued::new(Paced::default(), &wire))),
         ];
         for mut link in links {
             let (mut now, mut got, mut expected, mut ready) = (Time::ZERO, Vec::new(), Vec::new(), Time::ZERO);

@@ -26,7 +26,7 @@ struct Batch {
 fn poisson_arrivals(rho: f64, limit: u32) -> Vec<Batch> {
     let context =
         LinkContext { rate: BitRate::from_mbit_per_sec(8), header: Bytes::ZERO, overhead: Bytes::ZERO };
-    let wire = Wire { context, delay: Duration::ZERO, device_fifo: 0, rate_changes: Vec::new(), owners: 0 };
+    let wire = Wire { context, delay: Duration::ZERO, device_fifo: 0, owners: 0 };
     let mut link = Computed::new(AdmissionControl::new(Droptail, Limit::Packets(limit)), &wire);
     let mut stream = Stream::named(1, "arrivals");
     let mut now = 0.0;
