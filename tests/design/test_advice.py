@@ -347,6 +347,10 @@ def test_what_tc_cannot_be_told_is_said() -> None:
     )
 
 
+def test_the_variant_of_linux_has_the_same_commands() -> None:
+    assert tc.commands(cell("codel:variant=linux")) == tc.commands(cell("codel"))
+
+
 @pytest.mark.parametrize("candidate", CANDIDATES)
 def test_tc_understands_each_command(candidate: str) -> None:
     program = shutil.which("tc")

@@ -43,6 +43,10 @@ class Commands:
         return "\n".join((*self.lines, "", *self.notes))
 
 
+_VARIANT = "variant"
+"""The parameter by which a discipline computes as Linux does: the commands always set up Linux's."""
+
+
 def commands(cell: Cell) -> Commands:
     """Return the scheme of a cell with a single link as commands."""
     queues = (cell.resolved["queue"], cell.resolved.get("queue_back", cell.resolved["queue"]))
@@ -68,7 +72,8 @@ def commands(cell: Cell) -> Commands:
             f"tc qdisc add dev {device} parent 1:1 {text}",
         ]
     has_noecn = not text.startswith("cake")
-    ignored = [name for name in cell.parameters if name not in used and not (name == NOECN and has_noecn)]
+    known = used | {_VARIANT} | ({NOECN} if has_noecn else set())
+    ignored = [name for name in cell.parameters if name not in known]
     notes = [note] if note else []
     if ignored:
         notes.append(f"tc has no {', '.join(ignored)} of {cell.scheme}: Linux has its own.")

@@ -9,15 +9,18 @@
 //! happens packet by packet: a flag after a drop has the next packet schedule the next drop. With ECN the RFC has
 //! no loop: as in Linux, a mark ends the call and schedules the next signal at once. Where descriptions differ
 //! there is an option: [`Sqrt`], [`NextMarkFrom`], [`Reentry`]. Differs from Linux: an episode may begin exactly
-//! one interval after the first packet above target, as in the RFC, not only later.
+//! one interval after the first packet above target, as in the RFC, not only later. [`Variant::Linux`] is Linux's law in every detail.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{HOUR, above, parameters, up_to};
 use crate::parts::control_law::ControlLaw;
+use crate::parts::linux::codel::LinuxCodel;
+use crate::parts::linux::fifo::{LinuxFifo, Order};
+use crate::parts::linux::with_linux_values;
 use crate::{
-    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, QueueState, Reentry, Sqrt,
-    Verdict, Visitor,
+    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, ParameterError, QueueState,
+    Reentry, Sqrt, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -36,6 +39,8 @@ parameters! {
         next_mark_from: NextMarkFrom = NextMarkFrom::DropNext, source "Linux; ns-3 has now";
         /// The rate with which the next episode starts after a recent one.
         reentry: Reentry = Reentry::Delta, source "RFC 8289, section 5.5; Linux";
+        /// The description that the law follows.
+        variant: Variant = Variant::Published, source "RFC 8289; or Linux sch_codel.c: linux";
         /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
     }
@@ -47,8 +52,25 @@ impl Discipline for CodelConfig {
     const SUMMARY: &'static str =
         "Signals with rising frequency while sojourn times exceed a target for an interval";
 
+    fn complete(&self, _link: &LinkContext) -> Result<CodelConfig, ParameterError> {
+        with_linux_values(self, self.variant, CodelConfig::set_linux_values)
+    }
+
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
-        visitor.queue(|rng| Fifo::new(Codel::new(self, link, rng), self.limit))
+        match self.variant {
+            Variant::Published => visitor.queue(|rng| Fifo::new(Codel::new(self, link, rng), self.limit)),
+            Variant::Linux => {
+                visitor.queue(|_| LinuxFifo::new(LinuxCodel::new(self), self.limit, Order::Bypass))
+            }
+        }
+    }
+}
+
+impl CodelConfig {
+    pub(crate) fn set_linux_values(&mut self) {
+        self.sqrt = Sqrt::Newton16;
+        self.next_mark_from = NextMarkFrom::DropNext;
+        self.reentry = Reentry::Delta;
     }
 }
 

@@ -19,7 +19,7 @@ use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
 use crate::{
     Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet, QueueState,
-    ThroughOld, Verdict, Visitor,
+    ThroughOld, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -49,6 +49,7 @@ parameters! {
         /// The maximum that may wait in all queues.
         limit = Limit::Packets(10_240), source "RFC 8290, section 5.2";
     }
+    fixed variant = Variant::Published;
 }
 
 impl Discipline for FqCodelConfig {

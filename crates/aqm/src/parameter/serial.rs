@@ -12,11 +12,13 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserializer, Serialize, Serializer};
 
 use super::{Allowed, Parameter, Settable, Value};
-use crate::Settings;
+use crate::{Settings, Variant};
 
 /// Write a configuration: its parameters in their order.
 pub(crate) fn write<C: Settings, S: Serializer>(config: &C, serializer: S) -> Result<S::Ok, S::Error> {
-    let parameters = config.parameters();
+    let mut parameters = config.parameters();
+    // Left out, so that specs that do not write it have the keys that they had before it was a parameter.
+    parameters.retain(|parameter| parameter.value != Variant::Published.value());
     let mut map = serializer.serialize_map(Some(parameters.len()))?;
     for Parameter { name, value, .. } in &parameters {
         map.serialize_entry(name, value)?;

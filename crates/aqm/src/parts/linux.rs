@@ -1,0 +1,71 @@
+//! The arithmetic of Linux's queue disciplines: whole numbers and rounding as in Linux 6.12, so that each packet has the
+//! fate that it has there, at the same nanosecond.
+//!
+//! Source: the behaviour of Linux 6.12, with which the oracle of laws compares each of them (docs/guide/kernel-laws.md).
+
+pub(crate) mod codel;
+pub(crate) mod fifo;
+
+use crate::parameter::choices;
+use crate::{ParameterError, Settings};
+
+choices! {
+    /// The description that a law follows.
+    pub enum Variant {
+        /// The publications, in floating point and nanoseconds, with the choices of the other parameters.
+        Published = "published",
+        /// Linux 6.12 in every detail: units of time, whole numbers, rounding and the order of decisions.
+        Linux = "linux",
+    }
+}
+
+/// Return `config` with the values that Linux has no choice of, if it is of Linux's variant. Another value that is
+/// not the default is refused.
+pub(crate) fn with_linux_values<C: Settings>(
+    config: &C,
+    variant: Variant,
+    set_linux_values: impl FnOnce(&mut C),
+) -> Result<C, ParameterError> {
+    let mut linux = config.clone();
+    if variant == Variant::Linux {
+        set_linux_values(&mut linux);
+    }
+    let defaults = C::default().parameters();
+    for ((given, fixed), default) in config.parameters().iter().zip(linux.parameters()).zip(defaults) {
+        if given.value != fixed.value && given.value != default.value {
+            let message = format!("must be {} with variant = linux, got {}", fixed.value, given.value);
+            return Err(ParameterError { field: given.name, message });
+        }
+    }
+    Ok(linux)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CodelConfig, NextMarkFrom, Sqrt};
+
+    fn resolved(config: &CodelConfig) -> Result<CodelConfig, ParameterError> {
+        with_linux_values(config, config.variant, CodelConfig::set_linux_values)
+    }
+
+    #[test]
+    fn the_variant_of_linux_has_the_values_of_linux() {
+        let linux = CodelConfig { variant: Variant::Linux, ..CodelConfig::default() };
+        let complete = resolved(&linux).unwrap();
+        assert_eq!(complete.sqrt, Sqrt::Newton16);
+        assert_eq!(resolved(&complete).unwrap(), complete);
+        assert_eq!(resolved(&CodelConfig::default()).unwrap(), CodelConfig::default());
+    }
+
+    #[test]
+    fn a_value_that_linux_does_not_have_is_refused() {
+        let config = CodelConfig {
+            variant: Variant::Linux,
+            next_mark_from: NextMarkFrom::Now,
+            ..CodelConfig::default()
+        };
+        let refused = resolved(&config).unwrap_err().to_string();
+        assert_eq!(refused, "next_mark_from: must be drop_next with variant = linux, got now");
+    }
+}
