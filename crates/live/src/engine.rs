@@ -1,7 +1,4 @@
-//! The network of a run in the process of a kernel in virtual time. The kernel passes it the packets of hosts and the messages of
-//! the guest's program, and asks for packets that have arrived.
-//!
-//! Times are nanoseconds of the kernel's clock. No call blocks, and none starts a thread.
+//! The network of a run in the process of a kernel in virtual time: it joins hosts by the links of a spec.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -12,7 +9,8 @@ use aqmlab_units::{Bytes, Duration, Time};
 use aqmlab_workload::Web;
 use serde_json::{Value, json};
 
-use crate::error::{Context, Error};
+use crate::error::Error;
+use crate::kernel_network::{KernelNetwork, SIDES};
 use crate::message::{Message, Words};
 use crate::mix::Mix;
 use crate::packet;
@@ -21,11 +19,8 @@ use crate::router::{ProgramRtt, RouterConfig};
 use crate::run::request::{self, Request};
 use crate::run::{guest, output, write_tables};
 
-/// The devices of the two sides come first.
-pub(crate) const SIDES: usize = 2;
-
 /// The network of a run between the devices of a kernel.
-pub struct Engine {
+pub(crate) struct Engine {
     forwarding: Forwarding,
     request: Request,
     capture: Option<Capture>,
@@ -42,21 +37,9 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Reads the request of a run in the file at `path`.
-    ///
-    /// # Errors
-    ///
-    /// One line that says why the run is impossible; it has been written to standard output as well.
-    pub fn new(path: &str) -> Result<Engine, String> {
-        Engine::from_file(path).map_err(|error| {
-            output::error(&error);
-            error.to_string()
-        })
-    }
-
-    fn from_file(path: &str) -> Result<Engine, Error> {
-        let text = fs::read_to_string(path).context(|| path.to_owned())?;
-        let request = request::parse(&text)?;
+    /// Returns the network of the run that `text` requests.
+    pub(crate) fn new(text: &str) -> Result<Engine, Error> {
+        let request = request::parse(text)?;
         let refused = |message: String| Error::Refused(message);
         let Request { spec, seed, programs, capture, .. } = &request;
         let capture = capture.map(|bounds| Capture::new(spec, bounds));
@@ -80,19 +63,43 @@ impl Engine {
         })
     }
 
-    /// Returns the number of the network's devices: those of the sides, and one for each queue in the kernel.
-    pub fn ports(&self) -> usize {
+    fn decide(&mut self, port: usize, decision: (u32, KernelDecision), now: Time) -> Option<u64> {
+        let arrived = &mut self.arrived;
+        let deliver = &mut |packet: &[u8], side, _| arrived.push_back((side, packet.to_vec()));
+        let busy = self.forwarding.decide(port - SIDES, decision, now, deliver)?;
+        Some(self.start? + busy.as_nanos())
+    }
+
+    /// Writes the progress of the run.
+    fn step(&mut self, now: Time) {
+        let network = &mut self.forwarding.network;
+        if self.request.watched {
+            write_tables(network, &self.request.spec);
+            output::table("glance", network.gauges().into_columns());
+        }
+        let end = network.end();
+        output::line(&json!({ "now_s": now.min(end).as_secs_f64(), "end_s": end.as_secs_f64() }));
+        if let Some(capture) = &self.capture {
+            output::bytes("capture", &capture.take());
+        }
+    }
+
+    /// Converts a time of the kernel to the clock of the run. Before its start there is none.
+    fn time(&self, now: u64) -> Option<Time> {
+        Some(Time::ZERO + Duration::from_nanos(now - self.start?))
+    }
+}
+
+impl KernelNetwork for Engine {
+    fn ports(&self) -> usize {
         SIDES + self.headers.len()
     }
 
-    /// Returns the bytes before the IP header of the packets of `port`, which its queue discipline counts.
-    pub fn header(&self, port: usize) -> usize {
+    fn header(&self, port: usize) -> usize {
         port.checked_sub(SIDES).map_or(0, |queue| self.headers[queue])
     }
 
-    /// Takes a packet that the device of `port` sends; `number` is that of [`Engine::receive`] if the port is a queue in the kernel.
-    /// Returns the time until which the queue's line is busy.
-    pub fn send(&mut self, port: usize, now: u64, number: u32, packet: &[u8]) -> Option<u64> {
+    fn send(&mut self, port: usize, now: u64, number: u32, packet: &[u8]) -> Option<u64> {
         let now = self.time(now)?;
         if port >= SIDES {
             let packet = &packet[self.header(port)..];
@@ -108,8 +115,7 @@ impl Engine {
         None
     }
 
-    /// Takes the news that the queue of `port`, which is in the kernel, has dropped packet `number`.
-    pub fn drop(&mut self, port: usize, now: u64, number: u32) {
+    fn drop(&mut self, port: usize, now: u64, number: u32) {
         let decision = match self.entering {
             Some(entering) if entering == number => KernelDecision::Refused,
             Some(_) => KernelDecision::Evicted,
@@ -120,23 +126,14 @@ impl Engine {
         }
     }
 
-    fn decide(&mut self, port: usize, decision: (u32, KernelDecision), now: Time) -> Option<u64> {
-        let arrived = &mut self.arrived;
-        let deliver = &mut |packet: &[u8], side, _| arrived.push_back((side, packet.to_vec()));
-        let busy = self.forwarding.decide(port - SIDES, decision, now, deliver)?;
-        Some(self.start? + busy.as_nanos())
-    }
-
-    /// Returns the time of the next event, if there is one.
-    pub fn next_event(&self) -> Option<u64> {
+    fn next_event(&self) -> Option<u64> {
         let start = self.start?;
         let network = &self.forwarding.network;
         let next = network.next_event();
         (next <= network.end()).then(|| start + next.as_nanos())
     }
 
-    /// Writes the next packet that has arrived by `now` to `packet`. Returns its port, its number and its length.
-    pub fn receive(&mut self, now: u64, packet: &mut [u8]) -> Option<(usize, u32, usize)> {
+    fn receive(&mut self, now: u64, packet: &mut [u8]) -> Option<(usize, u32, usize)> {
         let now = self.time(now)?;
         let arrived = &mut self.arrived;
         self.forwarding.advance(now, &mut |packet, side, _| arrived.push_back((side, packet.to_vec())));
@@ -153,12 +150,7 @@ impl Engine {
         Some((SIDES + queue, number, header + bytes.len()))
     }
 
-    /// Handles the messages of the guest's program.
-    ///
-    /// # Panics
-    ///
-    /// For messages of another build.
-    pub fn control(&mut self, at: u64, messages: &[u8]) {
+    fn control(&mut self, at: u64, messages: &[u8]) {
         let mut words = Words(messages);
         while !words.0.is_empty() {
             let message = Message::decode(&mut words).expect("the guest's program is of the same build");
@@ -179,22 +171,7 @@ impl Engine {
         }
     }
 
-    /// Writes the progress of the run.
-    fn step(&mut self, now: Time) {
-        let network = &mut self.forwarding.network;
-        if self.request.watched {
-            write_tables(network, &self.request.spec);
-            output::table("glance", network.gauges().into_columns());
-        }
-        let end = network.end();
-        output::line(&json!({ "now_s": now.min(end).as_secs_f64(), "end_s": end.as_secs_f64() }));
-        if let Some(capture) = &self.capture {
-            output::bytes("capture", &capture.take());
-        }
-    }
-
-    /// Writes the results of the run, after the kernel has stopped.
-    pub fn finish(&mut self) {
+    fn finish(&mut self) {
         let Some(about) = self.about.take() else {
             output::error(&Error::Odd("the guest ended before the run did".to_owned()));
             return;
@@ -217,11 +194,6 @@ impl Engine {
         let network = &mut self.forwarding.network;
         write_tables(network, &self.request.spec);
         output::line(&json!({ "summary": network.summary(), "live": about }));
-    }
-
-    /// Converts a time of the kernel to the clock of the run. Before its start there is none.
-    fn time(&self, now: u64) -> Option<Time> {
-        Some(Time::ZERO + Duration::from_nanos(now - self.start?))
     }
 }
 

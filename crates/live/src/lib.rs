@@ -13,18 +13,20 @@
 //! ```
 //!
 //! The same program is the first process of a guest, a kernel in virtual time. There the router is no thread: it is a library in
-//! the kernel's own process, [`engine`], which the guest's program reaches through `/dev/aqmlab`.
+//! the kernel's own process, [`kernel_network`], which the guest's program reaches through `/dev/aqmlab`.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("the live laboratory is made of network namespaces, which Linux alone has");
 
 mod doctor;
-pub mod engine;
+mod engine;
 mod error;
+pub mod kernel_network;
 mod machine;
 mod message;
 mod mix;
 mod network;
+mod oracle;
 mod packet;
 mod report;
 mod router;

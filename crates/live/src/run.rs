@@ -299,7 +299,8 @@ fn join(thread: JoinHandle<Result<SideReport, Error>>) -> Result<SideReport, Err
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn kernel() -> Result<String, Error> {
+/// Returns the release of the running kernel.
+pub(crate) fn kernel() -> Result<String, Error> {
     let path = "/proc/sys/kernel/osrelease";
     Ok(fs::read_to_string(path).context(|| path.to_owned())?.trim().to_owned())
 }

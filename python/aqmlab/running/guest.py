@@ -9,9 +9,11 @@ import random
 import socket
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from aqmlab.cells import kernel
 from aqmlab.cells.cell import Cell
@@ -53,38 +55,54 @@ class GuestRun(LiveRun):
         self._held = ExitStack()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        cpu, claim = _claim_cpu()
-        self._held.enter_context(claim)
-        place = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="aqmlab-")))
-        (place / "init").symlink_to(kernel.HOSTS)
-        (place / "request.json").write_text(json.dumps(self._request))
-        words = [
-            f"mem={_MEMORY_MB}M",
-            *("rootfstype=hostfs", "rootflags=/", "ro", "con=null", "con0=null,fd:2", "quiet", "norandmaps"),
-            *("time-travel=inf-cpu", f"time-travel-start={_START_NS}"),
-            f"cpu={cpu}",
-            f"seed={self._request['seed']}",
-            f"aqmlab={kernel.ENGINE},request.json",
-            *("init=/proc/self/cwd/init", "--", "guest"),
-        ]
-        environment = {"HOME": "/", "PATH": os.environ.get("PATH", ""), "TMPDIR": tempfile.gettempdir()}
-        try:
-            return subprocess.Popen(
-                [kernel.PROGRAM, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                process_group=0,
-                cwd=place,
-                env=environment,
-            )
-        except OSError as error:
-            self._held.close()
-            raise LiveError(f"{kernel.PROGRAM}: cannot be started: {error.strerror}") from None
+        return start(self._request, self._held)
 
     def __exit__(self, *problem: type[BaseException] | BaseException | TracebackType | None) -> None:
         with self._held:
             super().__exit__(*problem)
+
+
+def start(request: Mapping[str, Any], held: ExitStack, *, options: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """Start a kernel with this request on a processor of its own; ``held`` keeps what it needs until it has ended.
+
+    Parameters
+    ----------
+    request
+        The request, whose seed is that of the kernel's random numbers.
+    held
+        Keeps the directory of the run and the claim of the processor.
+    options
+        Further options of the kernel.
+    """
+    cpu, claim = _claim_cpu()
+    held.enter_context(claim)
+    place = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="aqmlab-")))
+    (place / "init").symlink_to(kernel.HOSTS)
+    (place / "request.json").write_text(json.dumps(request))
+    words = [
+        f"mem={_MEMORY_MB}M",
+        *("rootfstype=hostfs", "rootflags=/", "ro", "con=null", "con0=null,fd:2", "quiet", "norandmaps"),
+        *("time-travel=inf-cpu", f"time-travel-start={_START_NS}"),
+        f"cpu={cpu}",
+        f"seed={request['seed']}",
+        *options,
+        f"aqmlab={kernel.ENGINE},request.json",
+        *("init=/proc/self/cwd/init", "--", "guest"),
+    ]
+    environment = {"HOME": "/", "PATH": os.environ.get("PATH", ""), "TMPDIR": tempfile.gettempdir()}
+    try:
+        return subprocess.Popen(
+            [kernel.PROGRAM, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+            cwd=place,
+            env=environment,
+        )
+    except OSError as error:
+        held.close()
+        raise LiveError(f"{kernel.PROGRAM}: cannot be started: {error.strerror}") from None
 
 
 def _claim_cpu() -> tuple[int, socket.socket]:

@@ -21,6 +21,7 @@ use serde_json::json;
 use super::measurements::Measurements;
 use super::{ReadyHosts, RunningThreads, STEP, common_config, kernel, prepare, request};
 use crate::error::{Context, Error};
+use crate::kernel_network;
 use crate::machine::clock::{self, Clock};
 use crate::machine::limits;
 use crate::message::Message;
@@ -28,6 +29,7 @@ use crate::mix::Mix;
 use crate::network::device::Kind;
 use crate::network::engine_device::EngineDevice;
 use crate::network::kernel_queue;
+use crate::oracle;
 use crate::report::SideReport;
 use crate::router::RouterStats;
 use crate::router::event_queue::EventQueue;
@@ -81,9 +83,14 @@ fn report_error(error: &Error) {
 fn run_request() -> Result<(), Error> {
     let text = fs::read_to_string(Path::new(DIRECTORY).join(REQUEST)).context(|| REQUEST.to_owned());
     mount_file_systems()?;
-    let mut request = request::parse(&text?)?;
-    request.device = Kind::Engine;
     prctl::set_timerslack(1).context(|| "the precision of timers".to_owned())?;
+    let text = text?;
+    if let Some(request) = kernel_network::oracle_of(&text) {
+        clock::pause(FIRST_TICKS);
+        return oracle::guest::run(&request);
+    }
+    let mut request = request::parse(&text)?;
+    request.device = Kind::Engine;
     clock::pause(FIRST_TICKS);
     let open_files = limits::raise_open_files()?;
     let engine = Arc::new(EngineDevice::open()?);

@@ -1,0 +1,103 @@
+//! Our side of a comparison: the discipline before the same line, in a loop of its own.
+
+use aqmlab_aqm::{Departure, LinkContext, Packet, Qdisc, QueueConfig, WithoutEcn};
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+
+use super::line::Line;
+use super::pattern::{Arrival, Pattern};
+use super::{Comparison, Fate, HEADER, Outcome};
+use crate::error::Error;
+
+/// Our discipline.
+pub(crate) struct Ours {
+    queue: QueueConfig,
+    ecn: bool,
+}
+
+impl Ours {
+    pub(crate) fn new(comparison: &Comparison) -> Result<Ours, Error> {
+        let ours = Ours { queue: comparison.queue.clone(), ecn: comparison.ecn };
+        let link = link(comparison.pattern(0).line);
+        let queue =
+            ours.queue.resolve(&link).map_err(|error| Error::Refused(format!("oracle.queue: {error}")))?;
+        Ok(Ours { queue, ..ours })
+    }
+
+    /// Returns the fates of the packets of a pattern that begins at `start`, in nanoseconds of the kernel's clock.
+    pub(crate) fn fates(&self, pattern: &Pattern, start: u64) -> Vec<Fate> {
+        let link = link(pattern.line);
+        let queue = self.queue.queue(&link, Stream::named(1, "queue"));
+        let queue = if self.ecn { queue } else { Box::new(WithoutEcn::new(queue)) };
+        // Timers count from the set-up of the discipline, laws without one from the start of the kernel.
+        let zero = if queue.poll_timeout().is_some() { start } else { 0 };
+        let fates = vec![None; pattern.arrivals.len()];
+        let mut run = Run { pattern, queue, free: None, zero, fates };
+        for (number, arrival) in pattern.arrivals.iter().enumerate() {
+            let now = start + arrival.after;
+            run.advance(now);
+            run.arrive(number, arrival, now);
+        }
+        run.advance(start + pattern.duration().as_nanos());
+        run.fates
+    }
+}
+
+fn link(line: Line) -> LinkContext {
+    LinkContext { rate: line.rate, header: Bytes::new(HEADER as u64), overhead: Bytes::ZERO }
+}
+
+/// A discipline that gets a pattern.
+struct Run<'a> {
+    pattern: &'a Pattern,
+    queue: Box<dyn Qdisc<usize> + Send>,
+    /// The time at which the line is free again, if it is busy.
+    free: Option<u64>,
+    /// The zero of the discipline's clock.
+    zero: u64,
+    fates: Vec<Fate>,
+}
+
+impl Run<'_> {
+    fn time(&self, at: u64) -> Time {
+        Time::ZERO + Duration::from_nanos(at - self.zero)
+    }
+
+    /// Handles the events until `now`.
+    fn advance(&mut self, now: u64) {
+        loop {
+            let timer = self.queue.poll_timeout().map(|timer| self.zero + timer.as_nanos());
+            let next = [timer, self.free].into_iter().flatten().min().filter(|&next| next <= now);
+            let Some(next) = next else { return };
+            if timer == Some(next) {
+                self.queue.on_timeout(self.time(next));
+            } else {
+                self.free = None;
+                self.request_packet(next);
+            }
+        }
+    }
+
+    fn arrive(&mut self, number: usize, arrival: &Arrival, now: u64) {
+        let size = Bytes::new((HEADER + arrival.size) as u64);
+        let packet = Packet { size, ecn: arrival.ecn, flow: arrival.flow };
+        let (time, fates) = (self.time(now), &mut self.fates);
+        self.queue.enqueue(packet, number, time, &mut |lost| {
+            let outcome = if lost == number { Outcome::Refused } else { Outcome::Evicted };
+            fates[lost] = Some((outcome, now));
+        });
+        if self.free.is_none() {
+            self.request_packet(now);
+        }
+    }
+
+    /// The free line asks for a packet.
+    fn request_packet(&mut self, now: u64) {
+        let (time, fates) = (self.time(now), &mut self.fates);
+        let sent = self.queue.dequeue(time, &mut |lost| fates[lost] = Some((Outcome::DroppedAtDequeue, now)));
+        if let Some(Departure { packet, payload, .. }) = sent {
+            let arrived = self.pattern.arrivals[payload].ecn;
+            self.fates[payload] = Some((Outcome::of_departure(arrived, packet.ecn), now));
+            self.free = Some(self.pattern.line.free_at(now, packet.size));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Random traffic of the oracle: the phases of a pattern differ in load, packet sizes, ECN and flows.
+
+use aqmlab_aqm::Ecn;
+use aqmlab_units::{BitRate, Bytes, Duration, Stream};
+
+use super::line::{ARRIVAL, GRID, Line, on_grid};
+use super::{HEADER, SHORTEST};
+
+/// The time between the set-up of the disciplines and the first packet, in which the kernel activates its own.
+pub(crate) const LEAD: Duration = Duration::from_millis(100);
+
+/// The longest packet.
+const LONGEST: usize = 1500;
+
+/// The traffic of a pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub(crate) line: Line,
+    /// The packets in the order of their arrival.
+    pub(crate) arrivals: Vec<Arrival>,
+}
+
+/// A packet that arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Nanoseconds since the set-up of the disciplines.
+    pub(crate) after: u64,
+    /// Bytes from the IP header on.
+    pub(crate) size: usize,
+    pub(crate) ecn: Ecn,
+    pub(crate) flow: u32,
+}
+
+/// A part of a pattern whose traffic has one character.
+struct Phase {
+    packets: usize,
+    /// The offered load in parts of the line's rate; `None` for packets back to back.
+    load: Option<f64>,
+    sizes: (usize, usize),
+}
+
+impl Pattern {
+    /// Returns pattern `number` of this seed.
+    pub(crate) fn new(seed: u64, number: u64, packets: usize) -> Pattern {
+        let mut rng = Stream::numbered(Stream::key(seed, "oracle"), number);
+        // 1 to 50 Mbit/s: intervals of 100 ms are few or many packets long.
+        let rate = BitRate::from_mbit_per_sec(pick(&mut rng, &[1, 2, 5, 10, 20, 50]));
+        let capable = pick(&mut rng, &[0.0, 0.5, 1.0]);
+        let flows = pick(&mut rng, &[1, 2, 5, 12]);
+        let mut arrivals = Vec::with_capacity(packets);
+        let mut after = on_grid(LEAD.as_nanos(), ARRIVAL);
+        while arrivals.len() < packets {
+            let phase = Phase::draw(&mut rng);
+            for _ in 0..phase.packets.min(packets - arrivals.len()) {
+                let size = between(&mut rng, phase.sizes);
+                let ecn = if rng.uniform() < capable { capable_field(&mut rng) } else { Ecn::NotEct };
+                // The smaller of two draws: some flows send more than others.
+                let flow = rng.below(flows).min(rng.below(flows));
+                let flow = u32::try_from(flow).expect("few");
+                arrivals.push(Arrival { after, size, ecn, flow });
+                after = on_grid(after + phase.gap(rate, &mut rng), ARRIVAL);
+            }
+            if rng.below(6) == 0 {
+                // The queue empties, and the law may forget.
+                after = on_grid(after + rng.below(3_000_000_000), ARRIVAL);
+            }
+        }
+        Pattern { line: Line { rate }, arrivals }
+    }
+
+    /// Returns a time after which no packet of the pattern is in a queue.
+    pub(crate) fn duration(&self) -> Duration {
+        let last = self.arrivals.last().map_or(0, |arrival| arrival.after);
+        let sent = self.arrivals.iter().map(|arrival| {
+            self.line.rate.time_to_send(Bytes::new((HEADER + arrival.size) as u64)).as_nanos() + GRID
+        });
+        Duration::from_nanos(last + sent.sum::<u64>())
+    }
+}
+
+impl Phase {
+    fn draw(rng: &mut Stream) -> Phase {
+        Phase {
+            packets: between(rng, (1, 200)),
+            load: pick(rng, &[None, Some(0.3), Some(0.9), Some(1.0), Some(1.1), Some(1.5), Some(3.0)]),
+            sizes: pick(rng, &[(SHORTEST, 100), (SHORTEST, LONGEST), (1000, LONGEST), (LONGEST, LONGEST)]),
+        }
+    }
+
+    /// Draws the nanoseconds from a packet to the next one.
+    fn gap(&self, rate: BitRate, rng: &mut Stream) -> u64 {
+        let Some(load) = self.load else { return GRID };
+        let mean_size = usize::midpoint(self.sizes.0, self.sizes.1) + HEADER;
+        let mean = rate.time_to_send(Bytes::new(mean_size as u64)).as_secs_f64() / load;
+        // Uniform from 0 to twice the mean.
+        GRID + Duration::from_secs_f64(2.0 * mean * rng.uniform()).as_nanos()
+    }
+}
+
+fn capable_field(rng: &mut Stream) -> Ecn {
+    pick(rng, &[Ecn::Ect0, Ecn::Ect0, Ecn::Ect0, Ecn::Ect1, Ecn::Ce])
+}
+
+fn pick<T: Copy>(rng: &mut Stream, choices: &[T]) -> T {
+    choices[usize::try_from(rng.below(choices.len() as u64)).expect("an index")]
+}
+
+fn between(rng: &mut Stream, (least, most): (usize, usize)) -> usize {
+    least + usize::try_from(rng.below((most - least + 1) as u64)).expect("a size")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_arrive_one_after_another_in_the_grid() {
+        for number in 0..20 {
+            let pattern = Pattern::new(1, number, 500);
+            assert_eq!(pattern.arrivals.len(), 500);
+            assert!(pattern.arrivals.iter().all(|arrival| arrival.after % GRID == ARRIVAL));
+            assert!(pattern.arrivals.windows(2).all(|pair| pair[0].after < pair[1].after));
+        }
+    }
+}
