@@ -8,6 +8,7 @@
 #   make bench-peers    compare speed and results with ns-2 and ns-3, if they are installed; long
 #   make studies        write the pages of docs/studies: twelve hours of processor time; resumes where it stopped
 #   make accounting     write docs/studies/accounting.md: consistency of loss and delay in the papers' tables and ours
+#   make laws           write docs/guide/kernel-laws.md: our queue disciplines against those of the Linux kernel; needs make kernel
 #   make parity         write docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; 25 minutes, Linux only.
 #                       SEEDS=3 runs three seeds and gives intervals
 #   make sensitivity    write docs/studies/sensitivity.md: the settings of RED, PIE and CoDel that matter, and the gain from tuning
@@ -55,7 +56,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -94,6 +95,7 @@ lint-rust: .venv/dev.stamp
 	cargo fmt --all --check
 	rustfmt --check crates/aqm/src/disciplines/*.rs  # a macro declares these modules, where cargo does not find them
 	$(BIN)/cargo-deny --locked check licenses bans sources
+	$(BIN)/cargo-deny --config crates/kernel/deny.toml --manifest-path crates/kernel/Cargo.toml --locked check licenses
 	$(WITH_PYTHON) cargo clippy $(WORKSPACE) --all-targets --locked -- -D warnings
 
 lint-python: .venv/dev.stamp $(READY)
@@ -118,6 +120,10 @@ reference: $(READY)
 # The simulator's TCP against the kernel's, segment by segment.
 conversations: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m conversations docs/guide
+
+# Our queue disciplines against the kernel's, packet by packet.
+laws: $(READY)
+	PYTHONPATH=tools $(BIN)/python -m laws docs/guide
 
 # The notebooks store their outputs, for the site.
 notebooks: $(READY) .venv/docs.stamp
