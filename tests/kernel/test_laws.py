@@ -1,0 +1,58 @@
+"""Queue disciplines of the Linux kernel and ours: the same packets have the same fates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_kernel import _kernel_permitted  # noqa: F401, the fixture of both files
+
+from laws.__main__ import page, read_record
+from laws.comparisons import COMPARISONS, Comparison
+from laws.oracle import PACKETS, PATTERNS, compare
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+
+needs_kernel = pytest.mark.usefixtures("_kernel_permitted")
+
+BY_NAME = {comparison.name: comparison for comparison in COMPARISONS}
+
+
+@needs_kernel
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.name)
+def test_each_packet_has_the_fate_that_linux_gives_it(comparison: Comparison) -> None:
+    counts = compare(comparison, patterns=12)
+    assert counts["differences"] == 0, counts["first"]
+    assert counts["packets"] == 12 * PACKETS
+    assert counts["packets"] > counts["departed"] > 0
+
+
+@needs_kernel
+def test_another_interval_of_ours_is_found() -> None:
+    same = BY_NAME["codel-ecn"]
+    other = replace(same, parameters={**same.parameters, "interval": "90 ms"})
+    counts = compare(other, patterns=4)
+    assert counts["differences"] > 0
+    assert counts["first"]["kernel"] != counts["first"]["ours"]
+
+
+@needs_kernel
+def test_the_published_law_differs_from_that_of_linux() -> None:
+    same = BY_NAME["codel"]
+    published = {**same.parameters, "variant": "published"}
+    assert compare(replace(same, parameters=published), patterns=4)["differences"] > 0
+
+
+@needs_kernel
+def test_a_discipline_that_tc_refuses_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match=r'^codel: .*tc refuses "codel target soon"'):
+        compare(replace(BY_NAME["codel"], tc="codel target soon"), patterns=1)
+
+
+def test_the_page_has_the_table_of_its_record() -> None:
+    record = read_record(GUIDE)
+    assert (GUIDE / "kernel-laws.md").read_text(encoding="utf-8") == page(record)
+    assert [row["comparison"] for row in record] == [comparison.name for comparison in COMPARISONS]
+    for row in record:
+        assert (row["patterns"], row["packets"], row["differences"]) == (PATTERNS, PATTERNS * PACKETS, 0)

@@ -1,0 +1,46 @@
+"""One comparison of laws: a kernel in virtual time that gets the packets of an oracle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from aqmlab.running import guest
+from laws.comparisons import Comparison
+
+SEED = 1
+"""The seed of the traffic and of the kernel: ours."""
+
+PATTERNS = 200
+PACKETS = 1500
+"""The traffic patterns of a comparison, and the packets of each: ours."""
+
+Row = Mapping[str, Any]
+
+
+def compare(comparison: Comparison, *, patterns: int = PATTERNS, packets: int = PACKETS) -> Row:
+    """Return the counts of one comparison, as the kernel's process writes them.
+
+    Raises
+    ------
+    RuntimeError
+        When the comparison does not come to its end.
+    """
+    oracle = {
+        "tc": comparison.tc,
+        "queue": {comparison.law: dict(comparison.parameters)},
+        "ecn": comparison.ecn,
+        "seed": SEED,
+        "patterns": patterns,
+        "packets": packets,
+    }
+    with ExitStack() as held:
+        process = guest.start({"oracle": oracle, "seed": SEED}, held)
+        output, _ = process.communicate()
+    lines = output.decode(errors="replace").splitlines()
+    row: dict[str, Any] = json.loads(lines[-1]) if lines else {"failed": "no output"}
+    if "differences" not in row:
+        raise RuntimeError(f"{comparison.name}: {' '.join(map(str, row.values()))}")
+    return row
