@@ -75,8 +75,8 @@ class Link:
         """The same in direction 1."""
 
     @property
-    def rate_changes(self) -> list[tuple[float, int]]:
-        """Changes of the rate: the time in seconds, and the new rate of both directions in bits a second."""
+    def rate_changes(self) -> list[tuple[float, list[int]]]:
+        """Changes of the rate: the time in seconds, and the new rates of direction 0 and 1 in bits a second."""
 
     @property
     def delay_s(self) -> float:

@@ -30,7 +30,7 @@ def test_one_way_traffic_has_numbers_of_each_direction(tmp_path: Path) -> None:
     [
         ("users.per_side=20", True),
         ("users={per_side=20,sides=1}", False),
-        ("link.rate_back=20 Mbit/s", False),
+        ('link.rate={up = "10 Mbit/s", down = "20 Mbit/s"}', False),
         ("queue_back={pie={}}", False),
         (DOWNLOAD, False),
     ],

@@ -105,7 +105,7 @@ def test_an_uncongested_chain_has_its_delays_and_no_slow_link() -> None:
     experiment = presets.uncongested(lab.Experiment(**PARTS))
     fast = topology(experiment, cells_of(experiment, [1])[0].spec).links
     assert [link.delay for link in fast] == [link.delay for link in links]
-    assert {link.rate for link in fast} == {"1 Gbit/s"}
+    assert {link.rates for link in fast} == {"1 Gbit/s"}
 
 
 def test_hosts_show_their_base_rtt_and_their_own_interface() -> None:

@@ -16,7 +16,7 @@ from aqmlab.metrics.parts import Parts
 from conftest import Command
 
 SPEC: dict[str, Any] = {
-    "link": {"rate": "4 Mbit/s", "rate_back": "8 Mbit/s", "device_fifo": 0},
+    "link": {"rate": {"up": "4 Mbit/s", "down": "8 Mbit/s"}, "device_fifo": 0},
     "tcp": {"profile": "linux-6"},
     "users": {"per_side": 30, "sides": 1},
     "sources": [
@@ -176,7 +176,7 @@ def test_until_goes_by_the_number_of_a_source(spec: Path, aqmlab: Command, out: 
 @pytest.mark.slow
 def test_a_sweep_shows_chosen_numbers(spec: Path, aqmlab: Command, tmp_path: Path, out: Path) -> None:
     grid = tmp_path / "a.grid.toml"
-    axes = '[axes]\n"link.rate" = ["4 Mbit/s", "5 Mbit/s"]\n'
+    axes = '[axes]\n"link.rate.up" = ["4 Mbit/s", "5 Mbit/s"]\n'
     grid.write_text(f'spec = "{spec}"\nschemes = ["droptail:limit=60"]\n{axes}')
     arguments = (
         "sweep",
@@ -191,7 +191,7 @@ def test_a_sweep_shows_chosen_numbers(spec: Path, aqmlab: Command, tmp_path: Pat
     points = json.loads(aqmlab(*arguments, "--json").out)["points"]
     assert len(points) == 2
     for point in points:
-        is_of_point = (pl.col("rate_mbps") == float(point["link.rate"].split()[0])) & (pl.col("seed") <= 2)
+        is_of_point = (pl.col("rate_mbps") == float(point["link.rate.up"].split()[0])) & (pl.col("seed") <= 2)
         cells = lab.Store(out).scan("summary").filter(is_of_point, pl.col("label") == "droptail:limit=60").collect()
         assert cells.height == 2
         values = [sources[0]["datagrams"]["delay_ms_p99"] for sources in cells["sources"].to_list()]

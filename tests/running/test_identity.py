@@ -79,7 +79,7 @@ def test_the_uncongested_network_is_of_its_experiment() -> None:
 def test_the_columns_say_what_was_simulated() -> None:
     tcp = {"profile": "linux-6", "mix": [{"share": 0.25, "side": 1, "congestion": "bbr", "ecn": True}]}
     identity = cell(
-        link={"rate": "25 Mbit/s", "rate_back": "250 Mbit/s", "delay": "5 ms"}, tcp=tcp, sources=BULK
+        link={"rate": {"up": "25 Mbit/s", "down": "250 Mbit/s"}, "delay": "5 ms"}, tcp=tcp, sources=BULK
     ).identity
     assert (identity["rate_mbps"], identity["rate_back_mbps"], identity["delay_ms"]) == (25, 250, 5)
     assert identity["tcp"] == "linux-6"
@@ -93,7 +93,7 @@ def test_the_columns_say_what_was_simulated() -> None:
 def test_a_chain_is_its_links_and_its_slowest_rates() -> None:
     links = [
         {"rate": "2 Mbit/s", "delay": "1 ms", "device_fifo": 7},
-        {"rate": "3 Mbit/s", "rate_back": "1 Mbit/s", "delay": "2 ms", "device_fifo": 0},
+        {"rate": {"up": "3 Mbit/s", "down": "1 Mbit/s"}, "delay": "2 ms", "device_fifo": 0},
     ]
     identity = cell(link=links).identity
     assert (
@@ -102,7 +102,7 @@ def test_a_chain_is_its_links_and_its_slowest_rates() -> None:
         identity["delay_ms"],
         identity["device_fifo_packets"],
     ) == (2, 1, 3, None)
-    assert identity["chain"] == "2 Mbit/s 1 ms > 3 Mbit/s/1 Mbit/s 2 ms"
+    assert identity["chain"] == "2 Mbit/s 1 ms > 3/1 Mbit/s 2 ms"
     assert cell().identity["chain"] is None
 
 

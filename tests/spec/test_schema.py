@@ -155,6 +155,8 @@ def test_the_schema_admits_the_examples_but_no_unknown_key(file: Path) -> None:
     [
         {"link": {"rate": 100}},
         {"link": {"rate": "100 Mbps"}},
+        {"link": {"rate": {"up": "1 Mbit/s"}}},
+        {"link": {"rate": {"up": "1 Mbit/s", "down": 5}}},
         {"link": {"device_fifo": -1}},
         {"queue": {}},
         {"queue": {"pi": {}, "rem": {}}},

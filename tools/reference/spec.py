@@ -153,7 +153,7 @@ class _Shown:
         if "$ref" in part:
             return self._reference(_name(part))
         if "quantity" in part:
-            return str(part["quantity"])
+            return f"{part['quantity']}{' or table' if 'object' in part['type'] else ''}"
         if "enum" in part:
             return ", ".join(f"`{json.dumps(choice)}`" for choice in part["enum"])
         if "const" in part:

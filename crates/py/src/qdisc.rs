@@ -93,7 +93,9 @@ impl Qdisc {
         make_law: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Qdisc> {
         let usual = LinkSpec::default();
-        let rate = rate.map_or(Ok(usual.rate), str::parse).map_err(|error| spec_error("rate", error))?;
+        let rate = rate
+            .map_or(Ok(usual.contexts()[0].rate), str::parse)
+            .map_err(|error| spec_error("rate", error))?;
         let overhead =
             overhead.map_or(Ok(usual.overhead), str::parse).map_err(|error| spec_error("overhead", error))?;
         let link = LinkContext { rate, header: Bytes::ZERO, overhead };

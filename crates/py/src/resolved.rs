@@ -1,7 +1,7 @@
 //! A resolved spec as Python holds it: its text, and as numbers what it says of time and links. And how quantities are
 //! read that a person typed elsewhere.
 
-use aqmlab_sim::{LinkSpec, Spec};
+use aqmlab_sim::{LinkSpec, PerDirection, Spec};
 use aqmlab_units::{BitRate, Bytes, Duration, ParseError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -73,17 +73,19 @@ pub(crate) struct Link(LinkSpec);
 impl Link {
     #[getter]
     fn rate_bps(&self) -> u64 {
-        self.0.rate.bits_per_sec()
+        self.0.contexts()[0].rate.bits_per_sec()
     }
 
     #[getter]
     fn rate_back_bps(&self) -> u64 {
-        self.0.rate_back.unwrap_or(self.0.rate).bits_per_sec()
+        self.0.contexts()[1].rate.bits_per_sec()
     }
 
+    /// The times of the changes, and the new rates of both directions.
     #[getter]
-    fn rate_changes(&self) -> Vec<(f64, u64)> {
-        self.0.rate_changes.iter().map(|change| (secs(change.at), change.rate.bits_per_sec())).collect()
+    fn rate_changes(&self) -> Vec<(f64, [u64; 2])> {
+        let rates = |rate: PerDirection<BitRate>| rate.both().map(BitRate::bits_per_sec);
+        self.0.rate_changes.iter().map(|change| (secs(change.at), rates(change.rate))).collect()
     }
 
     #[getter]

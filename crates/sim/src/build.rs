@@ -107,7 +107,7 @@ fn check_explained(spec: &Spec) -> Result<(), SpecError> {
     let link = spec.links.first();
     let unsupported = [
         ("link", spec.links.is_chain()),
-        ("link.rate_back", link.rate_back.is_some()),
+        ("link.rate", !link.rate.is_same()),
         ("link.rate_changes", !link.rate_changes.is_empty()),
     ];
     match unsupported.into_iter().find(|&(_, is_present)| is_present) {

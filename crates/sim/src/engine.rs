@@ -132,9 +132,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     ) -> Engine<S, L, O> {
         // A few events a bucket, which share the cost of advancing to it: in that time the fastest link sends
         // four packets of about 500 bytes.
-        let rates =
-            spec.links.hops().iter().flat_map(|hop| [Some(hop.link.rate), hop.link.rate_back]).flatten();
-        let fastest = rates.max().expect("there is a link");
+        let links = spec.links.hops().iter().flat_map(|hop| hop.link.contexts());
+        let fastest = links.map(|link| link.rate).max().expect("there is a link");
         let spacing = fastest.time_to_send(Bytes::new(2_000));
         let window_start = Time::ZERO + spec.protocol.warmup;
         let mut engine = Engine {

@@ -91,7 +91,7 @@ impl Explainer {
     pub(crate) fn new(link: &LinkSpec, request: TimelineRequest) -> Explainer {
         Explainer {
             delay: link.delay,
-            transmitter: Transmitter::new(link.rate, link.overhead),
+            transmitter: Transmitter::new(link.context().rate, link.overhead),
             in_transit: InTransit::default(),
             ends: Vec::new(),
             exchanges: Vec::new(),

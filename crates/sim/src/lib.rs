@@ -41,8 +41,8 @@ pub use record::{
 pub use simulation::Simulation;
 pub use spec::{
     CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec, MixSpec,
-    PathSpec, ProtocolSpec, QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError,
-    TcpSpec, Testbed, TestbedValue, UsersSpec,
+    PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec,
+    Spec, SpecError, TcpSpec, Testbed, TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

@@ -6,6 +6,7 @@ mod link;
 mod links;
 mod messages;
 mod parse;
+mod per_direction;
 mod queue;
 mod raw;
 #[cfg(feature = "schema")]
@@ -31,6 +32,7 @@ pub use self::link::{LinkSpec, RateChange};
 pub use self::links::{HopSpec, LinksSpec, PathSpec};
 pub(crate) use self::links::{Hops, MOST_LINKS};
 use self::parse::{at_least, at_most, fault, named_or_table, read, within};
+pub use self::per_direction::PerDirection;
 use self::queue::QueuePair;
 pub use self::queue::{CustomLaw, DisciplineSpec, KernelDiscipline, QueueSpec};
 use self::raw::{RawSpec, RawUsers};
@@ -168,8 +170,12 @@ impl Spec {
         let mut written: RawSpec = read("", document)?;
         let sides = written.sides.map(SidesSpec::read).transpose()?;
         sides::number_sides(sides.as_ref(), &mut written.sources, &mut written.tcp)?;
-        let queues = QueuePair::new("queue", written.queue, written.queue_back);
+        let used_queues =
+            links::check_use(&written.link, written.queue.as_ref(), written.queue_back.as_ref());
+        let queue = written.queue.unwrap_or_else(raw::drop_tail);
+        let queues = QueuePair::new("queue", queue, written.queue_back);
         let links = LinksSpec::read(written.link, &queues)?;
+        used_queues?;
         let users = UsersSpec::read(written.users, links.in_series())?;
         let context =
             SourceContext { links: &links, interface: written.hosts.rate, delay_at: users.delay_at };

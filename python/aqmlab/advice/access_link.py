@@ -118,7 +118,7 @@ class AccessLink:
             if self.games
         ]
         return Experiment(
-            link={"rate": self.up, "rate_back": self.down, "delay": "0 s", "header": "14 B", "device_fifo": 0},
+            link={"rate": {"up": self.up, "down": self.down}, "delay": "0 s", "header": "14 B", "device_fifo": 0},
             sides=("home", "internet"),
             hosts={"rate": "10 Gbit/s"},
             tcp={"profile": "linux-6", "ecn": self.ecn},

@@ -28,7 +28,7 @@ from aqmlab.results.notes import notes
 from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.sweep import Watch
 from aqmlab.running.validation import check_executor, check_out, check_seeds, check_workers
-from aqmlab.spec import directions
+from aqmlab.spec import directions, rates
 from aqmlab.stats import mean_interval
 from aqmlab.storage import marker
 from aqmlab.storage.location import Location, location
@@ -256,7 +256,9 @@ def _brief(cells: Sequence[Cell], parts: Parts) -> list[str]:
 
 def _is_symmetric(resolved: Mapping[str, Any]) -> bool:
     """Return true if a spec is the same in both directions, so that a mean over them is meaningful."""
-    is_one_way = any("rate_back" in link or "queue_back" in link for link in directions.link_tables(resolved))
+    links = directions.link_tables(resolved)
+    all_rates = [part["rate"] for link in links for part in (link, *link.get("rate_changes", ()))]
+    is_one_way = any("queue_back" in link for link in links) or None in map(rates.common, all_rates)
     return not (is_one_way or resolved.get("sources") or resolved["users"].get("sides", 2) == 1)
 
 

@@ -15,7 +15,7 @@ from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.cells import columns
 from aqmlab.cells import kernel as kernels
 from aqmlab.cells.calibration_model import Calibrations, load_calibrations
-from aqmlab.spec import directions, presets, schemes, testbeds
+from aqmlab.spec import directions, presets, rates, schemes, testbeds
 from aqmlab.spec import users as user_tables
 from aqmlab.spec.experiment import Experiment, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
@@ -340,30 +340,26 @@ def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Exp
                 f"users.load: is percent of one link; with links in series give users.per_side, got {users.load:g}"
             )
         return experiment, None
-    if experiment.link.rate_back is not None:
+    if (rate := rates.common(experiment.link.rate)) is None:
         if users.per_side is None:
             raise SpecError(
-                f"users.load: is percent of one rate; with link.rate_back give users.per_side, got {users.load:g}"
+                f"users.load: is percent of one rate; where up and down differ give users.per_side, got {users.load:g}"
             )
         return experiment, None
     calibration = calibrations.get((*users.names, users.sides))
     if users.per_side is not None:
         if calibration is None:
             return experiment, None
-        return experiment, calibration.load_percent(users.per_side, rate_bps(experiment.link.rate))
+        return experiment, calibration.load_percent(users.per_side, rate_bps(rate))
     assert users.load is not None, "without a number there is a load"
     if calibration is None:
         _check_rest(experiment)
         raise SpecError(_not_calibrated(users))
-    rate = rate_bps(experiment.link.rate)
-    per_side = calibration.users(users.load, rate)
+    per_side = calibration.users(users.load, rate_bps(rate))
     if per_side == 0:
         _check_rest(experiment)
-        percent = calibration.load_percent(1, rate)
-        raise SpecError(
-            f"users.load: makes no user: one on each side is {percent:.3g} % of {experiment.link.rate},"
-            f" got {users.load:g}"
-        )
+        percent = calibration.load_percent(1, rate_bps(rate))
+        raise SpecError(f"users.load: makes no user: one on each side is {percent:.3g} % of {rate}, got {users.load:g}")
     return with_users(experiment, per_side), users.load
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from aqmlab._core import Link
-from aqmlab.spec import directions, users
+from aqmlab.spec import directions, rates, users
 from aqmlab.spec.experiment import ECN_SWITCH
 
 COLUMNS = {
@@ -165,8 +165,7 @@ def _ecn(stack: Mapping[str, Any]) -> str:
 
 
 def _link(link: Mapping[str, Any]) -> str:
-    reverse = f"/{link['rate_back']}" if "rate_back" in link else ""
-    return f"{link['rate']}{reverse} {link['delay']}"
+    return f"{rates.text(link['rate'])} {link['delay']}"
 
 
 def _source(source: Mapping[str, Any]) -> str:

@@ -35,6 +35,7 @@ from aqmlab.spec import users as users_of
 from aqmlab.spec.model_base import DECLARED, TAGS, SpecPart
 from aqmlab.spec.overrides import apply
 from aqmlab.spec.quantities import BitRate, Bytes, Duration
+from aqmlab.spec.rates import Rate
 
 DelayAt = Literal["browser", "server", "split"]
 
@@ -65,7 +66,7 @@ def ecn_form(value: object) -> bool | EcnForm:
 
 class RateChange(SpecPart):
     at: Duration
-    rate: BitRate
+    rate: Rate
 
 
 class Hosts(SpecPart):
@@ -107,8 +108,7 @@ class QueueSpec(SpecPart, table="Queue"):
 
 
 class Link(SpecPart):
-    rate: BitRate = DECLARED
-    rate_back: BitRate | None = DECLARED
+    rate: Rate = DECLARED
     delay: Duration = DECLARED
     overhead: Bytes = DECLARED
     header: Bytes = DECLARED
@@ -294,9 +294,9 @@ class Experiment(SpecPart):
 
     def with_defaults(self) -> Self:
         """Fill in the defaults of custom laws and the hashes of their sources; the engine does it for other laws."""
-        queue_back = self.queue_back and self.queue_back.with_defaults()
         changed = self.with_links(lambda link: link.with_queues(QueueSpec.with_defaults))
-        return changed.model_copy(update={"queue": self.queue.with_defaults(), "queue_back": queue_back})
+        written = {name: getattr(self, name) for name in ("queue", "queue_back") if name in self.model_fields_set}
+        return changed.model_copy(update={name: queue and queue.with_defaults() for name, queue in written.items()})
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
@@ -326,7 +326,9 @@ class Experiment(SpecPart):
 
     def to_json(self) -> str:
         """Return the spec in the JSON form that the engine reads."""
-        return self.model_dump_json(exclude_none=True)
+        # The engine refuses a queue that no link uses, unless the spec does not write it.
+        unwritten = {"queue"} - self.model_fields_set
+        return self.model_dump_json(exclude_none=True, exclude=unwritten)
 
 
 def _link_queues(link: Link, common: tuple[QueueSpec, QueueSpec]) -> tuple[QueueSpec, QueueSpec]:

@@ -18,6 +18,9 @@ DECLARED: Any = object()
 """A placeholder for the default that the engine declares, ``None`` if it declares none."""
 
 
+_REPLACED = {"rate_back": "write rate = {up = ..., down = ...}"}
+"""Former keys, with the text to write instead."""
+
 TAGS = ("(table)", "(list)")
 """The names of the two forms of a part, in the locations of pydantic's errors alone."""
 
@@ -57,6 +60,8 @@ def _one_line(error: ValidationError, model: type[BaseModel]) -> str:
     steps = loc if model.__name__ == schema.ROOT else (model.__name__, *loc)
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
     if first["type"] == "extra_forbidden":
+        if loc[-1] in _REPLACED:
+            return f"{path}: {_REPLACED[str(loc[-1])]}, got {first['input']!r}"
         return f"{path}: unknown key{_suggestion(str(steps[-1]), loc, model)}"
     if first["type"] in ("model_type", "model_attributes_type"):
         return f"{path}: must be a table of {', '.join(_fields(loc, model))}, got {first['input']!r}"

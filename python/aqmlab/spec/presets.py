@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aqmlab._core import Resolved, bits_per_second, seconds
-from aqmlab.spec import schema
+from aqmlab.spec import rates, schema
 from aqmlab.spec.experiment import Experiment, Hosts, Link, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
 
@@ -20,7 +20,7 @@ UNCONGESTED = Link(rate="1 Gbit/s")
 _DROPTAIL = QueueSpec.model_validate({"droptail": {}})
 
 _SPEEDUP = 10
-_MIN_RATE_BPS = bits_per_second(UNCONGESTED.rate)
+_MIN_RATE_BPS = bits_per_second(rates.common(UNCONGESTED.rate))
 _MAX_RATE_BPS = bits_per_second(schema.key("link.rate")["maximum"])
 """The rate of the fastest link that the engine supports."""
 
@@ -38,7 +38,7 @@ def uncongested(experiment: Experiment) -> Experiment:
     A load still means percent of the *experiment's* link; give a number of users to compare equal traffic.
     """
     scaled = experiment.with_links(_scaled)
-    fastest = max(rate_bps(rate) for link in scaled.links for rate in (link.rate, link.rate_back) if rate is not None)
+    fastest = max(rate_bps(rate) for link in scaled.links for rate in rates.both(link.rate))
     queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _MIN_RATE_BPS)}})
     hosts, sources = _interfaces(experiment)
     return scaled.model_copy(update={"queue": queue, "queue_back": None, "hosts": hosts, "sources": sources})
@@ -75,10 +75,10 @@ def greedy(sources: Iterable[Mapping[str, Any]]) -> list[str]:
 def _scaled(link: Link) -> Link:
     """Return a link with raised rates, and without a queue of its own."""
     changes = link.rate_changes and tuple(
-        change.model_copy(update={"rate": _raised_rate(change.rate)}) for change in link.rate_changes
+        change.model_copy(update={"rate": rates.change(change.rate, _raised_rate)}) for change in link.rate_changes
     )
-    rates = {"rate": _raised_rate(link.rate), "rate_back": link.rate_back and _raised_rate(link.rate_back)}
-    return link.model_copy(update={**rates, "rate_changes": changes, "queue": None, "queue_back": None})
+    rate = rates.change(link.rate, _raised_rate)
+    return link.model_copy(update={"rate": rate, "rate_changes": changes, "queue": None, "queue_back": None})
 
 
 def _raised_rate(rate: str) -> str:

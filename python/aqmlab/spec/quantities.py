@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -10,18 +11,20 @@ from pydantic import BeforeValidator
 from aqmlab._core import SpecError, bits_per_second, seconds
 
 
-def _with_unit(example: str) -> BeforeValidator:
+def with_unit(example: str) -> Callable[[object], object]:
+    """Return a check that a value is text, for a quantity such as ``example``."""
+
     def check(value: object) -> object:
         if not isinstance(value, str):
             raise ValueError(f'write a unit, such as "{example}"')
         return value
 
-    return BeforeValidator(check)
+    return check
 
 
-BitRate = Annotated[str, _with_unit("100 Mbit/s")]
-Duration = Annotated[str, _with_unit("5 ms")]
-Bytes = Annotated[str, _with_unit("1500 B")]
+BitRate = Annotated[str, BeforeValidator(with_unit("100 Mbit/s"))]
+Duration = Annotated[str, BeforeValidator(with_unit("5 ms"))]
+Bytes = Annotated[str, BeforeValidator(with_unit("1500 B"))]
 
 
 def rate_bps(rate: str) -> int:

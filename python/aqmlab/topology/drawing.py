@@ -119,7 +119,7 @@ def _arrow(sender: SenderView, length: int) -> str:
 def _directions(network: Topology) -> str:
     """Return the sentence that explains the directions, and the order of two values separated by a slash."""
     (forward, reverse), last = network.directions, len(network.links) + 1
-    has_two = any(link.rate_back is not None or DIRECTION_SEPARATOR in link.queue for link in network.links)
+    has_two = any(link.has_two_rates or DIRECTION_SEPARATOR in link.queue for link in network.links)
     slash = f"; a / b is {forward} / {reverse}" if has_two else ""
     return f"Directions: {forward} from R1 to R{last}, {reverse} from R{last} to R1{slash}."
 

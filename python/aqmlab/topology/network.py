@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from aqmlab._core import Link, Resolved
-from aqmlab.spec import directions, schema, schemes
+from aqmlab.spec import directions, rates, schema, schemes
 from aqmlab.spec.experiment import Experiment, QueueSpec
 
 T = TypeVar("T")
@@ -27,10 +27,10 @@ _DELAY_AT = {"browser": "", "server": ", at the servers", "split": ", half at th
 class LinkView:
     """A link between two routers."""
 
-    rate: str
+    rates: str
+    """The rate, or the rates of both directions."""
+    has_two_rates: bool
     rate_bps: int
-    rate_back: str | None
-    """The rate of direction 1, if it differs."""
     delay: str
     device_fifo: int
     queue: str
@@ -39,14 +39,6 @@ class LinkView:
     """The changes of the rate: the times and the new rates."""
     rate_changes_s: tuple[float, ...]
     """The times of the changes in seconds."""
-
-    @property
-    def rates(self) -> str:
-        """The rate, or the rates of both directions."""
-        if self.rate_back is None:
-            return self.rate
-        (forward, unit), (reverse, reverse_unit) = self.rate.split(), self.rate_back.split()
-        return f"{forward}/{reverse} {unit}" if unit == reverse_unit else f"{self.rate} / {self.rate_back}"
 
 
 @dataclass(frozen=True)
@@ -143,14 +135,14 @@ def rows(items: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
 def _link(link: Mapping[str, Any], numbers: Link, queues: tuple[QueueSpec, QueueSpec]) -> LinkView:
     texts = dict.fromkeys(schemes.label(queue, ecn=False) for queue in queues)
     return LinkView(
-        rate=link["rate"],
+        rates=rates.text(link["rate"]),
+        has_two_rates=rates.common(link["rate"]) is None,
         rate_bps=numbers.rate_bps,
-        rate_back=link.get("rate_back"),
         delay=link["delay"],
         device_fifo=link["device_fifo"],
         # Spaces after commas allow line breaks.
         queue=schemes.DIRECTION_SEPARATOR.join(texts).replace(",", ", "),
-        rate_changes=tuple((change["at"], change["rate"]) for change in link.get("rate_changes", ())),
+        rate_changes=tuple((change["at"], rates.text(change["rate"])) for change in link.get("rate_changes", ())),
         rate_changes_s=tuple(at for at, _ in numbers.rate_changes),
     )
 

@@ -2,7 +2,7 @@
 
 use aqmlab_aqm::{Aqm, Limit, QueueConfig};
 use aqmlab_tcp::{Profile, RequiredStack};
-use aqmlab_units::{Stream, Time};
+use aqmlab_units::Stream;
 use aqmlab_workload::Web;
 use aqmlab_workload::sources::Source;
 
@@ -97,7 +97,7 @@ impl<'a> Plan<'a> {
     pub(super) fn one_discipline(&self) -> Option<&'a QueueConfig> {
         let HopSpec { link, queue_back, .. } = &self.spec.links.hops()[0];
         let is_plain = !self.spec.links.is_chain()
-            && link.rate_back.is_none()
+            && link.rate.is_same()
             && queue_back.is_none()
             && link.rate_changes.is_empty();
         match self.hops.as_slice() {
@@ -129,8 +129,7 @@ fn capacity(link: &LinkSpec) -> Option<BoxedCapacity> {
     if link.rate_changes.is_empty() {
         return None;
     }
-    let changes = link.rate_changes.iter().map(|change| (Time::ZERO + change.at, change.rate));
-    Some(Box::new(Schedule::new(&link.context(), changes.collect())))
+    Some(Box::new(Schedule::new(&link.context(), link.rates().collect())))
 }
 
 /// The random stream of the queue of one direction of link `number` of a chain, counted from 0. The first link

@@ -11,7 +11,7 @@ use crate::side::Direction;
 
 #[cfg(feature = "schema")]
 use super::schema::with_queues;
-use super::{SpecError, at_most, fault, within};
+use super::{PerDirection, SpecError, at_most, fault, within};
 
 /// A link: two directions, each with a queue of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,12 +19,9 @@ use super::{SpecError, at_most, fault, within};
 #[cfg_attr(feature = "schema", schemars(rename = "Link", transform = with_ranges::<LinkSpec>, transform = with_queues))]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
-    /// The bit rate on the wire in each direction, the overhead of frames included.
-    pub rate: BitRate,
-    /// The same in direction 1, which carries what side 1 sends, where it is another. Loads are given as numbers of users
-    /// then, and the rate does not change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_back: Option<BitRate>,
+    /// The bit rate on the wire, the overhead of frames included: of both directions, or `{ up = "20 Mbit/s", down = "250 Mbit/s" }`.
+    /// Up is direction 0, which carries what side 0 sends. Loads are given as numbers of users where the two rates differ.
+    pub rate: PerDirection<BitRate>,
     /// Propagation delay of one direction.
     pub delay: Duration,
     /// The bytes on the wire of a frame beyond its IP packet. Ethernet: preamble 8, header 14, check sequence 4, gap 12.
@@ -47,7 +44,7 @@ pub struct LinkSpec {
     pub rate_changes: Vec<RateChange>,
 }
 
-/// From some time on a link has another rate, in both directions.
+/// From some time on a link has another rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(transform = with_ranges::<RateChange>))]
@@ -55,14 +52,13 @@ pub struct LinkSpec {
 pub struct RateChange {
     /// The time since the start of the run; later than the change before.
     pub at: Duration,
-    /// The rate from then on.
-    pub rate: BitRate,
+    /// The rate from then on, of both directions, or `{ up, down }`.
+    pub rate: PerDirection<BitRate>,
 }
 
 ranges! {
     LinkSpec {
         rate: RATES,
-        rate_back: RATES,
         delay: up_to(Duration::from_secs(60)),
         overhead: up_to(Bytes::new(1_000)),
         // What an IP packet's length field can say (RFC 791, RFC 8200).
@@ -88,8 +84,7 @@ impl Default for LinkSpec {
     /// being sent.
     fn default() -> LinkSpec {
         LinkSpec {
-            rate: BitRate::from_mbit_per_sec(100),
-            rate_back: None,
+            rate: BitRate::from_mbit_per_sec(100).into(),
             delay: Duration::from_micros(500),
             overhead: Bytes::new(38),
             header: Bytes::ZERO,
@@ -109,30 +104,47 @@ impl LinkSpec {
         Direction::BOTH.map(|direction| self.one_way(direction).context())
     }
 
-    /// Returns a link of one rate as a law may know it.
+    /// Returns direction 0 as a law may know it.
     pub(crate) fn context(&self) -> LinkContext {
-        LinkContext { rate: self.rate, header: self.header, overhead: self.overhead - self.header }
+        let rate = *self.rate.of(Direction::FORWARD);
+        LinkContext { rate, header: self.header, overhead: self.overhead - self.header }
     }
 
     /// The highest rate that it ever has, in either direction.
     pub(super) fn fastest(&self) -> BitRate {
-        let later = self.rate_changes.iter().map(|change| change.rate);
-        self.rate_back.into_iter().chain(later).fold(self.rate, BitRate::max)
+        let rates = self.rate_changes.iter().map(|change| change.rate).chain([self.rate]);
+        let each = rates.flat_map(PerDirection::both);
+        each.max().expect("there is a rate")
+    }
+
+    /// Returns true if both directions always have the same rate.
+    pub(crate) fn is_symmetric(&self) -> bool {
+        self.rate.is_same() && self.rate_changes.iter().all(|change| change.rate.is_same())
     }
 
     /// One direction of it: a link that has that direction's rate in both.
     pub(crate) fn one_way(&self, direction: Direction) -> LinkSpec {
-        let back = self.rate_back.filter(|_| direction == Direction::REVERSE);
-        LinkSpec { rate: back.unwrap_or(self.rate), rate_back: None, ..self.clone() }
+        let of = |rate: PerDirection<BitRate>| PerDirection::from(*rate.of(direction));
+        let change = |change: &RateChange| RateChange { rate: of(change.rate), ..*change };
+        LinkSpec {
+            rate: of(self.rate),
+            rate_changes: self.rate_changes.iter().map(change).collect(),
+            ..self.clone()
+        }
     }
 
-    /// Returns the bits that the link can send from `start` to `end`.
+    /// Returns the changes of the rate of direction 0, in order of time.
+    pub(crate) fn rates(&self) -> impl Iterator<Item = (Time, BitRate)> {
+        self.rate_changes.iter().map(|change| (Time::ZERO + change.at, *change.rate.of(Direction::FORWARD)))
+    }
+
+    /// Returns the bits that direction 0 can send from `start` to `end`.
     pub(crate) fn bits_between(&self, start: Time, end: Time) -> f64 {
-        let (mut since, mut rate, mut bits) = (start, self.rate, 0.0);
-        for change in &self.rate_changes {
-            let at = (Time::ZERO + change.at).min(end);
+        let (mut since, mut rate, mut bits) = (start, *self.rate.of(Direction::FORWARD), 0.0);
+        for (at, changed) in self.rates() {
+            let at = at.min(end);
             bits += at.saturating_since(since).as_secs_f64() * rate.bits_per_sec() as f64;
-            (since, rate) = (since.max(at), change.rate);
+            (since, rate) = (since.max(at), changed);
         }
         bits + end.saturating_since(since).as_secs_f64() * rate.bits_per_sec() as f64
     }
@@ -144,10 +156,7 @@ impl LinkSpec {
             let message = format!("must be at most overhead = {}, got {}", self.overhead, self.header);
             return Err(fault(&format!("{path}.header"), message));
         }
-        if self.rate_back.is_some() && !self.rate_changes.is_empty() {
-            let message = "a link whose rate changes has one rate in both directions".into();
-            return Err(fault(&format!("{path}.rate_back"), message));
-        }
+        self.rate.check(&format!("{path}.rate"), RATES)?;
         at_most(&format!("{path}.rate_changes"), self.rate_changes.len(), MOST_CHANGES)?;
         let mut before = Duration::ZERO;
         for (number, change) in self.rate_changes.iter().enumerate() {
@@ -158,6 +167,7 @@ impl LinkSpec {
                 return Err(fault(&format!("{place}.at"), message));
             }
             within(&place, change)?;
+            change.rate.check(&format!("{place}.rate"), RATES)?;
             before = change.at;
         }
         Ok(())

@@ -41,6 +41,13 @@ impl HopSpec {
         let mut written = written;
         let mut take = |key: &str| written.as_object_mut().and_then(|table| table.remove(key));
         let (own, own_back) = (take("queue"), take("queue_back"));
+        if let Some(back) = take("rate_back") {
+            let up = take("rate").unwrap_or_else(|| "100 Mbit/s".into());
+            return Err(fault(
+                &format!("{path}.rate_back"),
+                format!("write rate = {{ up = {up}, down = {back} }}"),
+            ));
+        }
         let link: LinkSpec = read(path, written)?;
         link.check(path)?;
         let queue_path = format!("{path}.queue");
@@ -145,6 +152,25 @@ fn refuse_custom(path: &str, queue: Option<&QueueSpec>) -> Result<(), SpecError>
         }
         _ => Ok(()),
     }
+}
+
+/// Refuse queues of a spec that no link uses, because each has its own.
+pub(super) fn check_use(
+    link: &Value,
+    queue: Option<&Value>,
+    queue_back: Option<&Value>,
+) -> Result<(), SpecError> {
+    let links = link.as_array().map_or(std::slice::from_ref(link), Vec::as_slice);
+    for (key, written, own) in
+        [("queue", queue, &["queue"][..]), ("queue_back", queue_back, &["queue", "queue_back"])]
+    {
+        let is_used = links.iter().any(|link| own.iter().all(|key| link.get(key).is_none()));
+        if let Some(queue) = written.filter(|_| !is_used) {
+            let message = format!("has no effect: every link has a queue of its own, got {queue}");
+            return Err(fault(key, message));
+        }
+    }
+    Ok(())
 }
 
 /// The tables of all links of a document, before it is read.

@@ -32,9 +32,9 @@ pub(super) struct RawSpec {
     #[serde(default = "ethernet")]
     #[cfg_attr(feature = "schema", schemars(with = "Links"))]
     pub(super) link: Value,
-    #[serde(default = "drop_tail")]
-    #[cfg_attr(feature = "schema", schemars(with = "QueueSpec"))]
-    pub(super) queue: Value,
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "QueueSpec", extend("default" = drop_tail())))]
+    pub(super) queue: Option<Value>,
     /// The queue discipline of direction 1, where it is another.
     #[cfg_attr(feature = "schema", schemars(with = "Option<QueueSpec>"))]
     pub(super) queue_back: Option<Value>,
@@ -106,7 +106,7 @@ fn ethernet() -> Value {
     json!({})
 }
 
-fn drop_tail() -> Value {
+pub(super) fn drop_tail() -> Value {
     json!({"droptail": {}})
 }
 

@@ -43,10 +43,10 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"users": {"per_side": 1, "workload": workload, "rtt": "general"}}),
         json!({"users": {"per_side": 1, "sides": 1}}),
         json!({"tcp": {"mix": [{"share": 0.2, "side": 1}, {"share": 1e-3, "role": "server", "profile": "freebsd-4.5"}]}}),
-        json!({"link": {"rate": "2 Mbit/s", "rate_back": "10 Mbit/s"}, "queue": {"ared": {}}}),
+        json!({"link": {"rate": {"up": "2 Mbit/s", "down": "10 Mbit/s"}}, "queue": {"ared": {}}}),
         json!({"queue": {"fq_pie": {"noecn": true}}, "tcp": {"pacing_burst": 4, "mix": [{"share": 1, "congestion": "bbr"}]}}),
-        json!({"link": [{"rate_back": "10 Mbit/s"}, {"rate": "3 Mbit/s"}, {"rate_back": "1 Mbit/s"}], "queue": {"ared": {}}}),
-        json!({"link": {"rate_changes": [{"at": "20 s", "rate": "50 Mbit/s"}, {"at": "1 min", "rate": "2 kbit/s"}]}}),
+        json!({"link": [{"rate": {"up": "1 Mbit/s", "down": "10 Mbit/s"}}, {"rate": "3 Mbit/s"}, {"rate": {"down": "1 Mbit/s", "up": "3 Mbit/s"}}], "queue": {"ared": {}}}),
+        json!({"link": {"rate_changes": [{"at": "20 s", "rate": "50 Mbit/s"}, {"at": "1 min", "rate": {"up": "2 kbit/s", "down": "1 Mbit/s"}}]}}),
         json!({"link": [{}, {"rate": "9 kbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}, {"queue": {"ared": {}}}]}),
         json!({
             "link": [{"delay": "1 ms"}, {"device_fifo": 3}],
@@ -137,7 +137,7 @@ fn a_mistake_is_one_line_with_the_field_and_accepted_values() {
         (json!({"lnik": {}}), "lnik: unknown key; allowed are testbed, sides, link, "),
         (
             json!({"link": {"rat": 1}}),
-            "link.rat: unknown key (did you mean `rate`?); allowed are rate, rate_back, ",
+            "link.rat: unknown key (did you mean `rate`?); allowed are rate, delay, ",
         ),
         (
             json!({"queue": {"pi": {"qref": 1}}}),

@@ -123,7 +123,7 @@ impl Window {
 
     /// The utilisations of both directions of a link, together.
     pub(super) fn utilisation_of_both(&self, link: &LinkSpec, directions: &[LinkWindow; 2]) -> f64 {
-        if link.rate_back.is_none() {
+        if link.is_symmetric() {
             return self.utilisation(link, directions);
         }
         let each = Direction::BOTH.into_iter().zip(directions);

@@ -70,7 +70,7 @@ def with_probes(cell: Cell) -> Cell:
     slowest_bps = min(
         rate
         for link in cell.links
-        for rate in (link.rate_bps, link.rate_back_bps, *(rate_bps for _, rate_bps in link.rate_changes))
+        for rate in (link.rate_bps, link.rate_back_bps, *(bps for _, each in link.rate_changes for bps in each))
     )
     probes_per_second = min(_PROBES_PER_SECOND, _MAX_CAPACITY_SHARE * slowest_bps / (8 * _BYTES))
     rates, rtt = [probes_per_second, 0], {"fixed": "0 s"}

@@ -43,7 +43,8 @@ def steps(cell: Cell) -> dict[float, str]:
     for number, link in enumerate(cell.links, start=1):
         suffix = f" of link {number}" if len(cell.links) > 1 else ""
         for time_s, bps in link.rate_changes:
-            texts.setdefault(time_s, []).append(f"rate {bps / 1e6:g} Mbit/s{suffix}")
+            rate = "/".join(f"{one / 1e6:g}" for one in dict.fromkeys(bps))
+            texts.setdefault(time_s, []).append(f"rate {rate} Mbit/s{suffix}")
     for source in cell.resolved.get("sources", ()):
         ((kind, parameters),) = source.items()
         name = parameters.get("name") or kind

@@ -46,6 +46,18 @@ fn a_value_without_an_effect_is_refused() {
             "queue.red.ecn_policy: has no effect with noecn: it concerns marks, got \"mark\"",
         ),
         (
+            json!({"link": [{"queue": {"pi": {}}}, {"queue": {"pie": {}}}]}),
+            "queue: has no effect: every link has a queue of its own, got {\"droptail\":{}}",
+        ),
+        (
+            json!({"link": {"queue": {"pi": {}}}}),
+            "queue: has no effect: every link has a queue of its own, got {\"droptail\":{}}",
+        ),
+        (
+            json!({"link": [{"queue_back": {"pi": {}}}, {"queue": {"pie": {}}}], "queue_back": {"red": {}}}),
+            "queue_back: has no effect: every link has a queue of its own, got {\"red\":{}}",
+        ),
+        (
             json!({"queue": {"droptail": {"noecn": true}}}),
             "queue.droptail.noecn: has no effect: this discipline never marks, got true",
         ),

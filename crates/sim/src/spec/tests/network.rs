@@ -87,11 +87,32 @@ fn a_chain_that_cannot_be_is_refused() {
     for (parts, message) in [
         (
             chain(json!([{"rat": 1}])),
-            "link[0].rat: unknown key (did you mean `rate`?); allowed are rate, rate_back, ",
+            "link[0].rat: unknown key (did you mean `rate`?); allowed are rate, delay, ",
         ),
         (
             chain(json!([{}, {"rate": "1 bit/s"}])),
             "link[1].rate: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
+        ),
+        (
+            chain(json!([{}, {"rate": {"up": "1 Mbit/s", "down": "1 bit/s"}}])),
+            "link[1].rate.down: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
+        ),
+        (chain(json!([{"rate": {"up": "1 Mbit/s"}}])), "link[0].rate: must have `down`, which is missing"),
+        (
+            chain(json!([{"rate": {"up": "1 Mbit/s", "dow": "1 Mbit/s"}}])),
+            "link[0].rate.dow: unknown key (did you mean `down`?); allowed are up, down",
+        ),
+        (
+            chain(json!([{"rate": {"up": "1 Mbit/s", "down": 5}}])),
+            r#"link[0].rate.down: "5": write a unit, such as "5 Mbit/s""#,
+        ),
+        (
+            chain(json!([{"rate": []}])),
+            r#"link[0].rate: must be a bit rate such as "100 Mbit/s", or a table of up and down, got a list"#,
+        ),
+        (
+            chain(json!([{"rate": "2 Mbit/s", "rate_back": "9 Mbit/s"}])),
+            r#"link[0].rate_back: write rate = { up = "2 Mbit/s", down = "9 Mbit/s" }"#,
         ),
         (chain(json!([{"delay": "2 min"}])), "link[0].delay: must be at most 60 s, got 120 s"),
         (chain(json!([{"device_fifo": 2_000_000}])), "link[0].device_fifo: must be at most 1000000, got "),
@@ -153,6 +174,12 @@ fn who_has_no_path_of_their_own_goes_from_end_to_end() {
 }
 
 #[test]
+fn equal_rates_of_both_directions_are_one_rate() {
+    let of = |rate: Value| in_full(&with(json!({"link": {"rate": rate}})).expect("a sound spec"));
+    assert_eq!(of(json!({"up": "5 Mbit/s", "down": "5000 kbit/s"})), of(json!("5 Mbit/s")));
+}
+
+#[test]
 fn changes_of_a_rate_that_cannot_be_are_refused() {
     let changes = |changes: Value| json!({"link": {"rate_changes": changes}});
     for (parts, message) in [
@@ -168,6 +195,10 @@ fn changes_of_a_rate_that_cannot_be_are_refused() {
         (
             changes(json!([{"at": "2 s", "rate": "1 bit/s"}])),
             "link.rate_changes[0].rate: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
+        ),
+        (
+            changes(json!([{"at": "2 s", "rate": {"up": "1 bit/s", "down": "1 Mbit/s"}}])),
+            "link.rate_changes[0].rate.up: must be between 1 kbit/s and 1000 Gbit/s, got 1 bit/s",
         ),
         (
             json!({"link": [{}, {"rate_changes": [{"at": "400 h", "rate": "1 Mbit/s"}]}]}),

@@ -68,7 +68,7 @@ fn interfaces_are_faster_than_the_fastest_link_on_the_way() {
     for (parts, expected) in [
         (json!({"link": {"rate": "20 Mbit/s"}}), rate(1_000)),
         (json!({"link": {"rate": "1 Gbit/s"}}), rate(10_000)),
-        (json!({"link": {"rate": "20 Mbit/s", "rate_back": "250 Mbit/s"}}), rate(2_500)),
+        (json!({"link": {"rate": {"up": "20 Mbit/s", "down": "250 Mbit/s"}}}), rate(2_500)),
         (
             json!({"link": {"rate": "1 Mbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}}),
             rate(10_000),

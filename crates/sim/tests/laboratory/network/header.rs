@@ -23,8 +23,8 @@ fn networks(queue: &Value) -> [Value; 3] {
     let mut single = congested(queue);
     single["protocol"]["duration"] = json!("20 s");
     let (mut uneven, mut chain) = (single.clone(), single.clone());
-    uneven["link"]["rate_back"] = json!("1 Mbit/s");
-    put_in_series(&mut chain, &json!([{}, {"rate": "1500 kbit/s", "rate_back": "1 Mbit/s"}]));
+    uneven["link"]["rate"] = json!({"up": "2 Mbit/s", "down": "1 Mbit/s"});
+    put_in_series(&mut chain, &json!([{}, {"rate": {"up": "1500 kbit/s", "down": "1 Mbit/s"}}]));
     [single, uneven, chain]
 }
 

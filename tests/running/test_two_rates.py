@@ -15,9 +15,15 @@ from aqmlab._core import bits_per_second
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
+from aqmlab.spec.rates import both
 from aqmlab.topology.network import topology
 
-HOME = {"rate": "2 Mbit/s", "rate_back": "10 Mbit/s", "delay": "5 ms", "device_fifo": 0}
+
+def rates(up: str, down: str) -> dict[str, str]:
+    return {"up": up, "down": down}
+
+
+HOME = {"rate": rates("2 Mbit/s", "10 Mbit/s"), "delay": "5 ms", "device_fifo": 0}
 FLOOD = [
     {"datagrams": {"name": "up", "rate": "5 Mbit/s", "packet": "1000 B", "side": 0}},
     {"datagrams": {"name": "down", "rate": "15 Mbit/s", "packet": "1000 B", "side": 1}},
@@ -54,12 +60,9 @@ def test_each_direction_carries_its_rate(queue: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("queue", [{"ared": {}}, {"fq_codel": {}}])
-def test_the_same_rate_back_is_a_link_of_one_rate(queue: dict[str, Any]) -> None:
-    users = {"per_side": 200}
-    links = [{**HOME, "rate_back": back} for back in (None, HOME["rate"])]
-    one_rate, equal_rates = (measured(queue=queue, users=users, link=link) for link in links)
-    # The mean of two quotients is no quotient of sums to the last bit.
-    assert one_rate.pop("utilisation") == pytest.approx(equal_rates.pop("utilisation"))
+def test_equal_rates_of_both_directions_are_one_rate(queue: dict[str, Any]) -> None:
+    links = [{**HOME, "rate": rate} for rate in ("2 Mbit/s", rates("2 Mbit/s", "2000 kbit/s"))]
+    one_rate, equal_rates = (measured(queue=queue, users={"per_side": 200}, link=link) for link in links)
     assert one_rate == equal_rates
 
 
@@ -88,14 +91,10 @@ def test_a_custom_law_is_told_the_rate_of_its_direction(tmp_path: Path) -> None:
 
 
 def test_links_of_a_chain_have_separate_rates_both_ways() -> None:
-    one_rate = {**HOME, "rate": "4 Mbit/s", "rate_back": None}
-    chain = [HOME, one_rate, {**one_rate, "rate_back": "8 Mbit/s"}]
+    one_rate = {**HOME, "rate": "4 Mbit/s"}
+    chain = [HOME, one_rate, {**HOME, "rate": rates("4 Mbit/s", "8 Mbit/s")}]
     links = resolved(link=chain)["link"]
-    assert [(link["rate"], link.get("rate_back")) for link in links] == [
-        ("2 Mbit/s", "10 Mbit/s"),
-        ("4 Mbit/s", None),
-        ("4 Mbit/s", "8 Mbit/s"),
-    ]
+    assert [link["rate"] for link in links] == [HOME["rate"], "4 Mbit/s", rates("4 Mbit/s", "8 Mbit/s")]
     assert ["queue_back" in link for link in links] == [True, False, True]
     summary = measured(link=chain)
     throughput = pl.DataFrame(summary["directions"]).filter(direction=1)["throughput_mbps"]
@@ -104,10 +103,9 @@ def test_links_of_a_chain_have_separate_rates_both_ways() -> None:
 
 
 def test_the_baseline_is_ten_times_as_fast_in_each_direction() -> None:
-    fast = lab.Experiment(link={**HOME, "rate": "200 Mbit/s", "rate_back": "20 Mbit/s"}, users={"per_side": 1})
+    fast = lab.Experiment(link={**HOME, "rate": rates("200 Mbit/s", "20 Mbit/s")}, users={"per_side": 1})
     link = presets.uncongested(fast).links[0]
-    assert link.rate_back is not None
-    assert [bits_per_second(rate) for rate in (link.rate, link.rate_back)] == [2e9, 1e9]
+    assert [bits_per_second(rate) for rate in both(link.rate)] == [2e9, 1e9]
 
 
 def test_both_rates_are_drawn() -> None:
@@ -119,25 +117,35 @@ def test_both_rates_are_drawn() -> None:
 @pytest.mark.parametrize(
     ("link", "mistake"),
     [
-        ({"rate_back": "5 bit/s"}, "link.rate_back: must be between 1 kbit/s and 1000 Gbit/s, got 5 bit/s"),
         (
-            {"rate_back": "5 Mbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]},
-            "link.rate_back: a link whose rate changes has one rate in both directions",
+            {"rate": rates("1 Mbit/s", "5 bit/s")},
+            "link.rate.down: must be between 1 kbit/s and 1000 Gbit/s, got 5 bit/s",
         ),
+        ({"rate": {"up": "1 Mbit/s"}}, "link.rate: must have `down`, which is missing"),
+        ({"rate": {"up": 1, "down": "1 Mbit/s"}}, 'link.rate: write a unit, such as "100 Mbit/s"'),
+        ({"rate_back": "5 Mbit/s"}, "link.rate_back: write rate = {up = ..., down = ...}, got '5 Mbit/s'"),
     ],
 )
 def test_what_cannot_be_is_refused(link: dict[str, Any], mistake: str) -> None:
     with pytest.raises(lab.SpecError) as error:
         resolved(link=link)
-    assert str(error.value) == mistake
+    assert str(error.value).startswith(mistake)
+
+
+def test_a_change_of_the_rate_can_be_of_one_direction() -> None:
+    change = [{"at": "5 s", "rate": rates("2 Mbit/s", "5 Mbit/s")}]
+    forth, back = measured(link={**HOME, "rate_changes": change})["directions"]
+    assert forth["throughput_mbps"] == pytest.approx(2 * 1000 / 1038, rel=1e-3)
+    assert back["throughput_mbps"] == pytest.approx(5 * 1000 / 1038, rel=2e-3)
+    assert back["utilisation"] == pytest.approx(1, rel=2e-3)
 
 
 def test_a_load_is_of_one_rate(tmp_path: Path) -> None:
-    with pytest.raises(lab.SpecError, match=r"users\.load: is percent of one rate; with link\.rate_back give"):
+    with pytest.raises(lab.SpecError, match=r"users\.load: is percent of one rate; where up and down differ give"):
         cells_of(lab.Experiment(link=HOME, users={"load": 90}), [1], load_calibrations(tmp_path))
 
 
 def test_a_run_over_such_a_link_is_not_explained(tmp_path: Path) -> None:
     result = lab.run(lab.Experiment(link=HOME, users={"per_side": 20}, protocol=BRIEF), out=tmp_path)
-    with pytest.raises(lab.SpecError, match=r"^link\.rate_back: such a run cannot be explained"):
+    with pytest.raises(lab.SpecError, match=r"^link\.rate: such a run cannot be explained"):
         lab.explain(result.directory)
