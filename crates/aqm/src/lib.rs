@@ -61,6 +61,7 @@ pub use parts::dual::options::{Controlled, Decide, Native, Overload};
 pub use parts::dual::scheduler::Share;
 pub use parts::flows::options::{Backlog, NoRoom, ThroughOld};
 pub use parts::linux::Variant;
+pub use parts::linux::coin::Coin;
 pub use parts::options::codel::{NextMarkFrom, Reentry};
 pub use parts::options::pie::{Decay, LightLoad};
 pub use parts::options::red::{ByteScaling, EcnAboveMax, Spacing};

@@ -17,7 +17,8 @@ use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::overflow::Eviction;
 use crate::{
-    DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, Pie, PieConfig, ThroughOld, Visitor,
+    DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, Pie, PieConfig, ThroughOld, Variant,
+    Visitor,
 };
 
 parameters! {
@@ -46,6 +47,7 @@ parameters! {
         /// The maximum that may wait in all queues.
         limit = Limit::Packets(10_240), source "Linux sch_fq_pie.c; ns-3";
     }
+    fixed variant = Variant::Published;
 }
 
 impl Discipline for FqPieConfig {

@@ -13,16 +13,20 @@
 //! that it may be signalled first; random numbers are drawn only when the outcome is open. PIE is always active
 //! (section 5.3 would activate it at a third of the buffer). Differs from Linux and ns-3 in the use of the burst
 //! allowance: here updates reduce it, as in the RFC; in Linux, departures do; ns-3 also holds the probability at
-//! zero meanwhile.
+//! zero meanwhile. [`Variant::Linux`] is Linux's law in every detail.
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use crate::law::bernoulli;
-use crate::parameter::{GAIN, HOUR, PACKET_SIZE, WEIGHT, above, from, parameters, up_to};
+use crate::parameter::{GAIN, HOUR, PACKET_SIZE, WEIGHT, above, check, from, parameters, up_to};
 use crate::parts::delay::{Delay, DepartureRate, LinkRateLaw};
+use crate::parts::linux::coin::Coin;
+use crate::parts::linux::fifo::{LinuxFifo, Order};
+use crate::parts::linux::pie::{LinuxPie, tenth};
+use crate::parts::linux::with_linux_values;
 use crate::{
-    Aqm, Decay, DecidesAt, DelayFrom, Discipline, Fifo, LightLoad, Limit, LinkContext, Packet, QueueState,
-    Verdict, Visitor,
+    Aqm, Decay, DecidesAt, DelayFrom, Discipline, Fifo, LightLoad, Limit, LinkContext, Packet,
+    ParameterError, QueueState, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -61,6 +65,8 @@ parameters! {
         decay_factor: f64 = 0.98, in from(0.0).up_to(1.0), unit "1", source "RFC 8033, section 4.2; ns-3; or Linux: 0.984375";
         /// No packet is signalled while at most two packets of this size wait.
         mean_packet: Bytes = Bytes::new(1024), in PACKET_SIZE, source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
+        /// The description that the law follows.
+        variant: Variant = Variant::Published, source "RFC 8033; or Linux sch_pie.c: linux";
         /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
     }
@@ -72,13 +78,50 @@ impl Discipline for PieConfig {
     const SUMMARY: &'static str =
         "A proportional-integral controller that drives the queueing delay to a reference";
 
+    fn complete(&self, _link: &LinkContext) -> Result<PieConfig, ParameterError> {
+        with_linux_values(self, self.variant, |config| {
+            config.set_linux_values();
+            config.mark_ecnth = Prob::clamped(0.1);
+        })
+        .and_then(PieConfig::check_linux)
+    }
+
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
+        if self.variant == Variant::Linux {
+            return visitor.queue(|rng| self.linux_queue(rng));
+        }
         match self.delay_from {
             DelayFrom::LinkRate => visitor.law(self.limit, |rng| LinkRateLaw(Pie::new(self, link, rng))),
             DelayFrom::Timestamp | DelayFrom::RateEstimate => {
                 visitor.queue(|rng| Fifo::new(Pie::new(self, link, rng), self.limit))
             }
         }
+    }
+}
+
+impl PieConfig {
+    pub(crate) fn linux_queue<P>(&self, coin: impl Coin) -> LinuxFifo<impl Aqm + Send + 'static, P> {
+        LinuxFifo::new(LinuxPie::new(self, tenth(), coin), self.limit, Order::LimitFirst)
+    }
+
+    pub(crate) fn set_linux_values(&mut self) {
+        self.max_burst = Duration::from_millis(150);
+        self.dq_threshold = Bytes::new(16_384);
+        self.dq_weight = 0.125;
+        self.derandomize = true;
+        self.cap = true;
+        self.steep = true;
+        self.light_load = LightLoad::Now;
+        self.decay = Decay::Idle;
+        self.decay_factor = 0.984_375;
+    }
+
+    /// Refuse a delay that Linux does not measure.
+    pub(crate) fn check_linux(self) -> Result<PieConfig, ParameterError> {
+        let is_measured = self.variant == Variant::Published || self.delay_from != DelayFrom::LinkRate;
+        let measured = "timestamp or rate_estimate with variant = linux";
+        check(is_measured, "delay_from", measured, &self.delay_from)?;
+        Ok(self)
     }
 }
 

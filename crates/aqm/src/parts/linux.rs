@@ -4,7 +4,10 @@
 //! Source: the behaviour of Linux 6.12, with which the oracle of laws compares each of them (docs/guide/kernel-laws.md).
 
 pub(crate) mod codel;
+pub(crate) mod coin;
 pub(crate) mod fifo;
+pub(crate) mod pie;
+pub(crate) mod timer;
 
 use crate::parameter::choices;
 use crate::{ParameterError, Settings};
@@ -43,7 +46,7 @@ pub(crate) fn with_linux_values<C: Settings>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CodelConfig, NextMarkFrom, Sqrt};
+    use crate::{CodelConfig, DelayFrom, NextMarkFrom, PieConfig, Sqrt};
 
     fn resolved(config: &CodelConfig) -> Result<CodelConfig, ParameterError> {
         with_linux_values(config, config.variant, CodelConfig::set_linux_values)
@@ -56,6 +59,17 @@ mod tests {
         assert_eq!(complete.sqrt, Sqrt::Newton16);
         assert_eq!(resolved(&complete).unwrap(), complete);
         assert_eq!(resolved(&CodelConfig::default()).unwrap(), CodelConfig::default());
+    }
+
+    #[test]
+    fn a_delay_that_linux_does_not_measure_is_refused() {
+        let config =
+            PieConfig { variant: Variant::Linux, delay_from: DelayFrom::LinkRate, ..PieConfig::default() };
+        let refused = config.check_linux().unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "delay_from: must be timestamp or rate_estimate with variant = linux, got link_rate"
+        );
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn eager() -> impl Strategy<Value = PieConfig> {
             decay_factor,
             mean_packet: Bytes::new(mean_packet),
             limit: Limit::Packets(60),
+            ..PieConfig::default()
         },
     )
 }

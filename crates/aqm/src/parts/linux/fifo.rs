@@ -12,6 +12,8 @@ pub(crate) enum Order {
     /// A packet that finds the queue empty leaves next without the law, whether the line is free or not. For other
     /// packets the limit decides.
     Bypass,
+    /// The limit decides before the law.
+    LimitFirst,
 }
 
 /// First in, first out, under a law.

@@ -1,0 +1,35 @@
+//! Random numbers of Linux's laws: 64 bits for each decision, from a random stream or from the coin of a kernel.
+
+use aqmlab_units::Stream;
+
+use crate::{LinkContext, Qdisc, QueueConfig, Variant};
+
+/// A source of random bits.
+pub trait Coin: Clone + Send + 'static {
+    /// Draw 64 random bits.
+    fn toss(&mut self) -> u64;
+}
+
+impl Coin for Stream {
+    fn toss(&mut self) -> u64 {
+        self.next_u64()
+    }
+}
+
+impl QueueConfig {
+    /// Return an empty queue, as [`QueueConfig::queue`] does. All laws of Linux's variant in it toss this coin in place of
+    /// their random streams, as those of a kernel do.
+    pub fn queue_with_coin(
+        &self,
+        link: &LinkContext,
+        rng: Stream,
+        coin: &impl Coin,
+    ) -> Box<dyn Qdisc<usize> + Send> {
+        match self {
+            QueueConfig::Pie(config) if config.variant == Variant::Linux => {
+                Box::new(config.linux_queue(coin.clone()))
+            }
+            other => other.queue(link, rng),
+        }
+    }
+}
