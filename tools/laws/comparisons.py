@@ -26,6 +26,8 @@ class Comparison:
 
 _CODEL = {**LINUX, "mtu": "1514 B", "limit": "1000 packets"}
 
+_PIE = {**LINUX, "mean_packet": "1514 B", "limit": "1000 packets"}
+
 COMPARISONS = (
     Comparison("pfifo", "pfifo limit 50", "droptail", {"limit": "50 packets"}),
     Comparison("bfifo", "bfifo limit 30000", "droptail", {"limit": "30000 B"}),
@@ -38,5 +40,15 @@ COMPARISONS = (
         {**_CODEL, "limit": "60 packets", "target": "1 ms", "interval": "20 ms"},
         ecn=True,
     ),
+    Comparison("pie", "pie", "pie", _PIE),
+    Comparison("pie-ecn", "pie ecn", "pie", _PIE, ecn=True),
+    Comparison(
+        "pie-slow",
+        "pie target 20ms tupdate 31ms alpha 1 beta 2 ecn",
+        "pie",
+        {**_PIE, "qdelay_ref": "20 ms", "t_update": "31 ms", "alpha": 0.0625, "beta": 0.125},
+        ecn=True,
+    ),
+    Comparison("pie-rate", "pie dq_rate_estimator ecn", "pie", {**_PIE, "delay_from": "rate_estimate"}, ecn=True),
 )
 """The comparisons, in the order of the page."""

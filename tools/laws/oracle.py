@@ -11,7 +11,7 @@ from aqmlab.running import guest
 from laws.comparisons import Comparison
 
 SEED = 1
-"""The seed of the traffic and of the kernel: ours."""
+"""The seed of the traffic, of the kernel and of its coin: ours."""
 
 PATTERNS = 200
 PACKETS = 1500
@@ -33,11 +33,12 @@ def compare(comparison: Comparison, *, patterns: int = PATTERNS, packets: int = 
         "queue": {comparison.law: dict(comparison.parameters)},
         "ecn": comparison.ecn,
         "seed": SEED,
+        "coin": SEED,
         "patterns": patterns,
         "packets": packets,
     }
     with ExitStack() as held:
-        process = guest.start({"oracle": oracle, "seed": SEED}, held)
+        process = guest.start({"oracle": oracle, "seed": SEED}, held, options=[f"coin={SEED}"])
         output, _ = process.communicate()
     lines = output.decode(errors="replace").splitlines()
     row: dict[str, Any] = json.loads(lines[-1]) if lines else {"failed": "no output"}

@@ -1,6 +1,7 @@
 //! The oracle of laws: a queue discipline of the kernel and ours get the same packets before the same line, and each packet must have
 //! the same fate at the same nanosecond.
 
+mod coin;
 pub(crate) mod guest;
 mod line;
 mod ours;
@@ -39,6 +40,8 @@ pub(crate) struct Comparison {
     ecn: bool,
     /// The seed of the traffic.
     seed: u64,
+    /// The seed of the kernel's coin, which both toss.
+    coin: u64,
     /// The number of traffic patterns, each of which begins with new disciplines.
     patterns: u64,
     /// The packets of a pattern.

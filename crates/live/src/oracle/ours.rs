@@ -3,6 +3,7 @@
 use aqmlab_aqm::{Departure, LinkContext, Packet, Qdisc, QueueConfig, WithoutEcn};
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
+use super::coin::SharedCoin;
 use super::line::Line;
 use super::pattern::{Arrival, Pattern};
 use super::{Comparison, Fate, HEADER, Outcome};
@@ -12,21 +13,24 @@ use crate::error::Error;
 pub(crate) struct Ours {
     queue: QueueConfig,
     ecn: bool,
+    coin: SharedCoin,
 }
 
 impl Ours {
     pub(crate) fn new(comparison: &Comparison) -> Result<Ours, Error> {
-        let ours = Ours { queue: comparison.queue.clone(), ecn: comparison.ecn };
+        let coin = SharedCoin::new(comparison.coin);
         let link = link(comparison.pattern(0).line);
-        let queue =
-            ours.queue.resolve(&link).map_err(|error| Error::Refused(format!("oracle.queue: {error}")))?;
-        Ok(Ours { queue, ..ours })
+        let queue = comparison
+            .queue
+            .resolve(&link)
+            .map_err(|error| Error::Refused(format!("oracle.queue: {error}")))?;
+        Ok(Ours { queue, ecn: comparison.ecn, coin })
     }
 
     /// Returns the fates of the packets of a pattern that begins at `start`, in nanoseconds of the kernel's clock.
     pub(crate) fn fates(&self, pattern: &Pattern, start: u64) -> Vec<Fate> {
         let link = link(pattern.line);
-        let queue = self.queue.queue(&link, Stream::named(1, "queue"));
+        let queue = self.queue.queue_with_coin(&link, Stream::named(1, "queue"), &self.coin);
         let queue = if self.ecn { queue } else { Box::new(WithoutEcn::new(queue)) };
         // Timers count from the set-up of the discipline, laws without one from the start of the kernel.
         let zero = if queue.poll_timeout().is_some() { start } else { 0 };

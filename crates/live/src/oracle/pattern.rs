@@ -43,8 +43,8 @@ impl Pattern {
     /// Returns pattern `number` of this seed.
     pub(crate) fn new(seed: u64, number: u64, packets: usize) -> Pattern {
         let mut rng = Stream::numbered(Stream::key(seed, "oracle"), number);
-        // 1 to 50 Mbit/s: intervals of 100 ms are few or many packets long.
-        let rate = BitRate::from_mbit_per_sec(pick(&mut rng, &[1, 2, 5, 10, 20, 50]));
+        // 1 to 20 Mbit/s: intervals of 100 ms are few or many packets long.
+        let rate = BitRate::from_mbit_per_sec(pick(&mut rng, &[1, 1, 2, 5, 10, 20]));
         let capable = pick(&mut rng, &[0.0, 0.5, 1.0]);
         let flows = pick(&mut rng, &[1, 2, 5, 12]);
         let mut arrivals = Vec::with_capacity(packets);
@@ -81,8 +81,11 @@ impl Pattern {
 impl Phase {
     fn draw(rng: &mut Stream) -> Phase {
         Phase {
-            packets: between(rng, (1, 200)),
-            load: pick(rng, &[None, Some(0.3), Some(0.9), Some(1.0), Some(1.1), Some(1.5), Some(3.0)]),
+            packets: between(rng, (1, 400)),
+            load: pick(
+                rng,
+                &[None, Some(0.3), Some(0.8), Some(0.95), Some(1.05), Some(1.2), Some(1.2), Some(3.0)],
+            ),
             sizes: pick(rng, &[(SHORTEST, 100), (SHORTEST, LONGEST), (1000, LONGEST), (LONGEST, LONGEST)]),
         }
     }
