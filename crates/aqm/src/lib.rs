@@ -59,6 +59,7 @@ pub use parts::delay::DelayFrom;
 pub use parts::drr::Turns;
 pub use parts::dual::options::{Controlled, Decide, Native, Overload};
 pub use parts::dual::scheduler::Share;
+pub use parts::flows::hash::hash_flow;
 pub use parts::flows::options::{Backlog, NoRoom, ThroughOld};
 pub use parts::linux::Variant;
 pub use parts::linux::coin::Coin;

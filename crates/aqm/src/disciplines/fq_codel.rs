@@ -9,17 +9,20 @@
 //! Differs from the RFC's wording in one place: a queue whose credit is exactly used up has had its turn,
 //! although the RFC says "negative". The RFC's explanation ("already dequeued at least a quantum"), ns-3 and
 //! Linux agree with this. Where descriptions differ there is an option: [`Half`], [`Backlog`], [`ThroughOld`],
-//! `count_evicted`, and those of CoDel.
+//! `count_evicted`, and those of CoDel. [`Variant::Linux`] is Linux's discipline in every detail but the hash.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, from, parameters};
 use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
+use crate::parts::linux::codel::LinuxCodel;
+use crate::parts::linux::flow_queue::LinuxFlowQueue;
+use crate::parts::linux::with_linux_values;
 use crate::parts::overflow::Eviction;
 use crate::{
-    Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet, QueueState,
-    ThroughOld, Variant, Verdict, Visitor,
+    Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet,
+    ParameterError, QueueState, ThroughOld, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -49,7 +52,6 @@ parameters! {
         /// The maximum that may wait in all queues.
         limit = Limit::Packets(10_240), source "RFC 8290, section 5.2";
     }
-    fixed variant = Variant::Published;
 }
 
 impl Discipline for FqCodelConfig {
@@ -57,20 +59,38 @@ impl Discipline for FqCodelConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "A queue for each flow under CoDel, served in fair rounds, new flows first";
 
+    fn complete(&self, _link: &LinkContext) -> Result<FqCodelConfig, ParameterError> {
+        with_linux_values(self, self.codel.variant, |config| {
+            config.codel.set_linux_values();
+            config.backlog = Backlog::All;
+            config.drop_half = Half::Bytes;
+            config.count_evicted = true;
+            config.through_old = ThroughOld::IfAny;
+        })
+    }
+
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
-        visitor.queue(|rng| self.queue(link, rng))
+        match self.codel.variant {
+            Variant::Published => visitor.queue(|rng| self.queue(link, rng)),
+            Variant::Linux => visitor.queue(|mut rng| {
+                LinuxFlowQueue::new(self.plan(), &mut rng, |_| LinuxCodel::new(&self.codel))
+            }),
+        }
     }
 }
 
 impl FqCodelConfig {
-    fn queue<P>(&self, link: &LinkContext, mut rng: Stream) -> FlowQueue<CodelOfFlow, P> {
+    fn plan(&self) -> Plan {
         let rules = Rules::SparseFirst(self.through_old);
-        let plan = Plan {
+        Plan {
             eviction: Some(Eviction::HalfOfFattest(self.drop_half, self.drop_batch)),
             backlog: self.backlog,
             ..Plan::new(self.flows, rules, self.quantum, self.codel.limit)
-        };
-        FlowQueue::new(plan, &mut rng, |rng| CodelOfFlow {
+        }
+    }
+
+    fn queue<P>(&self, link: &LinkContext, mut rng: Stream) -> FlowQueue<CodelOfFlow, P> {
+        FlowQueue::new(self.plan(), &mut rng, |rng| CodelOfFlow {
             codel: Codel::new(&self.codel, link, rng),
             count_evicted: self.count_evicted,
         })

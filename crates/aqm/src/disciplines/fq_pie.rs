@@ -8,17 +8,21 @@
 //!
 //! Where descriptions differ there is an option: [`NoRoom`], [`ThroughOld`], and those of PIE. Differs from
 //! Linux: the law decides about a packet before the limit drops it, and all queues are updated at once; Linux
-//! updates 2048 at a time.
+//! updates 2048 at a time. [`Variant::Linux`] is Linux's discipline in every detail but the hash.
 
 use aqmlab_units::{Bytes, Duration, Stream};
 
-use crate::parameter::{QUANTUM, QUEUES, from, parameters};
+use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
 use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
+use crate::parts::linux::coin::Coin;
+use crate::parts::linux::flow_queue::LinuxFlowQueue;
+use crate::parts::linux::pie::{LinuxPie, percent};
+use crate::parts::linux::with_linux_values;
 use crate::parts::overflow::Eviction;
 use crate::{
-    DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, Pie, PieConfig, ThroughOld, Variant,
-    Visitor,
+    DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, ParameterError, Pie, PieConfig,
+    ThroughOld, Variant, Visitor,
 };
 
 parameters! {
@@ -47,7 +51,6 @@ parameters! {
         /// The maximum that may wait in all queues.
         limit = Limit::Packets(10_240), source "Linux sch_fq_pie.c; ns-3";
     }
-    fixed variant = Variant::Published;
 }
 
 impl Discipline for FqPieConfig {
@@ -55,21 +58,49 @@ impl Discipline for FqPieConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "A queue for each flow under PIE, served in fair rounds, new flows first";
 
+    fn complete(&self, _link: &LinkContext) -> Result<FqPieConfig, ParameterError> {
+        let is_linux = self.pie.variant == Variant::Linux;
+        let at_once = "at most 2048 with variant = linux, which updates no more at once";
+        check(!is_linux || self.flows <= 2048, "flows", at_once, &self.flows)?;
+        self.pie.check_linux()?;
+        with_linux_values(self, self.pie.variant, |config| {
+            config.pie.set_linux_values();
+            config.no_room = NoRoom::Arrival;
+            config.through_old = ThroughOld::IfAny;
+        })
+    }
+
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
-        visitor.queue(|rng| self.queue(link, rng))
+        match self.pie.variant {
+            Variant::Published => visitor.queue(|rng| self.queue(link, rng)),
+            Variant::Linux => visitor.queue(|rng| self.linux_queue(rng, |rng| rng)),
+        }
     }
 }
 
 impl FqPieConfig {
-    fn queue<P>(&self, link: &LinkContext, mut rng: Stream) -> FlowQueue<Pie, P> {
+    fn plan(&self) -> Plan {
         let rules = Rules::SparseFirst(self.through_old);
-        let plan = Plan {
+        Plan {
             eviction: match self.no_room {
                 NoRoom::Arrival => None,
                 NoRoom::Fattest => Some(Eviction::HalfOfFattest(Half::Bytes, self.drop_batch)),
             },
             ..Plan::new(self.flows, rules, self.quantum, self.pie.limit)
-        };
-        FlowQueue::new(plan, &mut rng, |rng| Pie::new(&self.pie, link, rng))
+        }
+    }
+
+    fn queue<P>(&self, link: &LinkContext, mut rng: Stream) -> FlowQueue<Pie, P> {
+        FlowQueue::new(self.plan(), &mut rng, |rng| Pie::new(&self.pie, link, rng))
+    }
+
+    /// Return the queue of Linux's variant; `coin` makes the coin of each flow's law from its random stream.
+    pub(crate) fn linux_queue<P, C: Coin>(
+        &self,
+        mut rng: Stream,
+        coin: impl Fn(Stream) -> C,
+    ) -> LinuxFlowQueue<LinuxPie<C>, P> {
+        let mark_limit = percent(self.pie.mark_ecnth);
+        LinuxFlowQueue::new(self.plan(), &mut rng, |rng| LinuxPie::new(&self.pie, mark_limit, coin(rng)))
     }
 }

@@ -79,11 +79,11 @@ impl Discipline for PieConfig {
         "A proportional-integral controller that drives the queueing delay to a reference";
 
     fn complete(&self, _link: &LinkContext) -> Result<PieConfig, ParameterError> {
+        self.check_linux()?;
         with_linux_values(self, self.variant, |config| {
             config.set_linux_values();
             config.mark_ecnth = Prob::clamped(0.1);
         })
-        .and_then(PieConfig::check_linux)
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
@@ -117,11 +117,10 @@ impl PieConfig {
     }
 
     /// Refuse a delay that Linux does not measure.
-    pub(crate) fn check_linux(self) -> Result<PieConfig, ParameterError> {
+    pub(crate) fn check_linux(&self) -> Result<(), ParameterError> {
         let is_measured = self.variant == Variant::Published || self.delay_from != DelayFrom::LinkRate;
         let measured = "timestamp or rate_estimate with variant = linux";
-        check(is_measured, "delay_from", measured, &self.delay_from)?;
-        Ok(self)
+        check(is_measured, "delay_from", measured, &self.delay_from)
     }
 }
 

@@ -6,6 +6,7 @@
 pub(crate) mod codel;
 pub(crate) mod coin;
 pub(crate) mod fifo;
+pub(crate) mod flow_queue;
 pub(crate) mod pie;
 pub(crate) mod timer;
 

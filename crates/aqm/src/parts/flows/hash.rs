@@ -14,6 +14,12 @@ use aqmlab_units::Stream;
 /// Queues in a set.
 pub(crate) const WAYS: usize = 8;
 
+/// Return the hash of a flow under this perturbation.
+#[inline]
+pub fn hash_flow(perturbation: u64, flow: u32) -> u64 {
+    Stream::numbered(perturbation, u64::from(flow)).next_u64()
+}
+
 /// A hash of flows to queues.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowHash {
@@ -43,7 +49,7 @@ impl FlowHash {
     /// Return the queue of a packet of `flow`; `is_free` returns true for a queue that no flow uses.
     #[inline]
     pub(crate) fn queue_of(&mut self, flow: u32, is_free: impl Fn(usize) -> bool) -> usize {
-        let hash = Stream::numbered(self.perturbation, u64::from(flow)).next_u64();
+        let hash = hash_flow(self.perturbation, flow);
         let direct = usize::try_from(hash % self.queues as u64).expect("below the number of queues");
         if self.tags.is_empty() || self.tags[direct] == Some(hash) {
             return direct;

@@ -1,7 +1,8 @@
 //! CoDel as Linux computes it: a clock of 1024 ns in 32 bits, and 1/sqrt(count) in 16 bits.
 //!
 //! Differs from [`crate::Codel`] also in these points. An episode begins only after more than one interval above
-//! target. The packet behind an episode's first drop leaves in any case.
+//! target. The packet behind an episode's first drop leaves in any case. `count` rises by each evicted packet, so
+//! that the approximation of the square root may be far off afterwards.
 
 use aqmlab_units::{Bytes, Duration, Time};
 
@@ -165,6 +166,11 @@ impl Aqm for LinuxCodel {
         }
         self.signal(pkt.ecn.is_capable());
         Verdict::Mark
+    }
+
+    fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) {
+        // An evicted packet counts as a signal.
+        self.count = self.count.wrapping_add(1);
     }
 
     fn on_empty(&mut self, _now: Time) {

@@ -29,6 +29,9 @@ impl QueueConfig {
             QueueConfig::Pie(config) if config.variant == Variant::Linux => {
                 Box::new(config.linux_queue(coin.clone()))
             }
+            QueueConfig::FqPie(config) if config.pie.variant == Variant::Linux => {
+                Box::new(config.linux_queue(rng, |_| coin.clone()))
+            }
             other => other.queue(link, rng),
         }
     }

@@ -10,7 +10,7 @@ use crate::{Admission, Aqm, Counters, Departure, Ecn, Limit, Packet, Qdisc, Queu
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// A packet that finds the queue empty leaves next without the law, whether the line is free or not. For other
-    /// packets the limit decides.
+    /// packets the limit decides alone.
     Bypass,
     /// The limit decides before the law.
     LimitFirst,
@@ -48,7 +48,9 @@ impl<A: Aqm, P> LinuxFifo<A, P> {
 
     fn judge(&mut self, packet: &Packet, now: Time) -> Admission {
         if !self.limit.admits(packet.size, self.state) {
-            self.law.on_overflow(packet, self.state, now);
+            if self.order == Order::LimitFirst {
+                self.law.on_overflow(packet, self.state, now);
+            }
             return Admission::DroppedByLimit;
         }
         match self.law.on_enqueue(packet, self.state, now) {

@@ -4,7 +4,7 @@
 //! delay of zero and a backlog does not decay the probability. A probability may exceed one until the next fall. The
 //! sum of probabilities lasts over a mark that it made certain.
 
-use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_units::{Bytes, Duration, Prob, Time};
 
 use crate::parts::linux::coin::Coin;
 use crate::parts::linux::timer;
@@ -56,6 +56,11 @@ pub(crate) struct LinuxPie<C> {
     /// In 256ths of a byte per unit of time.
     avg_dq_rate: u32,
     next_update: Time,
+}
+
+/// Return the probability of a whole percentage, as Linux rounds it.
+pub(crate) fn percent(share: Prob) -> u64 {
+    ONE / 100 * whole(100.0 * share.get())
 }
 
 /// Return a tenth, as Linux rounds it.
