@@ -38,6 +38,11 @@ def test_another_interval_of_ours_is_found() -> None:
 
 
 @needs_kernel
+def test_another_coin_of_ours_is_found() -> None:
+    assert compare(BY_NAME["pie"], patterns=30, coin=2)["differences"] > 0
+
+
+@needs_kernel
 def test_the_published_law_differs_from_that_of_linux() -> None:
     same = BY_NAME["codel"]
     published = {**same.parameters, "variant": "published"}
@@ -46,7 +51,7 @@ def test_the_published_law_differs_from_that_of_linux() -> None:
 
 @needs_kernel
 def test_a_discipline_that_tc_refuses_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match=r'^codel: .*tc refuses "codel target soon"'):
+    with pytest.raises(RuntimeError, match=r'^codel: .*tc refuses "handle 1: codel target soon"'):
         compare(replace(BY_NAME["codel"], tc="codel target soon"), patterns=1)
 
 

@@ -20,8 +20,19 @@ PACKETS = 1500
 Row = Mapping[str, Any]
 
 
-def compare(comparison: Comparison, *, patterns: int = PATTERNS, packets: int = PACKETS) -> Row:
+def compare(comparison: Comparison, *, patterns: int = PATTERNS, packets: int = PACKETS, coin: int = SEED) -> Row:
     """Return the counts of one comparison, as the kernel's process writes them.
+
+    Parameters
+    ----------
+    comparison
+        The kernel's discipline and ours.
+    patterns
+        The number of traffic patterns.
+    packets
+        The number of packets in each.
+    coin
+        The seed of our coin; the kernel's is the default.
 
     Raises
     ------
@@ -32,8 +43,9 @@ def compare(comparison: Comparison, *, patterns: int = PATTERNS, packets: int = 
         "tc": comparison.tc,
         "queue": {comparison.law: dict(comparison.parameters)},
         "ecn": comparison.ecn,
+        "queues": comparison.queues,
         "seed": SEED,
-        "coin": SEED,
+        "coin": coin,
         "patterns": patterns,
         "packets": packets,
     }

@@ -7,13 +7,13 @@ mod line;
 mod ours;
 mod pattern;
 
-use aqmlab_aqm::{Ecn, QueueConfig};
+use aqmlab_aqm::{Ecn, QueueConfig, hash_flow};
 use aqmlab_units::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::ours::Ours;
-use self::pattern::{Arrival, Pattern};
+use self::pattern::{Arrival, FLOWS, Pattern};
 use crate::error::Error;
 use crate::kernel_network::{KernelNetwork, SIDES};
 use crate::message::{Message, Words};
@@ -38,6 +38,8 @@ pub(crate) struct Comparison {
     queue: QueueConfig,
     /// True if it marks ECN-capable packets.
     ecn: bool,
+    /// The number of queues that flows are hashed to, if there are several.
+    queues: Option<u32>,
     /// The seed of the traffic.
     seed: u64,
     /// The seed of the kernel's coin, which both toss.
@@ -51,6 +53,13 @@ pub(crate) struct Comparison {
 impl Comparison {
     fn parse(request: &Value) -> Result<Comparison, Error> {
         Comparison::deserialize(request).map_err(|error| Error::Refused(format!("oracle: {error}")))
+    }
+
+    /// Returns the queue of each flow in a discipline with several.
+    fn queue_of_flows(&self) -> Vec<u64> {
+        let Some(queues) = self.queues else { return Vec::new() };
+        let perturbation = ours::random_stream().next_u64();
+        (0..FLOWS).map(|flow| hash_flow(perturbation, flow) % u64::from(queues)).collect()
     }
 
     fn pattern(&self, number: u64) -> Pattern {
@@ -272,7 +281,7 @@ impl KernelNetwork for Oracle {
     }
 }
 
-/// Writes the packet of an arrival: an IP header, of which disciplines read version, length and ECN field, and zeros. Returns its length.
+/// Writes the packet of an arrival: an IP header, with version, length, ECN field and the address of its flow, and zeros. Returns its length.
 fn write_packet(arrival: &Arrival, packet: &mut [u8]) -> usize {
     let length = HEADER + arrival.size;
     packet[..length].fill(0);
@@ -284,6 +293,7 @@ fn write_packet(arrival: &Arrival, packet: &mut [u8]) -> usize {
         Ecn::Ect0 => 2,
         Ecn::Ce => 3,
     };
+    header[16..20].copy_from_slice(&pattern::address(arrival.flow));
     header[2..4].copy_from_slice(&u16::try_from(arrival.size).expect("a packet").to_be_bytes());
     length
 }

@@ -2,7 +2,8 @@
 
 use std::ffi::CString;
 use std::fs;
-use std::process::{Command, Output};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
 
 use aqmlab_sim::{KernelDiscipline, Spec};
 use serde_json::{Value, json};
@@ -74,7 +75,22 @@ fn devices(spec: &Spec) -> impl Iterator<Item = (String, &KernelDiscipline)> {
     (SIDES..).map(device).zip(spec.kernel_disciplines().into_iter().map(|(_, discipline)| discipline))
 }
 
+/// Runs several commands of `tc`, one a line.
+pub(crate) fn run_batch(commands: &str) -> Result<(), Error> {
+    let mut tc = Command::new("tc");
+    tc.args(["-batch", "-"]).env("PATH", PATH).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = tc.spawn().context(missing)?;
+    child.stdin.take().expect("a pipe").write_all(commands.as_bytes()).context(missing)?;
+    let output = child.wait_with_output().context(missing)?;
+    let error = || Error::Odd(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    output.status.success().then_some(()).ok_or_else(error)
+}
+
+fn missing() -> String {
+    "queue.kernel: tc, which the package iproute2 has".to_owned()
+}
+
 fn run_tc<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Output, Error> {
     let output = Command::new("tc").args(arguments).env("PATH", PATH).output();
-    output.context(|| "queue.kernel: tc, which the package iproute2 has".to_owned())
+    output.context(missing)
 }

@@ -30,7 +30,7 @@ impl Ours {
     /// Returns the fates of the packets of a pattern that begins at `start`, in nanoseconds of the kernel's clock.
     pub(crate) fn fates(&self, pattern: &Pattern, start: u64) -> Vec<Fate> {
         let link = link(pattern.line);
-        let queue = self.queue.queue_with_coin(&link, Stream::named(1, "queue"), &self.coin);
+        let queue = self.queue.queue_with_coin(&link, random_stream(), &self.coin);
         let queue = if self.ecn { queue } else { Box::new(WithoutEcn::new(queue)) };
         // Timers count from the set-up of the discipline, laws without one from the start of the kernel.
         let zero = if queue.poll_timeout().is_some() { start } else { 0 };
@@ -44,6 +44,11 @@ impl Ours {
         run.advance(start + pattern.duration().as_nanos());
         run.fates
     }
+}
+
+/// Returns the random stream of our discipline, the same for each pattern.
+pub(crate) fn random_stream() -> Stream {
+    Stream::named(1, "queue")
 }
 
 fn link(line: Line) -> LinkContext {

@@ -9,6 +9,14 @@ use super::{HEADER, SHORTEST};
 /// The time between the set-up of the disciplines and the first packet, in which the kernel activates its own.
 pub(crate) const LEAD: Duration = Duration::from_millis(100);
 
+/// The largest number of flows.
+pub(crate) const FLOWS: u32 = 12;
+
+/// Returns the destination of a flow.
+pub(crate) fn address(flow: u32) -> [u8; 4] {
+    (0x0A00_0000 + flow).to_be_bytes()
+}
+
 /// The longest packet.
 const LONGEST: usize = 1500;
 
@@ -46,7 +54,7 @@ impl Pattern {
         // 1 to 20 Mbit/s: intervals of 100 ms are few or many packets long.
         let rate = BitRate::from_mbit_per_sec(pick(&mut rng, &[1, 1, 2, 5, 10, 20]));
         let capable = pick(&mut rng, &[0.0, 0.5, 1.0]);
-        let flows = pick(&mut rng, &[1, 2, 5, 12]);
+        let flows = pick(&mut rng, &[1, 2, 5, FLOWS.into()]);
         let mut arrivals = Vec::with_capacity(packets);
         let mut after = on_grid(LEAD.as_nanos(), ARRIVAL);
         while arrivals.len() < packets {
