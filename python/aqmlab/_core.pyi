@@ -68,11 +68,15 @@ class Link:
 
     @property
     def rate_bps(self) -> int:
-        """Its bit rate on the wire in direction 0, in bits a second."""
+        """Its mean bit rate on the wire in direction 0, in bits a second."""
 
     @property
     def rate_back_bps(self) -> int:
         """The same in direction 1."""
+
+    @property
+    def varies(self) -> bool:
+        """True if the rate changes, or the capacity is another kind than a bit rate."""
 
     @property
     def rate_changes(self) -> list[tuple[float, list[int]]]:

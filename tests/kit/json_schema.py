@@ -67,6 +67,9 @@ def _admits_table(schema: Mapping[str, Any], table: dict[str, Any], root: Mappin
         return False
     if not schema.get("minProperties", 0) <= len(table) <= schema.get("maxProperties", len(table)):
         return False
+    for key, others in schema.get("dependentRequired", {}).items():
+        if key in table and any(other not in table for other in others):
+            return False
     for key, value in table.items():
         parts = [schema["properties"][key]] if key in schema.get("properties", {}) else []
         parts += [part for name, part in schema.get("patternProperties", {}).items() if re.search(name, key)]

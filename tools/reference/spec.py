@@ -153,7 +153,7 @@ class _Shown:
         if "$ref" in part:
             return self._reference(_name(part))
         if "quantity" in part:
-            return f"{part['quantity']}{' or table' if 'object' in part['type'] else ''}"
+            return f"{part['quantity']}{self._tables(part)}"
         if "enum" in part:
             return ", ".join(f"`{json.dumps(choice)}`" for choice in part["enum"])
         if "const" in part:
@@ -170,6 +170,13 @@ class _Shown:
             exactly = f"{part['minItems']} " if part.get("minItems") == part.get("maxItems", 0) else ""
             return f"list of {exactly}{_PLURAL.get(self.kind(item), self.kind(item))}"
         return _KINDS.get(kinds, kinds)
+
+    def _tables(self, part: Schema) -> str:
+        """Name the tables that a value may be besides a quantity."""
+        if "object" not in part["type"]:
+            return ""
+        references = [self._reference(_name(key)) for key in part["properties"].values() if "$ref" in key]
+        return f" or table, of `up` and `down` or one of: {', '.join(references)}" if references else " or table"
 
     def section(self, name: str) -> str:
         """Write the section of a definition."""

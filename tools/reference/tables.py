@@ -36,7 +36,7 @@ UNITS = {
     **dict.fromkeys(("requests", "completed", "aborted", "count"), "requests"),
     **dict.fromkeys(
         (
-            *("packets", "arrived", "offered", "sent", "lost", "dropped", "drops", "evicted", "held"),
+            *("packets", "arrived", "offered", "sent", "lost", "dropped", "policed", "drops", "evicted", "held"),
             *("marked", "marks", "losses"),
         ),
         "packets",

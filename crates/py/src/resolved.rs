@@ -69,16 +69,28 @@ impl Resolved {
 #[pyclass(frozen, module = "aqmlab._core")]
 pub(crate) struct Link(LinkSpec);
 
+impl Link {
+    fn mean_bps(&self, direction: usize) -> u64 {
+        self.0.mean_rates()[direction].bits_per_sec()
+    }
+}
+
 #[pymethods]
 impl Link {
     #[getter]
     fn rate_bps(&self) -> u64 {
-        self.0.contexts()[0].rate.bits_per_sec()
+        self.mean_bps(0)
     }
 
     #[getter]
     fn rate_back_bps(&self) -> u64 {
-        self.0.contexts()[1].rate.bits_per_sec()
+        self.mean_bps(1)
+    }
+
+    /// Returns true if the rate changes, or the capacity is another kind than a bit rate.
+    #[getter]
+    fn varies(&self) -> bool {
+        !self.0.rate_changes.is_empty() || self.0.has_kind()
     }
 
     /// The times of the changes, and the new rates of both directions.

@@ -107,8 +107,8 @@ fn check_explained(spec: &Spec) -> Result<(), SpecError> {
     let link = spec.links.first();
     let unsupported = [
         ("link", spec.links.is_chain()),
-        ("link.rate", !link.rate.is_same()),
         ("link.rate_changes", !link.rate_changes.is_empty()),
+        ("link.rate", !link.is_constant()),
     ];
     match unsupported.into_iter().find(|&(_, is_present)| is_present) {
         None => Ok(()),

@@ -33,7 +33,7 @@ pub use engine::emulated::{
 };
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
-pub use link::KernelDecision;
+pub use link::{BucketSpec, CapacitySpec, KernelDecision, PolicerSpec, TokenBucketSpec};
 pub use record::{
     Column, ExchangeTable, ExplanationTable, GaugeTable, LinkTable, LossTable, QueueTable,
     ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
@@ -41,8 +41,8 @@ pub use record::{
 pub use simulation::Simulation;
 pub use spec::{
     CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec, MixSpec,
-    PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RecordSpec, Role, SidesSpec, SourceSpec,
-    Spec, SpecError, TcpSpec, Testbed, TestbedValue, UsersSpec,
+    PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RateSpec, RecordSpec, Role, SidesSpec,
+    SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

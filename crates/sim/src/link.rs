@@ -27,6 +27,7 @@ use aqmlab_units::{Bytes, Duration, Time};
 
 pub(crate) use self::boxed::Boxed;
 pub(crate) use self::capacity::{BoxedCapacity, Schedule};
+pub use self::capacity::{BucketSpec, CapacitySpec, PolicerSpec, TokenBucketSpec};
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};
@@ -54,6 +55,8 @@ pub(crate) struct Wire {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkCounters {
     pub(crate) queue: Counters,
+    /// Packets that a policer dropped before the queue.
+    pub(crate) policed: u64,
     /// Packets that have been sent.
     pub(crate) sent: u64,
     /// Their IP bytes.

@@ -8,6 +8,7 @@ mod messages;
 mod parse;
 mod per_direction;
 mod queue;
+mod rate;
 mod raw;
 #[cfg(feature = "schema")]
 mod schema;
@@ -28,13 +29,16 @@ use crate::side::Direction;
 
 pub use self::delay::DelayAt;
 pub use self::hosts::HostsSpec;
+pub(crate) use self::link::RATES;
 pub use self::link::{LinkSpec, RateChange};
 pub use self::links::{HopSpec, LinksSpec, PathSpec};
 pub(crate) use self::links::{Hops, MOST_LINKS};
-use self::parse::{at_least, at_most, fault, named_or_table, read, within};
+pub(crate) use self::parse::within;
+use self::parse::{at_least, at_most, fault, named_or_table, read};
 pub use self::per_direction::PerDirection;
 use self::queue::QueuePair;
 pub use self::queue::{CustomLaw, DisciplineSpec, KernelDiscipline, QueueSpec};
+pub use self::rate::RateSpec;
 use self::raw::{RawSpec, RawUsers};
 #[cfg(feature = "schema")]
 pub use self::schema::{SourceKeys, written_schema};

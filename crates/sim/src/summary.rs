@@ -38,6 +38,9 @@ pub struct Summary {
     /// Packets marked, in per cent of those that arrived.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "marks", "unit" = "%", "digits" = 2, "brief" = true)))]
     pub mark_percent: Option<f64>,
+    /// Packets that policers dropped before the queues, in per cent of those that arrived at a policer.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "policed", "unit" = "%", "digits" = 2, "better" = "lower")))]
+    pub policed_percent: Option<f64>,
     /// Segments that hosts sent again, in per cent of the packets that arrived: data, SYNs and FINs, lost or not.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "retransmitted", "unit" = "%", "digits" = 2, "better" = "lower")))]
     pub retransmit_percent: Option<f64>,
@@ -257,6 +260,7 @@ impl Summary {
         Summary {
             loss_percent: percent(dropped, arrived),
             mark_percent: percent(marked, arrived),
+            policed_percent: window.policed_percent(spec),
             retransmit_percent: percent(window.repeats as f64, arrived),
             completed_requests: window.completed,
             aborted_requests: window.aborted,
@@ -330,7 +334,7 @@ mod tests {
         let queued = offered - dropped_early - dropped_by_limit;
         let queue =
             Counters { offered, queued, dropped_early, dropped_by_limit, marked, ..Counters::default() };
-        LinkCounters { queue, sent, sent_bytes: Bytes::new(462 * sent), held: queued - sent }
+        LinkCounters { queue, sent, sent_bytes: Bytes::new(462 * sent), held: queued - sent, policed: 0 }
     }
 
     #[test]

@@ -18,7 +18,6 @@ from aqmlab.cells.calibration_model import Calibrations, load_calibrations
 from aqmlab.spec import directions, presets, rates, schemes, testbeds
 from aqmlab.spec import users as user_tables
 from aqmlab.spec.experiment import Experiment, QueueSpec, Users
-from aqmlab.spec.quantities import rate_bps
 from aqmlab.ui.counts import pluralize
 
 
@@ -350,15 +349,15 @@ def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Exp
     if users.per_side is not None:
         if calibration is None:
             return experiment, None
-        return experiment, calibration.load_percent(users.per_side, rate_bps(rate))
+        return experiment, calibration.load_percent(users.per_side, rates.mean_bps(rate))
     assert users.load is not None, "without a number there is a load"
     if calibration is None:
         _check_rest(experiment)
         raise SpecError(_not_calibrated(users))
-    per_side = calibration.users(users.load, rate_bps(rate))
+    per_side = calibration.users(users.load, rates.mean_bps(rate))
     if per_side == 0:
         _check_rest(experiment)
-        percent = calibration.load_percent(1, rate_bps(rate))
+        percent = calibration.load_percent(1, rates.mean_bps(rate))
         raise SpecError(f"users.load: makes no user: one on each side is {percent:.3g} % of {rate}, got {users.load:g}")
     return with_users(experiment, per_side), users.load
 

@@ -137,8 +137,8 @@ def _check_cell(result: Result, uncongested: Result | None) -> Iterator[Check]:
 
 
 def _rate_varies(cell: Cell) -> bool:
-    """Return true if the rate of a link changes: then utilisation and steadiness are undefined."""
-    return any(link.rate_changes for link in cell.links)
+    """Return true if the capacity of a link varies: then utilisation and steadiness are undefined."""
+    return any(link.varies for link in cell.links)
 
 
 def _cell_laws(cell: Cell, summary: Mapping[str, Any], link: pl.DataFrame) -> Iterator[Check]:

@@ -135,8 +135,8 @@ class Tcp(SpecPart):
 class Users(SpecPart):
     load: Annotated[float, Field(strict=True, gt=0, le=1000)] | None = Field(
         None,
-        description="Load in percent of the link's rate: the calibration gives the number of users who would cause it"
-        " with the hosts of the testbed `unc-2003` on the uncongested network.",
+        description="Load in percent of the link's mean rate: the calibration gives the number of users who would cause"
+        " it with the hosts of the testbed `unc-2003` on the uncongested network.",
     )
     per_side: StrictInt | None = None
     sides: Literal[1, 2] = DECLARED

@@ -31,9 +31,9 @@ _LIMIT = 2400
 def uncongested(experiment: Experiment) -> Experiment:
     """Return the same users and hosts on the uncongested network, the baseline for the effect of the queues.
 
-    Every link is ten times as fast, at least 1 Gbit/s, behind a long drop-tail queue. Delays, overhead, MTU, device
-    FIFOs, the interfaces of hosts and the times at which rates change stay the same. The papers' link becomes their
-    uncongested link.
+    Every link has ten times its mean rate, at least 1 Gbit/s, behind a long drop-tail queue. Delays, overhead, MTU,
+    device FIFOs, the interfaces of hosts and the times at which rates change stay the same. The papers' link becomes
+    their uncongested link.
 
     A load still means percent of the *experiment's* link; give a number of users to compare equal traffic.
     """
@@ -81,8 +81,8 @@ def _scaled(link: Link) -> Link:
     return link.model_copy(update={"rate": rate, "rate_changes": changes, "queue": None, "queue_back": None})
 
 
-def _raised_rate(rate: str) -> str:
-    return f"{min(max(_SPEEDUP * rate_bps(rate), _MIN_RATE_BPS), _MAX_RATE_BPS)} bit/s"
+def _raised_rate(rate: str | Mapping[str, Any]) -> str:
+    return f"{min(max(_SPEEDUP * rates.mean_bps(rate), _MIN_RATE_BPS), _MAX_RATE_BPS)} bit/s"
 
 
 def _pauses(on_off: Mapping[str, Any]) -> bool:

@@ -1,12 +1,15 @@
-"""Rates of a link: one for both directions, or one for each."""
+"""Rates of a link: one for both directions, or one for each; a bit rate, or a table of one kind of capacity."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from aqmlab._core import Resolved
 from aqmlab.spec.quantities import rate_bps, with_unit
 
 UP, DOWN = "up", "down"
@@ -38,8 +41,31 @@ def both(rate: str | Mapping[str, Any]) -> tuple[Any, Any]:
 def common(rate: str | Mapping[str, Any]) -> Any:
     """Return the rate of both directions; ``None`` if they differ."""
     up, down = both(rate)
-    is_same = up == down or (isinstance(up, str) and isinstance(down, str) and rate_bps(up) == rate_bps(down))
+    is_same = up == down or (isinstance(up, str) and isinstance(down, str) and mean_bps(up) == mean_bps(down))
     return up if is_same else None
+
+
+def mean_bps(rate: str | Mapping[str, Any]) -> int:
+    """Return the mean rate of one direction in bits a second, to which loads refer.
+
+    Raises
+    ------
+    SpecError
+        When it is neither a bit rate nor a kind of capacity.
+
+    Examples
+    --------
+    >>> mean_bps("5 Mbit/s"), mean_bps({"token_bucket": {"rate": "2 Mbit/s", "burst": "64 kB"}})
+    (5000000, 2000000)
+    """
+    return rate_bps(rate) if isinstance(rate, str) else _mean_bps(json.dumps(rate))
+
+
+@lru_cache(maxsize=16)
+def _mean_bps(rate: str) -> int:
+    # Short frames pass any capacity.
+    link = {"rate": json.loads(rate), "overhead": "0 B", "mtu": "104 B"}
+    return Resolved(json.dumps({"link": link, "tcp": {"mss": 64}})).links[0].rate_bps
 
 
 def change(rate: str | Mapping[str, Any], of_one: Callable[[Any], Any]) -> Any:
@@ -57,9 +83,19 @@ def text(rate: str | Mapping[str, Any]) -> str:
     --------
     >>> text("5 Mbit/s"), text({"up": "2 Mbit/s", "down": "9 Mbit/s"}), text({"up": "500 kbit/s", "down": "9 Mbit/s"})
     ('5 Mbit/s', '2/9 Mbit/s', '500 kbit/s / 9 Mbit/s')
+    >>> text({"token_bucket": {"rate": "2 Mbit/s", "burst": "64 kB"}})
+    '2 Mbit/s token bucket'
     """
     if (one := common(rate)) is not None:
-        return str(one)
-    up, down = map(str, both(rate))
-    (forward, unit), (reverse, reverse_unit) = up.split(), down.split()
+        return _text_of_one(one)
+    up, down = map(_text_of_one, both(rate))
+    (forward, unit), (reverse, reverse_unit) = up.split(maxsplit=1), down.split(maxsplit=1)
     return f"{forward}/{reverse} {unit}" if unit == reverse_unit else f"{up} / {down}"
+
+
+def _text_of_one(rate: str | Mapping[str, Any]) -> str:
+    if isinstance(rate, str):
+        return rate
+    ((kind, values),) = rate.items()
+    mean = values.get("rate") or f"{mean_bps(rate) / 1e6:.4g} Mbit/s"
+    return f"{mean} {kind.replace('_', ' ')}"

@@ -86,7 +86,7 @@ class _Segment:
             if number < self.last:
                 link = self.links[number - self.first]
                 top.append(_fit(link.rates, self.link), style=_RATE)
-                middle.append(("~" if link.rate_changes else "─") * self.link, style=_LINK)
+                middle.append(("~" if link.varies else "─") * self.link, style=_LINK)
                 bottom.append(_fit(link.delay, self.link), style=_LINK)
         return [top, middle, bottom]
 

@@ -30,6 +30,8 @@ class LinkView:
     rates: str
     """The rate, or the rates of both directions."""
     has_two_rates: bool
+    varies: bool
+    """True if the rate changes, or the capacity is another kind than a bit rate."""
     rate_bps: int
     delay: str
     device_fifo: int
@@ -137,6 +139,7 @@ def _link(link: Mapping[str, Any], numbers: Link, queues: tuple[QueueSpec, Queue
     return LinkView(
         rates=rates.text(link["rate"]),
         has_two_rates=rates.common(link["rate"]) is None,
+        varies=numbers.varies,
         rate_bps=numbers.rate_bps,
         delay=link["delay"],
         device_fifo=link["device_fifo"],

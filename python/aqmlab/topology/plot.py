@@ -50,7 +50,7 @@ def _draw_network(axis: Axes, network: Topology, packed_rows: Sequence[Sequence[
     for number, link in enumerate(network.links, start=1):
         # A link of twice the rate is 1.5 points thicker.
         thickness = min(9.0, 2 + 1.5 * math.log2(link.rate_bps / slowest))
-        style = (0, (3, 1)) if link.rate_changes else "-"
+        style = (0, (3, 1)) if link.varies else "-"
         axis.plot([number, number + 1], [0, 0], color=_LINK, linewidth=thickness, linestyle=style, zorder=1)
         rate_position, text_position = (number + 0.5, 0.35), (number + 0.5, -0.4)
         axis.annotate(link.rates, rate_position, ha="center", va="bottom", fontsize=9, fontweight="bold")

@@ -96,10 +96,7 @@ impl<'a> Plan<'a> {
     /// mark, and if the rate is constant and the same in both directions.
     pub(super) fn one_discipline(&self) -> Option<&'a QueueConfig> {
         let HopSpec { link, queue_back, .. } = &self.spec.links.hops()[0];
-        let is_plain = !self.spec.links.is_chain()
-            && link.rate.is_same()
-            && queue_back.is_none()
-            && link.rate_changes.is_empty();
+        let is_plain = !self.spec.links.is_chain() && link.is_constant() && queue_back.is_none();
         match self.hops.as_slice() {
             [
                 Hop {
@@ -126,6 +123,9 @@ fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
 
 /// Return the capacity of one direction of `link`, unless it is a constant rate.
 fn capacity(link: &LinkSpec) -> Option<BoxedCapacity> {
+    if let Some(kind) = link.rate.of(Direction::FORWARD).kind() {
+        return Some(kind.capacity(&link.context()));
+    }
     if link.rate_changes.is_empty() {
         return None;
     }

@@ -67,7 +67,7 @@ impl PacketLog {
             let prefix = if spec.links.is_chain() { format!("link {number}, ") } else { String::new() };
             for direction in Direction::BOTH {
                 let name = format!("{prefix}{}", spec.direction_name(direction));
-                pcapng::interface(&mut file, &name, *hop.link.rate.of(direction), MOST_BYTES);
+                pcapng::interface(&mut file, &name, hop.link.rate.of(direction).mean(), MOST_BYTES);
             }
         }
         PacketLog {

@@ -170,7 +170,7 @@ mod tests {
     use crate::explain::TimelineRequest;
     use crate::link::{Queued, Wire};
     use crate::side::Side;
-    use crate::spec::LinkSpec;
+    use crate::spec::{LinkSpec, RateSpec};
 
     /// Writes down how long each packet waited, by its flow.
     struct Stopwatch(Arc<Mutex<Vec<(u32, Duration)>>>);
@@ -194,7 +194,7 @@ mod tests {
         fn queueing_is_what_the_queue_itself_measures(
             steps in prop::collection::vec((0..400_000u64, 0..1_461u16), 1..200),
         ) {
-            let spec = LinkSpec { rate: BitRate::from_mbit_per_sec(10).into(), device_fifo: 0, ..LinkSpec::default() };
+            let spec = LinkSpec { rate: RateSpec::from(BitRate::from_mbit_per_sec(10)).into(), device_fifo: 0, ..LinkSpec::default() };
             let waited = Arc::new(Mutex::new(Vec::new()));
             let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::clone(&waited));

@@ -1,12 +1,18 @@
 //! Capacities of links: the times at which packets can be sent.
 //!
-//! [`Transmitter`](super::Transmitter) is the capacity of a constant rate. Every other kind is a file of this directory.
+//! [`Transmitter`](super::Transmitter) is the capacity of a constant rate, and [`Schedule`] that of a rate that changes. Every
+//! other kind is a file of this directory and a line in `kinds!`: its table in a spec, and the capacity that it describes.
 
+mod bucket;
 mod schedule;
 
-use aqmlab_units::{Bytes, Time};
+use aqmlab_aqm::LinkContext;
+use aqmlab_units::{BitRate, Bytes, Time};
+use serde::{Deserialize, Serialize};
 
+pub use self::bucket::BucketSpec;
 pub(crate) use self::schedule::Schedule;
+use crate::spec::{SpecError, within};
 
 /// The capacity of one direction of a link, told the time in order.
 pub(crate) trait Capacity {
@@ -20,6 +26,12 @@ pub(crate) trait Capacity {
     /// The queue was empty until `now`: what could have been sent until then is lost, where it cannot be saved.
     #[inline(always)]
     fn idle(&mut self, _now: Time) {}
+
+    /// Returns true if a packet of `size`, as the discipline counts it, may enter the queue at `now`, and takes note of it.
+    #[inline(always)]
+    fn admit(&mut self, _size: Bytes, _now: Time) -> bool {
+        true
+    }
 
     /// Takes a packet of `size`, as the discipline counts it, at `now`, which is not before [`Capacity::ready`]. Returns the
     /// times of its first and of its last bit.
@@ -38,7 +50,125 @@ impl Capacity for BoxedCapacity {
         (**self).idle(now);
     }
 
+    fn admit(&mut self, size: Bytes, now: Time) -> bool {
+        (**self).admit(size, now)
+    }
+
     fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
         (**self).send(size, now)
+    }
+}
+
+/// The table of a kind in a spec.
+trait CapacityKind {
+    /// Returns the mean rate: loads and utilization refer to it.
+    fn rate(&self) -> BitRate;
+
+    /// Returns the rate at which the queue is emptied, which its discipline knows.
+    fn drain_rate(&self) -> BitRate {
+        self.rate()
+    }
+
+    /// Returns the highest rate that it ever has.
+    fn fastest(&self) -> BitRate {
+        self.drain_rate()
+    }
+
+    /// Returns the bits that can be sent from `start` to `end`.
+    fn bits_between(&self, start: Time, end: Time) -> f64 {
+        end.saturating_since(start).as_secs_f64() * self.rate().bits_per_sec() as f64
+    }
+
+    /// Returns true if it drops packets before the queue.
+    fn polices(&self) -> bool {
+        false
+    }
+
+    /// Checks conditions between values, on a link whose longest frame is `frame`. The path of an error begins in this table.
+    fn check(&self, frame: Bytes) -> Result<(), SpecError>;
+
+    /// Returns the capacity of a link as its discipline knows it.
+    fn capacity(&self, link: &LinkContext) -> BoxedCapacity;
+}
+
+/// From a line for each kind, `module: Variant(Table)`: the table of any kind. The module's name is what the kind is called.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $module:ident: $Kind:ident($Table:ident),)+) => {
+        $(mod $module;)+
+        $(pub use self::$module::$Table;)+
+
+        /// A kind of capacity with its values: `{"token_bucket": {"rate": "20 Mbit/s", "burst": "64 kB"}}`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "snake_case")]
+        pub enum CapacitySpec {
+            $($(#[$doc])* $Kind($Table),)+
+        }
+
+        impl CapacitySpec {
+            /// The names of the kinds after the keys of the two directions, as the table of a rate has one of them.
+            pub(crate) const KEYS: &'static [&'static str] = &["up", "down", $(stringify!($module)),+];
+
+            /// Its name in a spec.
+            pub(crate) fn name(&self) -> &'static str {
+                match self {
+                    $(CapacitySpec::$Kind(_) => stringify!($module),)+
+                }
+            }
+
+            fn table(&self) -> &dyn CapacityKind {
+                match self {
+                    $(CapacitySpec::$Kind(table) => table,)+
+                }
+            }
+
+            /// Checks the table at `path`, of a link whose longest frame is `frame`.
+            pub(crate) fn check(&self, path: &str, frame: Bytes) -> Result<(), SpecError> {
+                let path = format!("{path}.{}", self.name());
+                match self {
+                    $(CapacitySpec::$Kind(table) => within(&path, table)?,)+
+                }
+                self.table().check(frame).map_err(|error| SpecError { path: format!("{path}.{}", error.path), ..error })
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A token bucket.
+    token_bucket: TokenBucket(TokenBucketSpec),
+    /// A policer.
+    policer: Policer(PolicerSpec),
+}
+
+impl CapacitySpec {
+    /// Returns the mean rate.
+    pub(crate) fn rate(&self) -> BitRate {
+        self.table().rate()
+    }
+
+    /// Returns the rate at which the queue is emptied.
+    pub(crate) fn drain_rate(&self) -> BitRate {
+        self.table().drain_rate()
+    }
+
+    /// Returns the highest rate that it ever has.
+    pub(crate) fn fastest(&self) -> BitRate {
+        self.table().fastest()
+    }
+
+    /// Returns true if it drops packets before the queue.
+    pub(crate) fn polices(&self) -> bool {
+        self.table().polices()
+    }
+
+    /// Returns the bits that can be sent from `start` to `end`.
+    pub(crate) fn bits_between(&self, start: Time, end: Time) -> f64 {
+        self.table().bits_between(start, end)
+    }
+
+    /// Returns the capacity of a link as its discipline knows it.
+    pub(crate) fn capacity(&self, link: &LinkContext) -> BoxedCapacity {
+        self.table().capacity(link)
     }
 }

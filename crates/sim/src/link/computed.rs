@@ -319,6 +319,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
         let headers = Bytes::new(self.header.get() * self.sent);
         LinkCounters {
             queue: self.control.counters,
+            policed: 0,
             sent: self.sent,
             sent_bytes: through - headers,
             held: self.waiting(),

@@ -33,6 +33,7 @@ pub(crate) struct Queued<Q, O = WindowScale, C = Transmitter> {
     device_fifo: VecDeque<DeviceFifo<O>>,
     /// The number of them, from the front, that have left.
     gone: usize,
+    policed: u64,
     sent: u64,
     sent_bytes: Bytes,
     delays: DelayByOwner,
@@ -72,6 +73,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Queued<Q, O, C> {
             device: 1 + wire.device_fifo as usize,
             device_fifo: VecDeque::new(),
             gone: 0,
+            policed: 0,
             sent: 0,
             sent_bytes: Bytes::ZERO,
             lost: Vec::new(),
@@ -141,8 +143,13 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Link<O> for Queued<Q, O
         if self.capacity.ready().is_some() && self.queue.state().packets == 0 {
             self.capacity.idle(now);
         }
-        self.queue
-            .enqueue(packet.seen_by_law(self.header), *packet, now, &mut |packet| self.lost.push(packet));
+        let seen = packet.seen_by_law(self.header);
+        if !self.capacity.admit(seen.size, now) {
+            self.policed += 1;
+            self.lost.push(*packet);
+            return true;
+        }
+        self.queue.enqueue(seen, *packet, now, &mut |packet| self.lost.push(packet));
         self.fill_device(now);
         !self.lost.is_empty()
     }
@@ -242,6 +249,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Meter for Queued<Q, O, 
         let in_device = (self.device_fifo.len() - self.gone) as u64;
         LinkCounters {
             queue: self.queue.counters(),
+            policed: self.policed,
             sent: self.sent,
             sent_bytes: self.sent_bytes,
             held: u64::from(self.queue.state().packets) + in_device,

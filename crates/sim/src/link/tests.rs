@@ -1,5 +1,6 @@
 //! Both links against a plain one: departures worked out at arrival, or lazily, must be the departures that happen.
 
+mod kinds;
 mod plain;
 mod rates;
 mod shaped;
@@ -193,7 +194,7 @@ fn compare(
         while let Some(packet) = link.pop_drop() {
             lost.push(number_of(&packet));
         }
-        let LinkCounters { queue, sent, sent_bytes, held } = meter(&link).counters();
+        let LinkCounters { queue, sent, sent_bytes, held, .. } = meter(&link).counters();
         prop_assert_eq!(queue, plain.queue.counters());
         prop_assert_eq!((sent, sent_bytes, held), plain.sent_and_held());
         prop_assert_eq!(queue.offered, sent + queue.dropped() + held);
@@ -235,15 +236,23 @@ impl Visitor for Compare<'_> {
         let plain = || PlainLink::new(Fifo::new(make(stream()), limit), self.wire.clone());
         let computed = Computed::new(AdmissionControl::new(make(stream()), limit), &self.wire);
         compare(computed, plain(), self.steps, self.wire.delay)?;
+        for capacity in kinds::constant_kinds(&self.wire.context) {
+            let queued = Queued::with_capacity(Fifo::new(make(stream()), limit), &self.wire, capacity);
+            compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)?;
+        }
         let queued = Queued::new(Fifo::new(make(stream()), limit), &self.wire);
         compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)
     }
 
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
         let queue = || make(Stream::named(1, "queue/0"));
-        let plain = PlainLink::new(queue(), self.wire.clone());
+        let plain = || PlainLink::new(queue(), self.wire.clone());
+        for capacity in kinds::constant_kinds(&self.wire.context) {
+            let queued = Queued::with_capacity(queue(), &self.wire, capacity);
+            compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)?;
+        }
         let queued = Queued::new(queue(), &self.wire);
-        compare(Boxed::new(queued), plain, self.steps, self.wire.delay)
+        compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)
     }
 }
 

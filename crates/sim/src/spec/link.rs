@@ -7,21 +7,25 @@ use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{BitRate, Bytes, Duration, Range, Time, ranges};
 use serde::{Deserialize, Serialize};
 
+use crate::link::CapacitySpec;
 use crate::side::Direction;
 
+use super::per_direction::check_rate;
 #[cfg(feature = "schema")]
 use super::schema::with_queues;
-use super::{PerDirection, SpecError, at_most, fault, within};
+use super::{PerDirection, RateSpec, SpecError, at_most, fault, within};
 
 /// A link: two directions, each with a queue of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Link", transform = with_ranges::<LinkSpec>, transform = with_queues))]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
     /// The bit rate on the wire, the overhead of frames included: of both directions, or `{ up = "20 Mbit/s", down = "250 Mbit/s" }`.
-    /// Up is direction 0, which carries what side 0 sends. Loads are given as numbers of users where the two rates differ.
-    pub rate: PerDirection<BitRate>,
+    /// Up is direction 0, which carries what side 0 sends. Loads are given as numbers of users where the two rates differ. In
+    /// place of a bit rate there may be a table of one kind of capacity, such as `{ token_bucket = { rate = "20 Mbit/s", burst =
+    /// "64 kB" } }`: see docs/guide/links.md.
+    pub rate: PerDirection<RateSpec>,
     /// Propagation delay of one direction.
     pub delay: Duration,
     /// The bytes on the wire of a frame beyond its IP packet. Ethernet: preamble 8, header 14, check sequence 4, gap 12.
@@ -72,7 +76,7 @@ ranges! {
 }
 
 /// From a link on which a packet takes seconds to a hundred times what is built.
-const RATES: Range<BitRate> = from(SLOWEST).up_to(BitRate::from_mbit_per_sec(1_000_000));
+pub(crate) const RATES: Range<BitRate> = from(SLOWEST).up_to(BitRate::from_mbit_per_sec(1_000_000));
 
 pub(super) const SLOWEST: BitRate = match BitRate::from_bits_per_sec(1_000) {
     Some(rate) => rate,
@@ -84,7 +88,7 @@ impl Default for LinkSpec {
     /// being sent.
     fn default() -> LinkSpec {
         LinkSpec {
-            rate: BitRate::from_mbit_per_sec(100).into(),
+            rate: RateSpec::from(BitRate::from_mbit_per_sec(100)).into(),
             delay: Duration::from_micros(500),
             overhead: Bytes::new(38),
             header: Bytes::ZERO,
@@ -106,15 +110,30 @@ impl LinkSpec {
 
     /// Returns direction 0 as a law may know it.
     pub(crate) fn context(&self) -> LinkContext {
-        let rate = *self.rate.of(Direction::FORWARD);
+        let rate = self.rate.of(Direction::FORWARD).drain();
         LinkContext { rate, header: self.header, overhead: self.overhead - self.header }
     }
 
     /// The highest rate that it ever has, in either direction.
     pub(super) fn fastest(&self) -> BitRate {
-        let rates = self.rate_changes.iter().map(|change| change.rate).chain([self.rate]);
-        let each = rates.flat_map(PerDirection::both);
-        each.max().expect("there is a rate")
+        let later = self.rate_changes.iter().flat_map(|change| change.rate.both());
+        let first = Direction::BOTH.map(|direction| self.rate.of(direction).fastest());
+        later.chain(first).max().expect("there is a rate")
+    }
+
+    /// Returns the mean rate of each direction at the start: loads refer to it.
+    pub fn mean_rates(&self) -> [BitRate; 2] {
+        Direction::BOTH.map(|direction| self.rate.of(direction).mean())
+    }
+
+    /// Returns true if a direction has a kind of capacity in place of a bit rate.
+    pub fn has_kind(&self) -> bool {
+        Direction::BOTH.iter().any(|&direction| self.rate.of(direction).kind().is_some())
+    }
+
+    /// Returns true if `direction` has a policer.
+    pub(crate) fn has_policer(&self, direction: Direction) -> bool {
+        self.rate.of(direction).kind().is_some_and(CapacitySpec::polices)
     }
 
     /// Returns true if both directions always have the same rate.
@@ -122,12 +141,19 @@ impl LinkSpec {
         self.rate.is_same() && self.rate_changes.iter().all(|change| change.rate.is_same())
     }
 
+    /// Returns true if both directions have one bit rate that does not change.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.rate.is_same()
+            && self.rate.of(Direction::FORWARD).kind().is_none()
+            && self.rate_changes.is_empty()
+    }
+
     /// One direction of it: a link that has that direction's rate in both.
     pub(crate) fn one_way(&self, direction: Direction) -> LinkSpec {
-        let of = |rate: PerDirection<BitRate>| PerDirection::from(*rate.of(direction));
-        let change = |change: &RateChange| RateChange { rate: of(change.rate), ..*change };
+        let change =
+            |change: &RateChange| RateChange { rate: (*change.rate.of(direction)).into(), ..*change };
         LinkSpec {
-            rate: of(self.rate),
+            rate: self.rate.of(direction).clone().into(),
             rate_changes: self.rate_changes.iter().map(change).collect(),
             ..self.clone()
         }
@@ -140,13 +166,13 @@ impl LinkSpec {
 
     /// Returns the bits that direction 0 can send from `start` to `end`.
     pub(crate) fn bits_between(&self, start: Time, end: Time) -> f64 {
-        let (mut since, mut rate, mut bits) = (start, *self.rate.of(Direction::FORWARD), 0.0);
+        let (mut since, mut rate, mut bits) = (start, self.rate.of(Direction::FORWARD).clone(), 0.0);
         for (at, changed) in self.rates() {
             let at = at.min(end);
-            bits += at.saturating_since(since).as_secs_f64() * rate.bits_per_sec() as f64;
-            (since, rate) = (since.max(at), changed);
+            bits += rate.bits_between(since, at);
+            (since, rate) = (since.max(at), changed.into());
         }
-        bits + end.saturating_since(since).as_secs_f64() * rate.bits_per_sec() as f64
+        bits + rate.bits_between(since, end)
     }
 
     /// `path` is where it stands in the spec.
@@ -156,7 +182,13 @@ impl LinkSpec {
             let message = format!("must be at most overhead = {}, got {}", self.overhead, self.header);
             return Err(fault(&format!("{path}.header"), message));
         }
-        self.rate.check(&format!("{path}.rate"), RATES)?;
+        for (path_of_rate, rate) in self.rate.each(&format!("{path}.rate")) {
+            rate.check(&path_of_rate, self.mtu + self.overhead)?;
+            if let (Some(kind), false) = (rate.kind(), self.rate_changes.is_empty()) {
+                let message = format!("must be a bit rate on a link with rate_changes, got {}", kind.name());
+                return Err(fault(&path_of_rate, message));
+            }
+        }
         at_most(&format!("{path}.rate_changes"), self.rate_changes.len(), MOST_CHANGES)?;
         let mut before = Duration::ZERO;
         for (number, change) in self.rate_changes.iter().enumerate() {
@@ -167,7 +199,9 @@ impl LinkSpec {
                 return Err(fault(&format!("{place}.at"), message));
             }
             within(&place, change)?;
-            change.rate.check(&format!("{place}.rate"), RATES)?;
+            for (path_of_rate, rate) in change.rate.each(&format!("{place}.rate")) {
+                check_rate(&path_of_rate, *rate, RATES)?;
+            }
             before = change.at;
         }
         Ok(())

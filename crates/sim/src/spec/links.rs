@@ -9,6 +9,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::queue::QueuePair;
+use crate::side::Direction;
+
 use super::{DisciplineSpec, LinkSpec, QueueSpec, SpecError, at_most, fault, read};
 
 /// The most links in series.
@@ -55,6 +57,7 @@ impl HopSpec {
         let queues = own.map_or_else(|| queues.clone(), |queue| QueuePair::new(&queue_path, queue, None));
         let queues = queues.with_back(&format!("{queue_path}_back"), own_back);
         let (queue, queue_back) = queues.read(&link)?;
+        check_kernel(&queue_path, &link, [Some(&queue), queue_back.as_ref()])?;
         Ok(HopSpec { link, queue, queue_back })
     }
 
@@ -140,6 +143,19 @@ impl Serialize for LinksSpec {
             hops => table.serialize_entry("link", hops)?,
         }
         table.end()
+    }
+}
+
+/// Refuse a queue in a kernel before a capacity that may have no room although the device has a place.
+fn check_kernel(path: &str, link: &LinkSpec, queues: [Option<&QueueSpec>; 2]) -> Result<(), SpecError> {
+    let mut kinds = Direction::BOTH.into_iter().filter_map(|direction| link.rate.of(direction).kind());
+    let is_kernel = |queue: &&QueueSpec| matches!(queue.discipline, DisciplineSpec::Kernel { .. });
+    match (kinds.next(), queues.into_iter().flatten().find(is_kernel)) {
+        (Some(kind), Some(_)) => {
+            let message = format!("needs a link with a bit rate, got one with {}", kind.name());
+            Err(fault(&format!("{path}.kernel"), message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -93,7 +93,7 @@ fn allowed_in_words(allowed: &str) -> String {
         "a sequence" => "a list".into(),
         "a map" => "a table".into(),
         "string or map" => "a name or a table".into(),
-        "map with a single key" => "a table of exactly one entry".into(),
+        "map with a single key" | "fewer elements in map" => "a table of exactly one entry".into(),
         "unit" | "unit variant" => "a name".into(),
         _ if allowed.starts_with("struct ") => "a table".into(),
         _ => match allowed.strip_prefix("an array of length ") {

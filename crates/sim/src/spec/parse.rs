@@ -39,7 +39,7 @@ pub(super) fn fault(path: &str, message: String) -> SpecError {
 }
 
 /// That the fields of the table at `path` lie in their ranges.
-pub(super) fn within(path: &str, table: &impl Ranges) -> Result<(), SpecError> {
+pub(crate) fn within(path: &str, table: &impl Ranges) -> Result<(), SpecError> {
     table.check_ranges().map_err(|outside| fault(&format!("{path}.{}", outside.field), outside.message))
 }
 

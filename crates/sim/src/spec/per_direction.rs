@@ -3,10 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use aqmlab_units::range::{Literal, Ranged};
+use aqmlab_units::range::Ranged;
 use aqmlab_units::{BitRate, Range};
-use serde::de::value::{F64Deserializer, I64Deserializer, U64Deserializer};
-use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
+use serde::de::value::{F64Deserializer, I64Deserializer, StringDeserializer, U64Deserializer};
+use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -22,6 +22,23 @@ pub struct PerDirection<T> {
     up: T,
     /// That of direction 1, where it is another.
     down: Option<T>,
+}
+
+/// A value of one direction, which may be a table itself.
+pub(super) trait OneDirection: Sized {
+    /// The keys of the two directions, and those of its own table.
+    const KEYS: &'static [&'static str];
+
+    /// Reads its own table.
+    fn from_table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error>;
+}
+
+impl OneDirection for BitRate {
+    const KEYS: &'static [&'static str] = &DIRECTIONS;
+
+    fn from_table<'de, A: MapAccess<'de>>(_: A) -> Result<BitRate, A::Error> {
+        Err(A::Error::missing_field("up"))
+    }
 }
 
 impl<T> From<T> for PerDirection<T> {
@@ -69,29 +86,25 @@ impl<T: Copy> PerDirection<T> {
     }
 }
 
-impl PerDirection<BitRate> {
-    /// Checks that each rate lies in `range`.
-    pub(super) fn check(&self, path: &str, range: Range<BitRate>) -> Result<(), SpecError> {
-        match self.each(path).into_iter().find(|(_, rate)| !range.contains(rate)) {
-            None => Ok(()),
-            Some((path, rate)) => {
-                let must = range.map(|end| end.to_string()).told("");
-                Err(fault(&path, format!("must be {must}, got {rate}")))
-            }
-        }
+/// Checks that the rate at `path` lies in `range`.
+pub(super) fn check_rate(path: &str, rate: BitRate, range: Range<BitRate>) -> Result<(), SpecError> {
+    if range.contains(&rate) {
+        return Ok(());
     }
+    let must = range.map(|end| end.to_string()).told("");
+    Err(fault(path, format!("must be {must}, got {rate}")))
 }
 
-/// For the schema alone: [`PerDirection::check`] checks both directions.
-impl Ranged for PerDirection<BitRate> {
-    type Amount = BitRate;
+/// For the schema alone: each direction is checked with its path.
+impl<T: Ranged> Ranged for PerDirection<T> {
+    type Amount = T::Amount;
 
-    fn amount(&self) -> Option<BitRate> {
+    fn amount(&self) -> Option<T::Amount> {
         None
     }
 
-    fn written(end: BitRate) -> Literal {
-        BitRate::written(end)
+    fn written(end: T::Amount) -> aqmlab_units::range::Literal {
+        T::written(end)
     }
 }
 
@@ -106,22 +119,48 @@ impl<T: Serialize> Serialize for PerDirection<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de> + PartialEq> Deserialize<'de> for PerDirection<T> {
+impl<'de, T: Deserialize<'de> + OneDirection + PartialEq> Deserialize<'de> for PerDirection<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PerDirection<T>, D::Error> {
         deserializer.deserialize_any(Form(PhantomData))
     }
 }
 
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
-enum Key {
-    Up,
-    Down,
+/// Reads a key that is one of these.
+struct Key(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        if self.0.contains(&key.as_str()) { Ok(key) } else { Err(Error::unknown_field(&key, self.0)) }
+    }
+}
+
+/// A table whose first key has been read.
+struct WithKey<A> {
+    key: Option<String>,
+    rest: A,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithKey<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        match self.key.take() {
+            Some(key) => seed.deserialize(StringDeserializer::new(key)).map(Some),
+            None => self.rest.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.rest.next_value_seed(seed)
+    }
 }
 
 struct Form<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de> + PartialEq> Visitor<'de> for Form<T> {
+impl<'de, T: Deserialize<'de> + OneDirection + PartialEq> Visitor<'de> for Form<T> {
     type Value = PerDirection<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -145,12 +184,16 @@ impl<'de, T: Deserialize<'de> + PartialEq> Visitor<'de> for Form<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<PerDirection<T>, A::Error> {
+        let mut key = table.next_key_seed(Key(T::KEYS))?;
+        if let Some(of_one) = key.take_if(|key| !DIRECTIONS.contains(&key.as_str())) {
+            let table = WithKey { key: Some(of_one), rest: table };
+            return T::from_table(table).map(PerDirection::from);
+        }
         let [mut up, mut down] = [None, None];
-        while let Some(key) = table.next_key()? {
-            match key {
-                Key::Up => up = Some(table.next_value()?),
-                Key::Down => down = Some(table.next_value()?),
-            }
+        while let Some(direction) = key {
+            let value = if direction == DIRECTIONS[0] { &mut up } else { &mut down };
+            *value = Some(table.next_value()?);
+            key = table.next_key_seed(Key(&DIRECTIONS))?;
         }
         let missing = |name| A::Error::missing_field(name);
         Ok(PerDirection::new(up.ok_or_else(|| missing("up"))?, down.ok_or_else(|| missing("down"))?))
@@ -167,15 +210,19 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for PerDirection<T> {
         format!("PerDirection{}", T::schema_name()).into()
     }
 
-    /// The value itself, or a table of both: `pattern` is of texts alone, `properties` of tables.
+    /// The value itself, or a table of both, whose keys are beside those of the value's own table.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let one = generator.subschema_for::<T>();
         let mut schema = one.clone();
-        schema.insert("type".to_owned(), serde_json::json!(["string", "object"]));
+        let own = schema.get("properties").and_then(|own| own.as_object().cloned()).unwrap_or_default();
         let properties = DIRECTIONS.map(|key| (key.to_owned(), one.clone().to_value()));
-        schema.insert("properties".to_owned(), serde_json::Value::Object(properties.into_iter().collect()));
-        schema.insert("required".to_owned(), serde_json::json!(DIRECTIONS));
+        let properties = properties.into_iter().chain(own).collect();
+        schema.insert("type".to_owned(), serde_json::json!(["string", "object"]));
+        schema.insert("properties".to_owned(), serde_json::Value::Object(properties));
+        schema.insert("dependentRequired".to_owned(), serde_json::json!({ "up": ["down"], "down": ["up"] }));
         schema.insert("additionalProperties".to_owned(), false.into());
+        schema.insert("minProperties".to_owned(), 1.into());
+        schema.insert("maxProperties".to_owned(), DIRECTIONS.len().into());
         schema
     }
 }

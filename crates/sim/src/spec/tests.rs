@@ -46,6 +46,8 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"link": {"rate": {"up": "2 Mbit/s", "down": "10 Mbit/s"}}, "queue": {"ared": {}}}),
         json!({"queue": {"fq_pie": {"noecn": true}}, "tcp": {"pacing_burst": 4, "mix": [{"share": 1, "congestion": "bbr"}]}}),
         json!({"link": [{"rate": {"up": "1 Mbit/s", "down": "10 Mbit/s"}}, {"rate": "3 Mbit/s"}, {"rate": {"down": "1 Mbit/s", "up": "3 Mbit/s"}}], "queue": {"ared": {}}}),
+        json!({"link": {"rate": {"token_bucket": {"rate": "5 Mbit/s", "burst": "64 kB", "peak": {"rate": "20 Mbit/s", "burst": "2 kB"}}}}, "queue": {"ared": {}}}),
+        json!({"link": {"rate": {"up": "5 Mbit/s", "down": {"policer": {"rate": "5 Mbit/s", "burst": "64 kB"}}}}, "queue": {"ared": {}}}),
         json!({"link": {"rate_changes": [{"at": "20 s", "rate": "50 Mbit/s"}, {"at": "1 min", "rate": {"up": "2 kbit/s", "down": "1 Mbit/s"}}]}}),
         json!({"link": [{}, {"rate": "9 kbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}, {"queue": {"ared": {}}}]}),
         json!({

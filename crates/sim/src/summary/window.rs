@@ -24,6 +24,8 @@ pub struct DirectionSummary {
     pub dropped: u64,
     /// Packets marked.
     pub marked: u64,
+    /// Packets that a policer dropped before the queue, which are in no other count.
+    pub policed: u64,
     /// Packets dropped, in per cent of those that arrived.
     pub loss_percent: Option<f64>,
     /// Packets marked, in per cent of those that arrived.
@@ -138,6 +140,20 @@ impl Window {
         per(wire_bits, spec.bits_between(self.start, self.end))
     }
 
+    /// Packets dropped by policers, in per cent of those that arrived at one.
+    pub(super) fn policed_percent(&self, spec: &Spec) -> Option<f64> {
+        let directions = spec.links.hops().iter().zip(&self.links).flat_map(|(hop, directions)| {
+            Direction::BOTH
+                .into_iter()
+                .zip(directions)
+                .filter(|(direction, _)| hop.link.has_policer(*direction))
+        });
+        let policed: Vec<&LinkWindow> = directions.map(|(_, window)| window).collect();
+        let dropped = Window::sum(policed.iter().copied(), |link| link.policed);
+        let passed = Window::sum(policed.iter().copied(), |link| link.queue.offered);
+        percent(dropped, dropped + passed)
+    }
+
     /// Each direction of each link.
     pub(super) fn directions(&self, spec: &Spec) -> Vec<DirectionSummary> {
         let each =
@@ -168,6 +184,7 @@ impl Window {
             arrived,
             dropped,
             marked,
+            policed: change(|link| link.policed),
             loss_percent: percent(dropped as f64, arrived as f64),
             mark_percent: percent(marked as f64, arrived as f64),
             throughput_mbps: self.throughput_mbps(it),

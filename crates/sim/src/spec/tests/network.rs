@@ -174,6 +174,78 @@ fn who_has_no_path_of_their_own_goes_from_end_to_end() {
 }
 
 #[test]
+fn a_capacity_that_cannot_be_is_refused() {
+    let bucket = |table: Value| json!({"link": {"rate": {"token_bucket": table}}});
+    let sound = json!({"rate": "20 Mbit/s", "burst": "64 kB"});
+    for (parts, message) in [
+        (
+            json!({"link": {"rate": {"bucket": sound}}}),
+            "link.rate.bucket: unknown key; allowed are up, down, token_bucket, ",
+        ),
+        (
+            json!({"link": {"rate": {"token_bucket": sound, "policer": sound}}}),
+            "link.rate: must be a table of exactly one entry, got 2",
+        ),
+        (
+            json!({"link": {"rate": {"up": {"token_bucket": {"rate": 5}}, "down": "5 Mbit/s"}}}),
+            r#"link.rate.up.token_bucket.rate: "5": write a unit, such as "5 Mbit/s""#,
+        ),
+        (
+            json!({"link": {"rate": {"up": "5 Mbit/s", "policer": sound}}}),
+            "link.rate.policer: unknown key; allowed are up, down",
+        ),
+        (bucket(json!({"rate": "20 Mbit/s"})), "link.rate.token_bucket: must have `burst`, which is missing"),
+        (
+            bucket(json!({"rate": "2 bit/s", "burst": "64 kB"})),
+            "link.rate.token_bucket.rate: must be between 1 kbit/s and ",
+        ),
+        (
+            bucket(json!({"rate": "20 Mbit/s", "burst": "1500 B"})),
+            "link.rate.token_bucket.burst: must be at least the longest frame, 1538 B, got 1500 B",
+        ),
+        (
+            bucket(json!({"rate": "20 Mbit/s", "burst": "64 kB", "line": "10 Mbit/s"})),
+            "link.rate.token_bucket.line: must be at least rate = 20 Mbit/s, got 10 Mbit/s",
+        ),
+        (
+            bucket(
+                json!({"rate": "20 Mbit/s", "burst": "64 kB", "peak": {"rate": "10 Mbit/s", "burst": "2 kB"}}),
+            ),
+            "link.rate.token_bucket.peak.rate: must be above rate = 20 Mbit/s and below line = 1 Gbit/s, got 10 Mbit/s",
+        ),
+        (
+            bucket(
+                json!({"rate": "20 Mbit/s", "burst": "64 kB", "peak": {"rate": "50 Mbit/s", "burst": "1 kB"}}),
+            ),
+            "link.rate.token_bucket.peak.burst: must be at least the longest frame, 1538 B, got 1000 B",
+        ),
+        (
+            json!({"link": {"rate": {"policer": sound}, "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}}),
+            "link.rate: must be a bit rate on a link with rate_changes, got policer",
+        ),
+        (
+            json!({"link": {"rate": {"policer": sound}}, "queue": {"kernel": "codel"}}),
+            "link.queue.kernel: needs a link with a bit rate, got one with policer",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn the_discipline_knows_the_rate_that_empties_its_queue() {
+    let of = |kind: &str| {
+        let rate = json!({kind: {"rate": "20 Mbit/s", "burst": "64 kB", "line": "50 Mbit/s"}});
+        let spec = with(json!({"link": {"rate": {"up": rate, "down": "5 Mbit/s"}}})).expect("a sound spec");
+        let [up, down] = spec.links.first().contexts().map(|link| link.rate);
+        let means = spec.links.first().mean_rates();
+        [up, down, means[0], means[1]].map(|rate| rate.bits_per_sec() / 1_000_000)
+    };
+    assert_eq!(of("token_bucket"), [20, 5, 20, 5]);
+    assert_eq!(of("policer"), [50, 5, 20, 5]);
+}
+
+#[test]
 fn equal_rates_of_both_directions_are_one_rate() {
     let of = |rate: Value| in_full(&with(json!({"link": {"rate": rate}})).expect("a sound spec"));
     assert_eq!(of(json!({"up": "5 Mbit/s", "down": "5000 kbit/s"})), of(json!("5 Mbit/s")));

@@ -195,6 +195,24 @@ fn packets_cross_a_chain_of_unlike_links_as_in_the_simulator() {
 }
 
 #[test]
+fn packets_cross_any_kind_of_capacity_as_in_the_simulator() {
+    let bucket = json!({"rate": "2 Mbit/s", "burst": "20 kB", "line": "10 Mbit/s"});
+    for kind in ["token_bucket", "policer"] {
+        let mut spec = crowded(&json!({"pie": {}}));
+        spec["link"]["rate"] = json!({"up": {kind: bucket}, "down": "2 Mbit/s"});
+        let recorded = packets(&captured(&spec, ALL).1);
+        let capture = Capture::new(&read(&spec), ALL);
+        replayed(spec, &recorded, Some(&capture));
+        capture.finish();
+        let fates = |packets: &[Seen]| -> Vec<_> {
+            packets.iter().map(|seen| (seen.interface, seen.nanos, seen.comment.clone())).collect()
+        };
+        assert_eq!(fates(&packets(&capture.take())), fates(&recorded), "{kind}");
+        assert!(recorded.len() > 1_000, "{kind}: {} packets", recorded.len());
+    }
+}
+
+#[test]
 fn a_network_may_have_no_users_and_a_simulation_may_not() {
     let spec = read(&json!({"users": {"per_side": 0}}));
     assert!(emulate(&spec, 1, None).is_ok());

@@ -1,0 +1,91 @@
+"""Links whose capacity is another kind than a bit rate, in whole runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aqmlab as lab
+from aqmlab import _core
+from aqmlab.cells.calibration_model import load_calibrations
+from aqmlab.cells.cell import cells_of
+from aqmlab.spec import presets
+from aqmlab.topology.network import topology
+
+FRAME = 1038
+"""The bytes of a datagram's frame: 1,000 of IP and 38 of Ethernet."""
+
+BUCKET = {"rate": "2 Mbit/s", "burst": "30 kB"}
+
+
+def experiment(rate: object, **parts: Any) -> lab.Experiment:
+    flood = [
+        {"datagrams": {"name": "up", "rate": "5 Mbit/s", "packet": "1000 B", "side": 0}},
+        {"datagrams": {"name": "down", "rate": "15 Mbit/s", "packet": "1000 B", "side": 1}},
+    ]
+    usual = {"link": {"rate": rate}, "queue": {"codel": {}}, "users": {"per_side": 0}, "sources": flood}
+    return lab.Experiment(**{**usual, "protocol": {"warmup": "5 s", "duration": "20 s"}, **parts})
+
+
+def measured(rate: object, **parts: Any) -> dict[str, Any]:
+    simulation = _core.Simulation(cells_of(experiment(rate, **parts), [1])[0].spec, 1)
+    simulation.advance(simulation.end)
+    summary: dict[str, Any] = json.loads(simulation.summary())
+    return summary
+
+
+def test_each_direction_has_a_kind_of_its_own() -> None:
+    forth, back = measured({"up": {"token_bucket": BUCKET}, "down": "10 Mbit/s"})["directions"]
+    assert forth["throughput_mbps"] == pytest.approx(2 * 1000 / FRAME, rel=1e-3)
+    assert back["throughput_mbps"] == pytest.approx(10 * 1000 / FRAME, rel=1e-3)
+    for counters in (forth, back):
+        assert counters["utilisation"] == pytest.approx(1, rel=1e-3)
+        assert counters["loss_percent"] > 0
+
+
+def test_a_policers_drops_are_counted_apart_from_the_queues() -> None:
+    summary = measured({"up": {"policer": BUCKET}, "down": "100 Mbit/s"})
+    forth, back = summary["directions"]
+    # Of the frames that arrive, those pass that the bucket has bytes for.
+    assert forth["throughput_mbps"] == pytest.approx(2 * 1000 / FRAME, rel=1e-3)
+    share = 1 - 2 / (5 * FRAME / 1000)
+    assert summary["policed_percent"] == pytest.approx(100 * share, rel=1e-3)
+    assert forth["policed"] == pytest.approx(share / (1 - share) * forth["arrived"], rel=1e-3)
+    assert (forth["dropped"], back["policed"], back["dropped"]) == (0, 0, 0)
+    up, _ = summary["sources"]
+    assert up["loss_percent"] == pytest.approx(100 * share, rel=1e-3)
+
+
+def test_without_a_policer_no_share_is_policed() -> None:
+    assert measured("2 Mbit/s")["policed_percent"] is None
+
+
+@pytest.mark.parametrize("kind", ["token_bucket", "policer"])
+def test_a_load_is_percent_of_the_mean_rate(kind: str, tmp_path: Path) -> None:
+    calibrations = load_calibrations(tmp_path)
+    users = [
+        cells_of(lab.Experiment(link={"rate": rate}, users={"load": 90}), [1], calibrations)[0].users_per_side
+        for rate in ("2 Mbit/s", {kind: BUCKET})
+    ]
+    assert users[0] == users[1] > 0
+
+
+def test_the_baseline_is_ten_times_as_fast_as_the_mean_rate() -> None:
+    fast = experiment({"up": {"policer": {"rate": "300 Mbit/s", "burst": "1 MB"}}, "down": {"token_bucket": BUCKET}})
+    assert presets.uncongested(fast).links[0].rate == {"up": "3000000000 bit/s", "down": "1000000000 bit/s"}
+
+
+def test_the_kind_is_drawn_with_its_rate() -> None:
+    shaped = experiment({"up": {"policer": BUCKET}, "down": "5 Mbit/s"})
+    (link,) = topology(shaped, cells_of(shaped, [1])[0].spec).links
+    assert (link.rates, link.varies) == ("2 Mbit/s policer / 5 Mbit/s", True)
+
+
+def test_runs_over_a_kind_of_capacity_are_not_explained(tmp_path: Path) -> None:
+    users = {"users": {"per_side": 200}, "sources": []}
+    result = lab.run(experiment({"token_bucket": BUCKET}, **users), out=tmp_path)
+    with pytest.raises(lab.SpecError, match=r"^link\.rate: such a run cannot be explained"):
+        lab.explain(result.directory)
