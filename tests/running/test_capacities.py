@@ -46,6 +46,15 @@ def test_each_direction_has_a_kind_of_its_own() -> None:
         assert counters["loss_percent"] > 0
 
 
+def test_a_trace_sends_what_it_offers() -> None:
+    # Of 10 s there are 5 s of 4 Mbit/s, an outage of 1 s and 4 s of 1 Mbit/s.
+    trace = {"trace": {"seconds": [0, 5, 6, 8], "mbps": [4, 0, 1, 1]}}
+    forth, back = measured({"up": trace, "down": "10 Mbit/s"})["directions"]
+    assert forth["throughput_mbps"] == pytest.approx(2.4 * 1000 / FRAME, rel=1e-2)
+    assert forth["utilisation"] == pytest.approx(1, rel=1e-2)
+    assert back["throughput_mbps"] == pytest.approx(10 * 1000 / FRAME, rel=1e-3)
+
+
 def test_a_policers_drops_are_counted_apart_from_the_queues() -> None:
     summary = measured({"up": {"policer": BUCKET}, "down": "100 Mbit/s"})
     forth, back = summary["directions"]

@@ -15,7 +15,7 @@ from aqmlab._core import bits_per_second
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec import presets
-from aqmlab.spec.rates import both
+from aqmlab.spec.capacity.rates import both
 from aqmlab.topology.network import topology
 
 

@@ -33,7 +33,9 @@ pub use engine::emulated::{
 };
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
-pub use link::{BucketSpec, CapacitySpec, KernelDecision, PolicerSpec, TokenBucketSpec};
+pub use link::{
+    BucketSpec, CapacitySpec, KernelDecision, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec,
+};
 pub use record::{
     Column, ExchangeTable, ExplanationTable, GaugeTable, LinkTable, LossTable, QueueTable,
     ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,

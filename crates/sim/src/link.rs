@@ -27,7 +27,7 @@ use aqmlab_units::{Bytes, Duration, Time};
 
 pub(crate) use self::boxed::Boxed;
 pub(crate) use self::capacity::{BoxedCapacity, Schedule};
-pub use self::capacity::{BucketSpec, CapacitySpec, PolicerSpec, TokenBucketSpec};
+pub use self::capacity::{BucketSpec, CapacitySpec, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec};
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};

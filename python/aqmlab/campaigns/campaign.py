@@ -28,7 +28,8 @@ from aqmlab.results.notes import notes
 from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.sweep import Watch
 from aqmlab.running.validation import check_executor, check_out, check_seeds, check_workers
-from aqmlab.spec import directions, rates
+from aqmlab.spec import directions
+from aqmlab.spec.capacity import rates
 from aqmlab.stats import mean_interval
 from aqmlab.storage import marker
 from aqmlab.storage.location import Location, location

@@ -15,8 +15,9 @@ from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.cells import columns
 from aqmlab.cells import kernel as kernels
 from aqmlab.cells.calibration_model import Calibrations, load_calibrations
-from aqmlab.spec import directions, presets, rates, schemes, testbeds
+from aqmlab.spec import directions, presets, schemes, testbeds
 from aqmlab.spec import users as user_tables
+from aqmlab.spec.capacity import rates
 from aqmlab.spec.experiment import Experiment, QueueSpec, Users
 from aqmlab.ui.counts import pluralize
 

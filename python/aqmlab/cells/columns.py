@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from aqmlab._core import Link
-from aqmlab.spec import directions, rates, users
+from aqmlab.spec import directions, users
+from aqmlab.spec.capacity import rates
 from aqmlab.spec.experiment import ECN_SWITCH
 
 COLUMNS = {

@@ -32,10 +32,11 @@ from aqmlab.disciplines.custom import registry
 from aqmlab.spec import bounded_input, schema, testbeds
 from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
+from aqmlab.spec.capacity import traces
+from aqmlab.spec.capacity.rates import Rate
 from aqmlab.spec.model_base import DECLARED, TAGS, SpecPart
 from aqmlab.spec.overrides import apply
 from aqmlab.spec.quantities import BitRate, Bytes, Duration
-from aqmlab.spec.rates import Rate
 
 DelayAt = Literal["browser", "server", "split"]
 
@@ -221,6 +222,8 @@ class Experiment(SpecPart):
             parts["sources"] = _read_sources(parts["sources"], Path())
         if isinstance(parts.get("users"), (Mapping, Users)):
             parts["users"] = users_of.read_files(dict(parts["users"]), Path())
+        if "link" in parts:
+            parts["link"] = _read_traces(parts["link"], Path())
         missing = _testbed_values(parts)
         super().__init__(**_filled(parts, missing))
         self._mark_as_unset(missing)
@@ -305,6 +308,7 @@ class Experiment(SpecPart):
         definitions = spec_schema["$defs"]
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
         sources_of.add_keys(definitions)
+        traces.add_keys(definitions)
         spec_schema["properties"]["world"] = {
             "type": "string",
             "enum": ["simulated", "kernel"],
@@ -342,8 +346,19 @@ def _read_files(tables: dict[str, Any], directory: Path) -> None:
     for tables_of_spec in (tables, *_tables(tables.get("variants"))):
         if isinstance(tables_of_spec.get("users"), dict):
             tables_of_spec["users"] = users_of.read_files(tables_of_spec["users"], directory)
+        if "link" in tables_of_spec:
+            tables_of_spec["link"] = _read_traces(tables_of_spec["link"], directory)
         if "sources" in tables_of_spec:
             tables_of_spec["sources"] = list(_read_sources(tables_of_spec["sources"], directory))
+
+
+def _read_traces(link: Any, directory: Path) -> Any:
+    """Replace the files of a link's rates, or of those of several links, by their content."""
+    if isinstance(link, (list, tuple)):
+        return [_read_traces(one, directory) for one in link]
+    if isinstance(link, Mapping) and "rate" in link:
+        return {**link, "rate": traces.read_files(link["rate"], "link.rate", directory)}
+    return link
 
 
 def _tables(variants: object) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aqmlab._core import Resolved, bits_per_second, seconds
-from aqmlab.spec import rates, schema
+from aqmlab.spec import schema
+from aqmlab.spec.capacity import rates
 from aqmlab.spec.experiment import Experiment, Hosts, Link, QueueSpec, Users
 from aqmlab.spec.quantities import rate_bps
 

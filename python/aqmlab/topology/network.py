@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from aqmlab._core import Link, Resolved
-from aqmlab.spec import directions, rates, schema, schemes
+from aqmlab.spec import directions, schema, schemes
+from aqmlab.spec.capacity import rates
 from aqmlab.spec.experiment import Experiment, QueueSpec
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use crate::parameter::{LENGTH, WEIGHT, above, check, from, parameters, up_to};
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, LinkContext, Packet, ParameterError, QueueState, Red,
-    RedConfig, Variant, Verdict, Visitor,
+    RedConfig, Verdict, Visitor,
 };
 
 parameters! {
@@ -54,7 +54,6 @@ parameters! {
         mean_packet = Bytes::new(500), source "ns-2; Le et al. 2004: a little over 500 B";
     }
     fixed gentle = true;
-    fixed variant = Variant::Published;
 }
 
 impl Discipline for AredConfig {

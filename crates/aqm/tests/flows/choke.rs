@@ -141,7 +141,6 @@ fn config() -> impl Strategy<Value = ChokeConfig> {
                     mean_packet: Bytes::new(mean),
                     limit,
                     gentle: false,
-                    ..RedConfig::default()
                 },
             }
         })

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::bucket::BucketSpec;
 pub(crate) use self::schedule::Schedule;
-use crate::spec::{SpecError, within};
+use crate::spec::{RATES, SpecError, within};
 
 /// The capacity of one direction of a link, told the time in order.
 pub(crate) trait Capacity {
@@ -128,7 +128,13 @@ macro_rules! kinds {
                 match self {
                     $(CapacitySpec::$Kind(table) => within(&path, table)?,)+
                 }
-                self.table().check(frame).map_err(|error| SpecError { path: format!("{path}.{}", error.path), ..error })
+                let inside = |error: SpecError| SpecError { path: format!("{path}.{}", error.path), ..error };
+                self.table().check(frame).map_err(inside)?;
+                if RATES.contains(&self.rate()) {
+                    return Ok(());
+                }
+                let must = RATES.map(|end| end.to_string()).told("");
+                Err(SpecError { message: format!("must have a mean rate {must}, got {}", self.rate()), path })
             }
         }
     };
@@ -139,6 +145,19 @@ kinds! {
     token_bucket: TokenBucket(TokenBucketSpec),
     /// A policer.
     policer: Policer(PolicerSpec),
+    /// Rates over time.
+    trace: Trace(TraceSpec),
+    /// Delivery opportunities of Mahimahi.
+    mahimahi: Mahimahi(MahimahiSpec),
+}
+
+/// The most rows of a table: one each second of the longest run.
+const MOST_ROWS: usize = 1_000_000;
+
+/// Returns the nearest bit rate above zero.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is bounded")]
+fn rate_of(bits_per_sec: f64) -> BitRate {
+    BitRate::from_bits_per_sec((bits_per_sec.round() as u64).max(1)).expect("it is above zero")
 }
 
 impl CapacitySpec {

@@ -5,6 +5,7 @@ mod plain;
 mod rates;
 mod shaped;
 mod theory;
+mod traces;
 
 use aqmlab_aqm::{
     AdmissionControl, AredConfig, ByteScaling, DecidesAtEnqueue, DroptailConfig, EcnAboveMax, Fifo, Limit,
@@ -236,10 +237,9 @@ impl Visitor for Compare<'_> {
         let plain = || PlainLink::new(Fifo::new(make(stream()), limit), self.wire.clone());
         let computed = Computed::new(AdmissionControl::new(make(stream()), limit), &self.wire);
         compare(computed, plain(), self.steps, self.wire.delay)?;
-        for capacity in kinds::constant_kinds(&self.wire.context) {
-            let queued = Queued::with_capacity(Fifo::new(make(stream()), limit), &self.wire, capacity);
-            compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)?;
-        }
+        let capacity = kinds::constant_kind(&self.wire.context, self.steps.len());
+        let queued = Queued::with_capacity(Fifo::new(make(stream()), limit), &self.wire, capacity);
+        compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)?;
         let queued = Queued::new(Fifo::new(make(stream()), limit), &self.wire);
         compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)
     }
@@ -247,10 +247,9 @@ impl Visitor for Compare<'_> {
     fn queue<Q: Qdisc<Packet> + Send + 'static>(self, make: impl Fn(Stream) -> Q) -> Self::Output {
         let queue = || make(Stream::named(1, "queue/0"));
         let plain = || PlainLink::new(queue(), self.wire.clone());
-        for capacity in kinds::constant_kinds(&self.wire.context) {
-            let queued = Queued::with_capacity(queue(), &self.wire, capacity);
-            compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)?;
-        }
+        let capacity = kinds::constant_kind(&self.wire.context, self.steps.len());
+        let queued = Queued::with_capacity(queue(), &self.wire, capacity);
+        compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)?;
         let queued = Queued::new(queue(), &self.wire);
         compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)
     }

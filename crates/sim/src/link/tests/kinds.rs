@@ -18,13 +18,15 @@ pub(super) fn capacity(kind: Value, context: &LinkContext) -> BoxedCapacity {
     spec.capacity(context)
 }
 
-/// Each kind with values that make it a line of `rate`.
-pub(super) fn constant_kinds(context: &LinkContext) -> Vec<BoxedCapacity> {
+/// One of the kinds, by a number, with values that make it a line of constant rate.
+pub(super) fn constant_kind(context: &LinkContext, number: usize) -> BoxedCapacity {
     let rate = context.rate.to_string();
-    let bucket = json!({ "rate": rate, "burst": "1 GB", "line": rate });
+    let mbps = context.rate.bits_per_sec() as f64 / 1e6;
     // Buckets that are never empty.
-    let kinds = [json!({ "token_bucket": bucket }), json!({ "policer": bucket })];
-    kinds.map(|kind| capacity(kind, context)).into()
+    let bucket = json!({ "rate": rate, "burst": "1 GB", "line": rate });
+    let trace = json!({ "seconds": [0, 0.5, 0.7], "mbps": [mbps, mbps, mbps] });
+    let kinds = [json!({ "token_bucket": bucket }), json!({ "policer": bucket }), json!({ "trace": trace })];
+    capacity(kinds[number % kinds.len()].clone(), context)
 }
 
 /// A bucket that counts tokens, in bytes.

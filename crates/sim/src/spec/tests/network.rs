@@ -233,6 +233,47 @@ fn a_capacity_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn a_trace_that_cannot_be_is_refused() {
+    let of = |kind: &str, table: Value| json!({"link": {"rate": {kind: table}, "overhead": "4 B"}});
+    let rates = |seconds: Value, mbps: Value| of("trace", json!({"seconds": seconds, "mbps": mbps}));
+    let lines = |lines: Value| of("mahimahi", json!({"opportunities": lines}));
+    for (parts, message) in [
+        (
+            rates(json!([]), json!([])),
+            "link.rate.trace: must have 1 to 1000000 times and as many rates, got 0 and 0",
+        ),
+        (
+            rates(json!([0, 1]), json!([5])),
+            "link.rate.trace: must have 1 to 1000000 times and as many rates, got 2 and 1",
+        ),
+        (rates(json!([1]), json!([5])), "link.rate.trace: row 1: must be at 0 s, got 1 s"),
+        (rates(json!([0, 2, 2]), json!([5, 6, 7])), "link.rate.trace: row 3: must be after 2 s, got 2 s"),
+        (
+            rates(json!([0]), json!([-1])),
+            "link.rate.trace: row 1: must be from 0 to 1209600 s and from 0 to 1000000 Mbit/s, got ",
+        ),
+        (rates(json!([0, 1]), json!([0, 0])), "link.rate.trace: must have a rate above 0"),
+        (
+            rates(json!([0, 1]), json!([0.0001, 0])),
+            "link.rate.trace: must have a mean rate between 1 kbit/s and 1000 Gbit/s, got 50 bit/s",
+        ),
+        (lines(json!([])), "link.rate.mahimahi.opportunities: must have 1 to 1000000 opportunities, got 0"),
+        (lines(json!([3, 2])), "link.rate.mahimahi.opportunities[1]: must be at least 3, got 2"),
+        (lines(json!([0, 0])), "link.rate.mahimahi.opportunities[1]: must be above 0, got 0"),
+        (
+            lines(json!([-1])),
+            "link.rate.mahimahi.opportunities[0]: must be a whole number from 0 to 4294967295, got -1",
+        ),
+        (
+            json!({"link": {"rate": {"mahimahi": {"opportunities": [1]}}}}),
+            "link.rate.mahimahi.opportunities: needs link.mtu and link.overhead of 1504 B together, as 1500 B and 4 B, got 1538 B",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
 fn the_discipline_knows_the_rate_that_empties_its_queue() {
     let of = |kind: &str| {
         let rate = json!({kind: {"rate": "20 Mbit/s", "burst": "64 kB", "line": "50 Mbit/s"}});

@@ -197,9 +197,15 @@ fn packets_cross_a_chain_of_unlike_links_as_in_the_simulator() {
 #[test]
 fn packets_cross_any_kind_of_capacity_as_in_the_simulator() {
     let bucket = json!({"rate": "2 Mbit/s", "burst": "20 kB", "line": "10 Mbit/s"});
-    for kind in ["token_bucket", "policer"] {
+    for kind in [
+        json!({"token_bucket": bucket}),
+        json!({"policer": bucket}),
+        json!({"trace": {"seconds": [0, 1.5, 2], "mbps": [3, 0, 1]}}),
+        json!({"mahimahi": {"opportunities": [3, 9, 9, 20]}}),
+    ] {
         let mut spec = crowded(&json!({"pie": {}}));
-        spec["link"]["rate"] = json!({"up": {kind: bucket}, "down": "2 Mbit/s"});
+        spec["link"]["rate"] = json!({"up": kind, "down": "2 Mbit/s"});
+        spec["link"]["overhead"] = json!("4 B");
         let recorded = packets(&captured(&spec, ALL).1);
         let capture = Capture::new(&read(&spec), ALL);
         replayed(spec, &recorded, Some(&capture));

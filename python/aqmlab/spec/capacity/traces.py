@@ -1,0 +1,114 @@
+"""Files of capacities that vary: rates over time, and the delivery opportunities of Mahimahi."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aqmlab._core import SpecError
+from aqmlab.spec import schema
+from aqmlab.spec.capacity import rates
+
+FILES = {
+    "trace": "CSV with the columns `seconds` and `mbps`, or JSON with the two as lists.",
+    "mahimahi": "A trace of Mahimahi: the millisecond of an opportunity in each line.",
+}
+"""The description of ``file`` for each kind of capacity that has this key."""
+
+_COLUMNS = ("seconds", "mbps")
+_LINES = "opportunities"
+
+
+def add_keys(definitions: Mapping[str, Any]) -> None:
+    """Add the key that only Python reads, the file of a trace, to a schema's definitions."""
+    for kind, description in FILES.items():
+        table = definitions[schema.name_of(schema.key("link.rate")["properties"][kind])]
+        table["properties"]["file"] = {"type": "string", "description": description}
+        table["anyOf"] = [{"required": ["file"]}, {"required": table.pop("required")}]
+
+
+def read_files(rate: Any, path: str, directory: Path) -> Any:
+    """Replace the files of a rate, of one direction or of both, by their content.
+
+    Parameters
+    ----------
+    rate
+        The value of ``link.rate``; the engine checks it.
+    path
+        Its path in the spec, for messages.
+    directory
+        The directory that relative file names refer to.
+
+    Raises
+    ------
+    SpecError
+        When a file cannot be read, or is not what its kind needs.
+    """
+    if not isinstance(rate, Mapping):
+        return rate
+    return {
+        key: read_files(value, f"{path}.{key}", directory) if key in (rates.UP, rates.DOWN) else value
+        for key, value in rate.items()
+    } | {
+        kind: _read(kind, rate[kind], f"{path}.{kind}.file", directory)
+        for kind in FILES
+        if isinstance(rate.get(kind), Mapping) and "file" in rate[kind]
+    }
+
+
+def _read(kind: str, table: Mapping[str, Any], path: str, directory: Path) -> dict[str, Any]:
+    if not isinstance(table["file"], str) or table.keys() != {"file"}:
+        raise SpecError(f"{path}: must be the name of a file, and the only key, got {dict(table)!r}")
+    file = directory / table["file"]
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError(f"{path}: {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"{path}: {file} is not text") from None
+    content = _READERS[kind](text, f"{path}: {file}")
+    try:
+        rates.mean_bps({kind: content})
+    except SpecError as error:
+        message = str(error).removeprefix(f"link.rate.{kind}").lstrip(".: ")
+        line = re.match(rf"{_LINES}\[(\d+)\]: ", message)
+        place = f", line {int(line[1]) + 1}: {message[line.end() :]}" if line else f": {message}"
+        raise SpecError(f"{path}: {file}{place}") from None
+    return content
+
+
+def _lines(text: str, place: str) -> dict[str, Any]:
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip().isdecimal():
+            raise SpecError(f"{place}, line {number}: must be a whole number of milliseconds, got {line!r}")
+    return {_LINES: [int(line) for line in lines]}
+
+
+def _table(text: str, place: str) -> dict[str, Any]:
+    if text.lstrip().startswith("{"):
+        try:
+            content: dict[str, Any] = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise SpecError(f"{place}, line {error.lineno}: is not JSON: {error.msg}") from None
+        return content
+    header, *rows = list(csv.reader(text.splitlines())) or [[]]
+    if tuple(name.strip() for name in header) != _COLUMNS:
+        raise SpecError(f"{place}: must have the columns {' and '.join(_COLUMNS)}, got {','.join(header)!r}")
+    numbers = [_row(row, f"{place}, row {number}") for number, row in enumerate(rows, start=1)]
+    return {name: [row[column] for row in numbers] for column, name in enumerate(_COLUMNS)}
+
+
+def _row(row: list[str], place: str) -> tuple[float, float]:
+    try:
+        second, mbps = map(float, row)
+    except ValueError:
+        raise SpecError(f"{place}: must be a time in seconds and a rate in Mbit/s, got {','.join(row)!r}") from None
+    return second, mbps
+
+
+_READERS: dict[str, Callable[[str, str], dict[str, Any]]] = {"trace": _table, "mahimahi": _lines}
