@@ -26,7 +26,7 @@ def test_measures_are_of_the_window_and_the_datas_direction(tmp_path: Path) -> N
         users={"per_side": 0},
         sources=[{"bulk": {"name": "long", "flows": 1, "rtt": {"fixed": "100 ms"}}}],
         # Without timestamps nothing of the slow start's losses is taken for spurious.
-        tcp={"profile": "linux-6", "congestion": "reno", "hystart": False, "timestamps": False},
+        tcp={"profile": "linux-6", "congestion": "reno", "timestamps": False},
         protocol={"warmup": "4 s", "duration": "6 s"},
     )
     result = lab.run(experiment, out=tmp_path)

@@ -170,6 +170,6 @@ mod tests {
 
     #[test]
     fn values_that_the_kernel_does_not_take_may_differ() {
-        assert!(mix(r#"{"mix": [{"share": 0.5, "initial_rto": "1 s", "hystart": true}]}"#, false).is_ok());
+        assert!(mix(r#"{"mix": [{"share": 0.5, "initial_rto": "1 s", "hystart": "off"}]}"#, false).is_ok());
     }
 }

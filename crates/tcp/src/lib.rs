@@ -27,7 +27,7 @@ pub use core::{RecoveryCounts, State};
 pub use ecn::EcnPolicy;
 pub use endpoint::{Endpoint, Event};
 pub use limited::LimitedBy;
-pub use profile::{Profile, RequiredStack};
+pub use profile::{HyStartForm, Profile, RequiredStack};
 pub use segment::{Flags, HeaderOptions, Options, Segment, Seq, WindowScale, options};
 pub use sender::{Basic, Full, Scaled, Sender};
 pub use timer::TimerKind;

@@ -22,8 +22,8 @@ pub struct Profile {
     /// Receive window in bytes; with tuning, its maximum. The application reads at once, so it stays open. Above
     /// 65,535 bytes it needs `window_scaling`.
     pub receive_window: u32,
-    /// Start with a receive window of 65,535 bytes, and let it grow to `receive_window` with the data that arrive
-    /// in a round trip (Linux's `tcp_moderate_rcvbuf`). A spec that writes `receive_window` but not this key has
+    /// Start with a receive window of 65,535 bytes, in whole segments, and let it grow to `receive_window` with the data that
+    /// arrive in a round trip (Linux's `tcp_moderate_rcvbuf`). A spec that writes `receive_window` but not this key has
     /// a fixed window, as with `SO_RCVBUF`.
     pub receive_window_tuning: bool,
     /// Negotiate window scaling (RFC 7323 §2).
@@ -72,7 +72,8 @@ pub struct Profile {
     pub delayed_ack: Duration,
     /// Number of segments after which an acknowledgement is sent at once; 1 turns delayed acknowledgements off.
     pub ack_every: u8,
-    /// Segments that a receiver acknowledges at once at the start, before it delays acknowledgements.
+    /// Segments that a receiver acknowledges at once, at the start and after a pause, before it delays acknowledgements. 0
+    /// also turns off the other quick acknowledgements of Linux (docs/guide/tcp.md).
     pub quick_acks: u8,
     /// Segments that a receiver with classic feedback (RFC 3168) acknowledges at once, starting with a marked
     /// one; it also acknowledges CWR at once then. 0: marks change no acknowledgement's timing. Other forms of
@@ -107,16 +108,39 @@ pub struct Profile {
     /// Reduce less for a mark than for a loss (ABE, RFC 8511): Reno to 0.8 instead of 0.5 of the window, CUBIC to
     /// 0.85 instead of 0.7. Off in all profiles, as in Linux; FreeBSD has it as an option.
     pub abe: bool,
-    /// Let CUBIC's Reno-friendly window grow by a whole segment each round trip once it is back at the window
-    /// before the last reduction (`alpha_cubic` = 1, RFC 9438 §4.3). Otherwise it grows by 0.53, as in Linux. For
-    /// CUBIC only.
-    pub cubic_alpha_one: bool,
     /// The queueing delay that LEDBAT aims at, TARGET: at most 100 ms (RFC 6817 §2.5), the value of all profiles.
     /// LEDBAT++ uses 60 ms (draft-irtf-iccrg-ledbat-plus-plus). For LEDBAT only.
     pub ledbat_target: Duration,
-    /// End the first slow start when the round-trip time rises (HyStart++, RFC 9406). For Reno and CUBIC; the
-    /// other controls have their own ways.
-    pub hystart: bool,
+    /// The sign that ends slow start before a loss: `off`, `hystart` of Linux for CUBIC, or `hystart++` (RFC 9406)
+    /// for Reno and `cubic-rfc9438`.
+    pub hystart: HyStartForm,
+}
+
+/// The sign that ends slow start before a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum HyStartForm {
+    /// None.
+    #[default]
+    #[cfg_attr(feature = "serde", serde(rename = "off"))]
+    Off,
+    /// A train of acknowledgements of half a round trip, or a rise of the round-trip time, as in Linux. For CUBIC.
+    #[cfg_attr(feature = "serde", serde(rename = "hystart"))]
+    Linux,
+    /// A rise of the round-trip time (RFC 9406). For Reno and `cubic-rfc9438`.
+    #[cfg_attr(feature = "serde", serde(rename = "hystart++"))]
+    PlusPlus,
+}
+
+impl std::fmt::Display for HyStartForm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            HyStartForm::Off => "off",
+            HyStartForm::Linux => "hystart",
+            HyStartForm::PlusPlus => "hystart++",
+        })
+    }
 }
 
 type Constructor = fn() -> Profile;
@@ -153,7 +177,7 @@ impl Profile {
             || self.counts_bytes()
             || self.congestion != Algorithm::Reno
             || self.abe
-            || self.hystart;
+            || self.hystart != HyStartForm::Off;
         match (full, self.window_scaling) {
             (true, _) => RequiredStack::Full,
             (false, true) => RequiredStack::Scaled,
@@ -176,10 +200,12 @@ impl Profile {
         u32::from(self.initial_window) * u32::from(self.mss)
     }
 
-    /// The receive window in the field of a SYN, and of all segments without window scaling.
+    /// The receive window in the field of a SYN, and of all segments without window scaling. One that grows starts with whole
+    /// segments (`tcp_select_initial_window` of Linux).
     #[inline]
     pub(crate) fn unscaled_window(&self) -> u16 {
-        u16::try_from(self.receive_window).unwrap_or(u16::MAX)
+        let window = u16::try_from(self.receive_window).unwrap_or(u16::MAX);
+        if self.receive_window_tuning && window > self.mss { window / self.mss * self.mss } else { window }
     }
 
     /// The receive window at the start of a connection.

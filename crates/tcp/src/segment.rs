@@ -80,6 +80,8 @@ impl Flags {
     pub const ECT1: Flags = Flags(1 << 8);
     /// IP: congestion experienced.
     pub const CE: Flags = Flags(1 << 9);
+    /// Push: the receiver passes the data on at once (RFC 9293 §3.9.1.2).
+    pub const PSH: Flags = Flags(1 << 10);
 
     /// AE, CWR and ECE as one number, AE first: RFC 9768's ACE field (§3.2.2).
     #[inline]

@@ -82,6 +82,11 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// [`Sender::on_segment`], because most acknowledgements carry no data.
     fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool;
 
+    /// Handle the peer's FIN, which is in order. Returns true if it must be acknowledged at once.
+    fn on_fin(&mut self) -> bool {
+        true
+    }
+
     // Sending.
 
     /// The application is about to write. Rate samples need to know whether it has left the window unused until

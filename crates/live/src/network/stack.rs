@@ -24,7 +24,7 @@ pub(crate) struct Stack {
 }
 
 /// The profile values that the kernel does not take: it has its own.
-const KERNELS_OWN: [&str; 16] = [
+const KERNELS_OWN: [&str; 15] = [
     "newreno",
     "initial_rto",
     "rto_margin",
@@ -35,7 +35,6 @@ const KERNELS_OWN: [&str; 16] = [
     "quick_acks_after_mark",
     "pacing_burst",
     "min_window",
-    "cubic_alpha_one",
     // Belongs to LEDBAT, which the kernel lacks.
     "ledbat_target",
     "dctcp_two_acks",

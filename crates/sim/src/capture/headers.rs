@@ -110,6 +110,7 @@ pub(super) fn headers<O: OnTheWire>(packet: &Packet<O>, [source, destination]: [
     tcp.acknowledgment_number = if has(Flags::ACK) { segment.ack.get() } else { 0 };
     (tcp.syn, tcp.fin, tcp.rst, tcp.ack) =
         (has(Flags::SYN), has(Flags::FIN), has(Flags::RST), has(Flags::ACK));
+    tcp.psh = has(Flags::PSH);
     (tcp.ece, tcp.cwr, tcp.ns) = (has(Flags::ECE), has(Flags::CWR), has(Flags::AE));
 
     let mut options = Vec::new();
@@ -203,6 +204,7 @@ mod tests {
             Flags::FIN,
             Flags::RST,
             Flags::ACK,
+            Flags::PSH,
             Flags::ECE,
             Flags::CWR,
             Flags::AE,

@@ -1,7 +1,7 @@
 //! The TCP of the hosts: one stack for all, or a mix.
 
 use aqmlab_tcp::congestion::Algorithm;
-use aqmlab_tcp::{EcnPolicy, Profile};
+use aqmlab_tcp::{EcnPolicy, HyStartForm, Profile};
 use aqmlab_units::range::{above, up_to};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
@@ -119,12 +119,12 @@ impl MixSpec {
 /// A value that only some hosts heed: its name, the value as text, whether a host heeds it, and what it needs for that.
 type Effect = (&'static str, fn(&Profile) -> String, fn(&Profile) -> bool, &'static str);
 
-const EFFECTS: [Effect; 5] = [
+const EFFECTS: [Effect; 4] = [
     (
         "hystart",
         |its| its.hystart.to_string(),
-        |its| matches!(its.congestion, Algorithm::Reno | Algorithm::Cubic),
-        "congestion = reno or cubic",
+        has_hystart,
+        "a congestion control with it: `hystart` is for cubic, `hystart++` for reno and cubic-rfc9438",
     ),
     (
         "pacing_burst",
@@ -139,12 +139,6 @@ const EFFECTS: [Effect; 5] = [
         "congestion = ledbat",
     ),
     (
-        "cubic_alpha_one",
-        |its| its.cubic_alpha_one.to_string(),
-        |its| its.congestion == Algorithm::Cubic,
-        "congestion = cubic",
-    ),
-    (
         "dctcp_two_acks",
         |its| its.dctcp_two_acks.to_string(),
         |its| its.ecn == EcnPolicy::Dctcp,
@@ -152,9 +146,18 @@ const EFFECTS: [Effect; 5] = [
     ),
 ];
 
+/// Can the congestion control end slow start in this form? Without one, only CUBIC has lost its own.
+fn has_hystart(its: &Profile) -> bool {
+    match its.hystart {
+        HyStartForm::Off | HyStartForm::Linux => its.congestion == Algorithm::Cubic,
+        HyStartForm::PlusPlus => matches!(its.congestion, Algorithm::Reno | Algorithm::CubicRfc9438),
+    }
+}
+
 /// Does a host answer marks at all, by a control that can reduce less for them?
 fn has_use_for_abe(its: &Profile) -> bool {
-    its.ecn != EcnPolicy::Off && matches!(its.congestion, Algorithm::Reno | Algorithm::Cubic)
+    its.ecn != EcnPolicy::Off
+        && matches!(its.congestion, Algorithm::Reno | Algorithm::Cubic | Algorithm::CubicRfc9438)
 }
 
 impl TcpSpec {

@@ -8,6 +8,7 @@
 use super::slow_start::SlowStart;
 use super::{Ack, MAX_WINDOW};
 use crate::Profile;
+use crate::profile::HyStartForm;
 
 /// A window in bytes, with the fractions that small increases and reductions need.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ impl AimdWindow {
         AimdWindow {
             cwnd: f64::from(profile.initial_window_bytes()),
             ssthresh: f64::from(MAX_WINDOW),
-            slow_start: SlowStart::new(false),
+            slow_start: SlowStart::new(HyStartForm::Off),
             min_window: profile.min_window,
             undo: None,
         }

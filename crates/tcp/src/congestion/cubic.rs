@@ -1,174 +1,258 @@
-//! CUBIC: after a reduction the window follows a cubic function of time, flat at the window of the last
-//! congestion.
+//! CUBIC as Linux computes it: in whole segments and milliseconds.
 //!
-//! Source: RFC 9438 §4, whose names the state has; slow start with optional HyStart++ (§4.10); RFC 8511 (ABE).
+//! Sources: the behaviour of `tcp_cubic.c` in Linux 6.12, and RFC 9438, whose names the state has. The kernel's world holds
+//! it to Linux segment by segment: `docs/guide/tcp-conversations.md`.
 //!
-//! All windows are in bytes; the RFC counts segments. Increases are scaled by the bytes acknowledged: §4.3 does
-//! so for byte counting, and here §4.4-4.5 do too, so that growth does not depend on how often the peer
-//! acknowledges. The reduction starts from the data that were allowed in flight (§4.6 permits cwnd if it does not
-//! grow unused).
+//! It differs from RFC 9438 ([`CubicRfc9438`](super::CubicRfc9438)) in these respects:
 //!
-//! Choice: `alpha_cubic` above `cwnd_prior`. RFC 9438 §4.3 sets it to 1 there, so that the Reno-friendly window
-//! grows as fast as Reno's; Linux keeps 0.53 throughout ([`Profile::cubic_alpha_one`]).
+//! * The window grows by one segment every `cnt` acknowledged segments, an integer. Rounding makes it grow faster: by
+//!   half in a round trip already if the target is a third above the window.
+//! * Before the first reduction it grows by at least 5 % in a round trip.
+//! * The Reno-friendly window grows by 8/15 segments in a round trip throughout (`alpha_cubic`, RFC 9438 §4.3).
+//! * The target is the curve one smallest round-trip time ahead (`delay_min`), not one smoothed one.
+//! * Slow start ends by [`HyStart`](super::hystart::HyStart), also after a timeout.
+//! * Only pauses without data in flight stop the curve's time.
 
 use aqmlab_units::{Duration, Time};
 
-use super::slow_start::SlowStart;
-use super::smoothed_rtt::SmoothedRtt;
+use super::hystart::HyStart;
 use super::{Ack, CongestionControl, MAX_WINDOW};
 use crate::Profile;
+use crate::profile::HyStartForm;
 
-/// C in segments per cubic second (RFC 9438 §5.1).
-const C: f64 = 0.4;
-/// The multiplicative decrease (RFC 9438 §4.6), and that for a mark in congestion avoidance with ABE (RFC 8511
-/// §3).
-const BETA_CUBIC: f64 = 0.7;
-const BETA_ECN: f64 = 0.85;
-/// Segments per round trip in the Reno-friendly region (RFC 9438 §4.3).
-const ALPHA_CUBIC: f64 = 3.0 * (1.0 - BETA_CUBIC) / (1.0 + BETA_CUBIC);
+/// The multiplicative decrease, in 1,024ths: 0.7 (RFC 9438 §4.6).
+const BETA: u32 = 717;
+/// That for a mark in congestion avoidance with ABE (RFC 8511 §3): 0.85. Linux has no ABE.
+const BETA_ECN: u32 = 870;
+const BETA_SCALE: u32 = 1024;
+/// C = 0.4 segments per cubic second, in the unit of [`CURVE_SHIFT`]: time counts in 1,024ths of a second.
+const C: u64 = 410;
+const CURVE_SHIFT: u32 = 40;
+/// Acknowledged segments for which the Reno-friendly window grows by a segment, in eighths of a window.
+const FRIENDLY_EIGHTHS: u32 = 15;
+/// The curve's target is computed again after this time if the window has not changed, in milliseconds.
+const UPDATE_INTERVAL: u64 = 31;
+/// The largest `cnt` before the first reduction: growth by 5 % in a round trip.
+const MAX_CNT_AT_FIRST: u32 = 20;
+/// The smallest `cnt`: growth by half in a round trip.
+const MIN_CNT: u32 = 2;
+/// Round-trip samples are ignored so long after congestion avoidance has begun, in milliseconds.
+const SETTLING: u64 = 1000;
 
-/// CUBIC's window.
+/// CUBIC's window, in segments.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    window: CubicWindow,
-    /// [`CubicWindow`] before the last loss or timeout. Boxed, because most connections lose nothing.
-    undo: Option<Box<CubicWindow>>,
-    slow_start: SlowStart,
-    srtt: SmoothedRtt,
+    cwnd: u32,
+    ssthresh: u32,
+    mss: u32,
+    /// Segments acknowledged towards the next growth.
+    cwnd_cnt: u32,
+    curve: Curve,
+    /// The shortest round-trip time since the start or the last timeout.
+    delay_min: Option<Duration>,
+    /// HyStart, until it has ended a slow start.
+    hystart: Option<HyStart>,
+    has_hystart: bool,
+    /// Window and threshold before the last loss or timeout.
+    undo: Option<(u32, u32)>,
     last_ack: Time,
     /// The last acknowledgement left nothing in flight.
     idle: bool,
-    beta_ecn: f64,
-    /// `alpha_cubic` above `cwnd_prior`.
-    alpha_from_prior: f64,
-    /// The smallest window after a mark, in segments.
-    min_window: f64,
+    beta_ecn: u32,
+    min_window: u32,
 }
 
-/// State that a spurious loss or timeout restores (RFC 9438 §4.9). In bytes.
-#[derive(Clone, Copy, Debug)]
-struct CubicWindow {
-    cwnd: f64,
-    ssthresh: f64,
-    /// cwnd when ssthresh was last set.
-    cwnd_prior: f64,
-    /// The window at the last congestion; `None` after a timeout or a slow start that delay ended.
-    w_max: Option<f64>,
-    epoch: Option<Stage>,
+/// The cubic function of time and the Reno-friendly window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Curve {
+    /// The window at the last reduction, after fast convergence; 0 before the first one and after a timeout.
+    w_max: u32,
+    stage: Option<Stage>,
+    /// Acknowledged segments for which the window grows by one.
+    cnt: u32,
+    /// Window and time of the last computation of `cnt`.
+    last_cwnd: u32,
+    last_time: u64,
+    /// Segments acknowledged towards the next growth of `w_est`.
+    ack_cnt: u32,
+    /// Estimate of Reno's window.
+    w_est: u32,
 }
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// Start of the stage, moved later by each period in which the window was not used.
-    t_epoch: Time,
-    /// Seconds until `W_cubic` reaches `W_max`.
-    k: f64,
-    w_max: f64,
-    /// Estimate of Reno's window.
-    w_est: f64,
+    /// Its start in milliseconds, moved later by each pause.
+    epoch: u64,
+    /// The time until the curve is flat, in 1,024ths of a second.
+    k: u64,
+    /// The window there.
+    origin: u32,
+}
+
+fn milliseconds(now: Time) -> u64 {
+    now.as_nanos() / 1_000_000
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a cube root of 64 bits")]
+#[expect(clippy::cast_sign_loss, reason = "of a positive number")]
+fn cube_root(value: u64) -> u64 {
+    libm::cbrt(value as f64) as u64
 }
 
 impl Stage {
-    /// `K = cbrt((W_max - cwnd_epoch) / C)`; without a `W_max`, and above it, `K = 0` and `W_max = cwnd_epoch` (§4.8,
-    /// §4.10).
-    fn begin(now: Time, cwnd: f64, w_max: Option<f64>, mss: f64) -> Stage {
-        let w_max = w_max.unwrap_or(cwnd).max(cwnd);
-        Stage { t_epoch: now, k: libm::cbrt((w_max - cwnd) / (C * mss)), w_max, w_est: cwnd }
+    fn begin(now: u64, cwnd: u32, w_max: u32) -> Stage {
+        let missing = u64::from(w_max.saturating_sub(cwnd));
+        Stage { epoch: now, k: cube_root((1 << CURVE_SHIFT) / C * missing), origin: w_max.max(cwnd) }
     }
 
-    /// `W_cubic(t) = C * (t - K)^3 + W_max`
-    fn w_cubic(&self, t: Duration, mss: f64) -> f64 {
-        let t = t.as_secs_f64() - self.k;
-        C * mss * t * t * t + self.w_max
+    /// `W_cubic(t) = C * (t - K)^3 + W_max`, at `ms` after the start.
+    fn target(&self, ms: u64) -> u64 {
+        let t = (ms << 10) / 1000;
+        let offset = t.abs_diff(self.k).min(1 << 17);
+        let delta = (C * offset * offset * offset) >> CURVE_SHIFT;
+        let origin = u64::from(self.origin);
+        if t < self.k { origin.saturating_sub(delta) } else { origin + delta }
     }
 }
 
-impl CubicWindow {
-    /// Congestion avoidance (§4.2-4.5).
-    fn grow(&mut self, ack: &Ack, rtt: Duration, alpha_from_prior: f64) {
-        let (mss, bytes) = (f64::from(ack.mss), f64::from(ack.bytes));
-        let (cwnd, w_max) = (self.cwnd, self.w_max);
-        let epoch = self.epoch.get_or_insert_with(|| Stage::begin(ack.now, cwnd, w_max, mss));
-        let t = ack.now.saturating_since(epoch.t_epoch);
-        // W_est = W_est + alpha_cubic * segments_acked / cwnd
-        let alpha_cubic = if epoch.w_est >= self.cwnd_prior { alpha_from_prior } else { ALPHA_CUBIC };
-        epoch.w_est += alpha_cubic * mss * bytes / cwnd;
-        // Reno-friendly region (§4.3): never slower than Reno would be.
-        if epoch.w_cubic(t, mss) < epoch.w_est {
-            self.cwnd = cwnd.max(epoch.w_est);
-        } else {
-            // target = W_cubic(t + RTT), from cwnd to 1.5 * cwnd
-            let target = epoch.w_cubic(t + rtt, mss).clamp(cwnd, 1.5 * cwnd);
-            // cwnd = cwnd + (target - cwnd) / cwnd for each segment
-            self.cwnd += (target - cwnd) * bytes / cwnd;
+impl Curve {
+    /// Update `cnt` when `acked` segments are acknowledged at `now`.
+    fn update(&mut self, cwnd: u32, acked: u32, now: u64, delay_min: Duration) {
+        self.ack_cnt += acked;
+        if self.last_cwnd == cwnd && now - self.last_time <= UPDATE_INTERVAL {
+            return;
+        }
+        // The curve is computed once a millisecond at most.
+        if self.stage.is_none() || now != self.last_time {
+            (self.last_cwnd, self.last_time) = (cwnd, now);
+            let stage = *self.stage.get_or_insert_with(|| {
+                (self.ack_cnt, self.w_est) = (acked, cwnd);
+                Stage::begin(now, cwnd, self.w_max)
+            });
+            let ahead = delay_min.as_nanos().div_ceil(1_000_000);
+            self.follow(stage.target(now.saturating_sub(stage.epoch) + ahead), cwnd);
+        }
+        self.be_reno_friendly(cwnd);
+        self.cnt = self.cnt.max(MIN_CNT);
+    }
+
+    fn follow(&mut self, target: u64, cwnd: u32) {
+        let target = u32::try_from(target).unwrap_or(u32::MAX);
+        // At or above the target the window hardly grows.
+        self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.w_max == 0 {
+            self.cnt = self.cnt.min(MAX_CNT_AT_FIRST);
         }
     }
 
-    /// Multiplicative decrease (§4.6) with fast convergence (§4.7), to `least` segments at the lowest.
-    fn reduce(&mut self, window: u32, beta: f64, least: f64, mss: u32) {
-        let (window, mss) = (f64::from(window), f64::from(mss));
-        // Fast convergence: a window that congestion reduces earlier than last time leaves room to new flows.
-        let is_falling = self.w_max.is_some_and(|w_max| self.cwnd < w_max);
-        self.w_max = Some(if is_falling { self.cwnd * (1.0 + BETA_CUBIC) / 2.0 } else { self.cwnd });
-        self.cwnd_prior = self.cwnd;
-        // A mark may have reduced the window for the same window of data.
-        self.cwnd = (window * beta).min(self.cwnd).max(least * mss);
-        self.ssthresh = self.cwnd.max(2.0 * mss);
-        self.epoch = None;
+    /// RFC 9438 §4.3: never slower than Reno would be.
+    fn be_reno_friendly(&mut self, cwnd: u32) {
+        let per_segment = cwnd * FRIENDLY_EIGHTHS / 8;
+        while self.ack_cnt > per_segment {
+            self.ack_cnt -= per_segment;
+            self.w_est += 1;
+        }
+        if self.w_est > cwnd {
+            self.cnt = self.cnt.min(cwnd / (self.w_est - cwnd));
+        }
     }
 }
 
 impl Cubic {
     fn in_slow_start(&self) -> bool {
-        self.window.cwnd < self.window.ssthresh
+        self.cwnd < self.ssthresh
     }
 
-    /// §4.2, §5.8: t stops while the window is not used, and while nothing is in flight.
-    fn freeze_epoch_when_app_limited(&mut self, ack: &Ack) {
-        if let Some(epoch) = &mut self.window.epoch
-            && (self.idle || !ack.window_limited)
+    /// A pause without data in flight does not count for the curve (RFC 9438 §5.8).
+    fn skip_pause(&mut self, now: Time) {
+        if self.idle
+            && let Some(stage) = &mut self.curve.stage
         {
-            epoch.t_epoch += ack.now.saturating_since(self.last_ack);
+            stage.epoch += milliseconds(now) - milliseconds(self.last_ack);
         }
-        self.last_ack = ack.now;
-        self.idle = ack.in_flight == 0;
     }
 
-    /// End slow start without a loss: `W_max` is the window at its end (§4.10).
-    fn leave_slow_start(&mut self) {
-        self.slow_start.on_congestion();
-        let cwnd = self.window.cwnd;
-        self.window =
-            CubicWindow { ssthresh: cwnd, cwnd_prior: cwnd, w_max: None, epoch: None, ..self.window };
+    fn take_round_trip(&mut self, ack: &Ack, rtt: Duration) {
+        let now = milliseconds(ack.now);
+        if self.curve.stage.is_some_and(|stage| now.saturating_sub(stage.epoch) < SETTLING) {
+            return;
+        }
+        let delay_min = self.delay_min.map_or(rtt, |least| least.min(rtt));
+        self.delay_min = Some(delay_min);
+        if self.in_slow_start()
+            && let Some(hystart) = &mut self.hystart
+            && hystart.ends_slow_start(ack, rtt, delay_min, self.cwnd)
+        {
+            self.hystart = None;
+            self.ssthresh = self.cwnd;
+        }
+    }
+
+    /// Grow by `acked` segments below the threshold. Returns those that are left above it.
+    fn slow_start(&mut self, acked: u32) -> u32 {
+        let grown = (self.cwnd + acked).min(self.ssthresh);
+        let left = acked - (grown - self.cwnd);
+        self.cwnd = grown;
+        left
+    }
+
+    fn avoid_congestion(&mut self, acked: u32) {
+        let cnt = self.curve.cnt;
+        if self.cwnd_cnt >= cnt {
+            self.cwnd_cnt = 0;
+            self.cwnd += 1;
+        }
+        self.cwnd_cnt += acked;
+        self.cwnd += self.cwnd_cnt / cnt;
+        self.cwnd_cnt %= cnt;
+    }
+
+    /// Set the threshold, and the curve's origin with fast convergence (RFC 9438 §4.6-4.7).
+    fn reduce(&mut self, beta: u32) {
+        self.curve.stage = None;
+        let is_falling = self.cwnd < self.curve.w_max;
+        self.curve.w_max =
+            if is_falling { self.cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { self.cwnd };
+        self.ssthresh = (self.cwnd * beta / BETA_SCALE).max(2);
+    }
+
+    /// A mark has reduced the window for the same window of data (RFC 3168 §6.1.2).
+    fn has_reduced(&self, window: u32) -> bool {
+        window > self.cwnd()
+    }
+
+    fn new_hystart(has_hystart: bool) -> Option<HyStart> {
+        has_hystart.then(HyStart::default)
     }
 }
 
 impl CongestionControl for Cubic {
     fn new(profile: &Profile) -> Cubic {
-        let cwnd = f64::from(profile.initial_window_bytes());
-        let ssthresh = f64::from(MAX_WINDOW);
+        let has_hystart = profile.hystart == HyStartForm::Linux;
         Cubic {
-            window: CubicWindow { cwnd, ssthresh, cwnd_prior: cwnd, w_max: None, epoch: None },
+            cwnd: profile.initial_window.into(),
+            ssthresh: u32::MAX,
+            mss: profile.mss.into(),
+            cwnd_cnt: 0,
+            curve: Curve::default(),
+            delay_min: None,
+            hystart: Cubic::new_hystart(has_hystart),
+            has_hystart,
             undo: None,
-            slow_start: SlowStart::new(profile.hystart),
-            srtt: SmoothedRtt::default(),
             last_ack: Time::ZERO,
             idle: true,
-            beta_ecn: if profile.abe { BETA_ECN } else { BETA_CUBIC },
-            alpha_from_prior: if profile.cubic_alpha_one { 1.0 } else { ALPHA_CUBIC },
-            min_window: f64::from(profile.min_window),
+            beta_ecn: if profile.abe { BETA_ECN } else { BETA },
+            min_window: profile.min_window.into(),
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 MSS to MAX_WINDOW")]
     fn cwnd(&self) -> u32 {
-        self.window.cwnd as u32
+        self.cwnd * self.mss
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 2 MSS to MAX_WINDOW")]
     fn ssthresh(&self) -> u32 {
-        self.window.ssthresh as u32
+        self.ssthresh.saturating_mul(self.mss).min(MAX_WINDOW)
     }
 
     fn has_abe(&self) -> bool {
@@ -176,68 +260,78 @@ impl CongestionControl for Cubic {
     }
 
     fn on_delivery(&mut self, ack: &Ack) {
+        self.mss = ack.mss;
+        self.skip_pause(ack.now);
         if let Some(rtt) = ack.rtt {
-            self.srtt.sample(rtt);
+            self.take_round_trip(ack, rtt);
         }
+        (self.last_ack, self.idle) = (ack.now, ack.in_flight == 0);
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.freeze_epoch_when_app_limited(ack);
-        if self.in_slow_start() {
-            match self.slow_start.growth(ack) {
-                Some(growth) => self.window.cwnd += f64::from(growth),
-                None => self.leave_slow_start(),
-            }
-        } else if ack.window_limited {
-            let rtt = self.srtt.get().unwrap_or(Duration::ZERO);
-            self.window.grow(ack, rtt, self.alpha_from_prior);
+        if !ack.window_limited {
+            return;
         }
-        self.window.cwnd = self.window.cwnd.min(f64::from(MAX_WINDOW));
+        let mut acked = ack.bytes.div_ceil(ack.mss);
+        if self.in_slow_start() {
+            acked = self.slow_start(acked);
+        }
+        if acked > 0 {
+            let delay_min = self.delay_min.unwrap_or(Duration::ZERO);
+            self.curve.update(self.cwnd, acked, milliseconds(ack.now), delay_min);
+            self.avoid_congestion(acked);
+        }
+        self.cwnd = self.cwnd.min(MAX_WINDOW / self.mss);
     }
 
-    fn on_fast_retransmit(&mut self, window: u32, mss: u32) {
-        self.undo = Some(Box::new(self.window));
-        self.slow_start.on_congestion();
-        self.window.reduce(window, BETA_CUBIC, 2.0, mss);
+    fn on_fast_retransmit(&mut self, window: u32, _mss: u32) {
+        self.undo = Some((self.cwnd, self.ssthresh));
+        if !self.has_reduced(window) {
+            self.reduce(BETA);
+            self.cwnd = self.cwnd.min(self.ssthresh);
+        }
     }
 
     fn on_recovered(&mut self, _flight: u32, _mss: u32) {
-        self.window.cwnd = self.window.ssthresh;
+        self.cwnd = self.ssthresh.min(self.cwnd);
     }
 
-    /// §4.8: as Reno, but with `beta_cubic` for the threshold.
-    fn on_timeout(&mut self, window: u32, mss: u32) {
+    /// RFC 9438 §4.8; all else starts afresh, HyStart included.
+    fn on_timeout(&mut self, window: u32, _mss: u32) {
         // If a retransmission expires again, cwnd is still one segment, and the threshold stays (RFC 5681 §3.1).
-        if self.window.cwnd > f64::from(mss) {
-            self.undo = Some(Box::new(self.window));
-            self.window.reduce(window, BETA_CUBIC, 2.0, mss);
+        if self.cwnd > 1 {
+            self.undo = Some((self.cwnd, self.ssthresh));
+            if !self.has_reduced(window) {
+                self.reduce(BETA);
+            }
         }
-        self.slow_start.on_timeout();
-        self.window = CubicWindow { cwnd: f64::from(mss), w_max: None, epoch: None, ..self.window };
+        (self.cwnd, self.cwnd_cnt) = (1, 0);
+        self.curve = Curve::default();
+        self.delay_min = None;
+        self.hystart = Cubic::new_hystart(self.has_hystart);
     }
 
-    /// §4.9.2: restore the window, unless it has outgrown the saved one.
     fn on_spurious(&mut self) {
-        if let Some(undo) = self.undo.take()
-            && self.window.cwnd < self.window.cwnd_prior
-        {
-            self.window = *undo;
+        if let Some((cwnd, ssthresh)) = self.undo.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
         }
     }
 
-    /// §4.6: reduce to one segment at the lowest, or to the stack's own bound.
-    fn on_ecn_echo(&mut self, window: u32, mss: u32) {
+    /// RFC 3168 §6.1.2: reduce as for a loss, to the stack's own bound at the lowest.
+    fn on_ecn_echo(&mut self, _window: u32, _mss: u32) {
         // ABE is for congestion avoidance only (RFC 8511 §3).
-        let beta = if self.in_slow_start() { BETA_CUBIC } else { self.beta_ecn };
+        let beta = if self.in_slow_start() { BETA } else { self.beta_ecn };
         self.undo = None;
-        self.slow_start.on_congestion();
-        self.window.reduce(window, beta, self.min_window, mss);
+        let window = (self.cwnd * beta / BETA_SCALE).max(self.min_window);
+        self.reduce(beta);
+        self.cwnd = self.cwnd.min(window);
     }
 
-    /// RFC 5681 §4.1; congestion avoidance starts a new stage.
+    /// RFC 5681 §4.1; the threshold remembers three quarters of the window, as in Linux.
     fn on_idle(&mut self, initial_window: u32) {
-        self.window.cwnd = self.window.cwnd.min(f64::from(initial_window));
-        self.window.epoch = None;
+        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3 + self.cwnd % 4 * 3 / 4);
+        self.cwnd = self.cwnd.min((initial_window / self.mss).max(1));
     }
 }
 

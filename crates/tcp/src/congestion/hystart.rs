@@ -1,145 +1,110 @@
-//! HyStart++: a rise of the round-trip time ends slow start, after a few rounds of slower growth.
+//! HyStart as in Linux: a train of acknowledgements or a rise of the round-trip time ends slow start.
 //!
-//! Source: RFC 9406 §4.2-4.3. Used only in the first slow start of a connection, as §4.3 recommends.
+//! Source: Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55 (2011), and the behaviour of
+//! `tcp_cubic.c` in Linux 6.12. Differs from Linux: the allowance for aggregation is 1 ms at any rate; Linux allows less
+//! above 2 Gbit/s.
 
-use aqmlab_units::Duration;
+use aqmlab_units::{Duration, Time};
 
 use super::Ack;
 
-/// Bounds of the rise in round-trip time that ends slow start (RFC 9406 §4.3).
-const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// The rise that counts is this share of the round-trip time.
-const MIN_RTT_DIVISOR: u64 = 8;
-/// Samples that a round needs to be judged.
-const N_RTT_SAMPLE: u32 = 8;
-/// Divisor of growth in conservative slow start, and its rounds at most.
-const CSS_GROWTH_DIVISOR: u32 = 4;
-const CSS_ROUNDS: u32 = 5;
-/// The most segments that one acknowledgement counts for, without pacing.
-const L: u32 = 8;
+/// The smallest window that is judged, in segments.
+const LOW_WINDOW: u32 = 16;
+/// Acknowledgements so close to each other belong to one train.
+const ACK_DELTA: Duration = Duration::from_millis(2);
+/// Delay of acknowledgements by aggregation at sender and receiver.
+const AGGREGATION: Duration = Duration::from_millis(1);
+/// Samples of a round before its delay is judged.
+const MIN_SAMPLES: u32 = 8;
+/// Bounds of the rise in round-trip time that ends slow start; between them it is an eighth.
+const MIN_RISE: Duration = Duration::from_millis(4);
+const MAX_RISE: Duration = Duration::from_millis(16);
 
-/// The state of HyStart++.
+/// The current round of slow start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HyStart {
-    last_round_min_rtt: Option<Duration>,
-    current_round_min_rtt: Option<Duration>,
-    rtt_sample_count: u32,
-    css: Option<ConservativeSlowStart>,
-}
-
-/// Conservative slow start, CSS.
-#[derive(Clone, Copy, Debug)]
-struct ConservativeSlowStart {
-    css_baseline_min_rtt: Duration,
-    /// Rounds that have ended in it, including the one in which it began.
-    rounds: u32,
+    round_start: Time,
+    /// The last acknowledgement of the train that began with the round.
+    last_ack: Time,
+    /// The shortest round-trip time of the round.
+    curr_rtt: Option<Duration>,
+    sample_cnt: u32,
 }
 
 impl HyStart {
-    /// Return the bytes that `ack` adds to the window, or `None` when slow start is over.
-    pub(super) fn growth(&mut self, ack: &Ack) -> Option<u32> {
-        if ack.new_round && self.end_round() {
-            return None;
+    /// Take a sample. Returns true if slow start ends at `cwnd` segments; `delay_min` is the connection's shortest round-trip
+    /// time.
+    pub(super) fn ends_slow_start(
+        &mut self,
+        ack: &Ack,
+        rtt: Duration,
+        delay_min: Duration,
+        cwnd: u32,
+    ) -> bool {
+        if ack.new_round {
+            *self = HyStart { round_start: ack.now, last_ack: ack.now, ..HyStart::default() };
         }
-        if let Some(rtt) = ack.rtt {
-            self.sample(rtt);
-        }
-        // cwnd = cwnd + min(N, L * SMSS); a fourth of it in CSS
-        let growth = ack.bytes.min(L.saturating_mul(ack.mss));
-        Some(if self.css.is_some() { growth / CSS_GROWTH_DIVISOR } else { growth })
+        cwnd >= LOW_WINDOW && (self.is_train_long(ack.now, delay_min) | self.is_delay_higher(rtt, delay_min))
     }
 
-    /// End the round. Returns true if it was the last of CSS.
-    fn end_round(&mut self) -> bool {
-        self.last_round_min_rtt = self.current_round_min_rtt.take();
-        self.rtt_sample_count = 0;
-        self.css.as_mut().is_some_and(|css| {
-            css.rounds += 1;
-            css.rounds >= CSS_ROUNDS
-        })
+    /// A train as long as half a round trip fills the path.
+    fn is_train_long(&mut self, now: Time, delay_min: Duration) -> bool {
+        if now - self.last_ack > ACK_DELTA {
+            return false;
+        }
+        self.last_ack = now;
+        2 * (now - self.round_start).as_nanos() > (delay_min + AGGREGATION).as_nanos()
     }
 
-    fn sample(&mut self, rtt: Duration) {
-        let current = self.current_round_min_rtt.map_or(rtt, |least| least.min(rtt));
-        self.current_round_min_rtt = Some(current);
-        self.rtt_sample_count += 1;
-        if self.rtt_sample_count < N_RTT_SAMPLE {
-            return;
+    fn is_delay_higher(&mut self, rtt: Duration, delay_min: Duration) -> bool {
+        let curr_rtt = self.curr_rtt.map_or(rtt, |least| least.min(rtt));
+        self.curr_rtt = Some(curr_rtt);
+        if self.sample_cnt < MIN_SAMPLES {
+            self.sample_cnt += 1;
+            return false;
         }
-        match self.css {
-            // The rise was spurious: return to slow start (§4.2).
-            Some(css) if current < css.css_baseline_min_rtt => self.css = None,
-            None if self.last_round_min_rtt.is_some_and(|last| rise_ends_slow_start(last, current)) => {
-                self.css = Some(ConservativeSlowStart { css_baseline_min_rtt: current, rounds: 0 });
-            }
-            _ => {}
-        }
+        let rise = Duration::from_nanos(delay_min.as_nanos() / 8).clamp(MIN_RISE, MAX_RISE);
+        curr_rtt > delay_min + rise
     }
-}
-
-/// `currentRoundMinRTT >= lastRoundMinRTT + RttThresh`
-fn rise_ends_slow_start(last: Duration, current: Duration) -> bool {
-    // RttThresh = max(MIN_RTT_THRESH, min(lastRoundMinRTT / MIN_RTT_DIVISOR, MAX_RTT_THRESH))
-    let share = Duration::from_nanos(last.as_nanos() / MIN_RTT_DIVISOR);
-    current >= last + share.clamp(MIN_RTT_THRESH, MAX_RTT_THRESH)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MSS: u32 = 1000;
+    const RTT: Duration = Duration::from_millis(100);
 
-    /// Run a round of `samples` acknowledgements of one segment each. Return the growth at the last one, or
-    /// `None` once slow start is over.
-    fn round(hystart: &mut HyStart, samples: u32, rtt_ms: u64) -> Option<u32> {
-        let rtt = Some(Duration::from_millis(rtt_ms));
-        let ack = |new_round| Ack { bytes: MSS, mss: MSS, rtt, new_round, ..Ack::default() };
-        let growths: Option<Vec<u32>> = (0..samples).map(|i| hystart.growth(&ack(i == 0))).collect();
-        growths?.last().copied()
-    }
-
-    #[test]
-    fn a_rise_by_an_eighth_of_the_rtt_slows_growth_to_a_fourth() {
-        // RFC 9406 §4.2; the threshold is between 4 ms and 16 ms.
-        for (last, at, below) in [(20, 24, 23), (80, 90, 89), (400, 416, 415)] {
-            for (rtt, growth) in [(at, MSS / 4), (below, MSS)] {
-                let mut hystart = HyStart::default();
-                round(&mut hystart, 8, last);
-                assert_eq!(round(&mut hystart, 8, rtt), Some(growth), "{last} ms, then {rtt} ms");
-            }
-        }
-    }
-
-    #[test]
-    fn seven_samples_have_no_effect() {
+    /// Return the number of the acknowledgement that ends slow start, in a round of 64 that arrive `spacing` apart with
+    /// the round-trip time `rtt`.
+    fn ends_at(spacing: Duration, rtt: Duration, cwnd: u32) -> Option<u64> {
         let mut hystart = HyStart::default();
-        round(&mut hystart, 8, 80);
-        assert_eq!(round(&mut hystart, 7, 120), Some(MSS));
+        (0..64).find(|&i| {
+            let ack = Ack { now: Time::ZERO + spacing * i, new_round: i == 0, ..Ack::default() };
+            hystart.ends_slow_start(&ack, rtt, RTT, cwnd)
+        })
     }
 
     #[test]
-    fn conservative_slow_start_ends_slow_start_after_five_rounds() {
-        let mut hystart = HyStart::default();
-        round(&mut hystart, 8, 80);
-        for _ in 0..5 {
-            assert_eq!(round(&mut hystart, 8, 120), Some(MSS / 4));
-        }
-        assert_eq!(round(&mut hystart, 8, 120), None);
+    fn a_train_of_half_a_round_trip_ends_slow_start() {
+        // (100 ms + 1 ms) / 2 = 50.5 ms
+        assert_eq!(ends_at(Duration::from_millis(1), RTT, 16), Some(51));
+        assert_eq!(ends_at(Duration::from_millis(2), RTT, 16), Some(26));
     }
 
     #[test]
-    fn slow_start_resumes_when_the_round_trip_falls_again() {
-        let mut hystart = HyStart::default();
-        round(&mut hystart, 8, 80);
-        assert_eq!(round(&mut hystart, 8, 120), Some(MSS / 4));
-        assert_eq!(round(&mut hystart, 8, 119), Some(MSS));
+    fn acknowledgements_more_than_2_ms_apart_are_no_train() {
+        assert_eq!(ends_at(Duration::from_micros(2_001), RTT, 16), None);
     }
 
     #[test]
-    fn one_acknowledgement_counts_for_eight_segments_at_most() {
-        let ack = Ack { bytes: 20 * MSS, mss: MSS, ..Ack::default() };
-        assert_eq!(HyStart::default().growth(&ack), Some(8 * MSS));
+    fn a_rise_by_an_eighth_in_nine_samples_ends_slow_start() {
+        let apart = Duration::from_millis(3);
+        assert_eq!(ends_at(apart, Duration::from_micros(112_500), 16), None);
+        assert_eq!(ends_at(apart, Duration::from_micros(112_501), 16), Some(8));
+    }
+
+    #[test]
+    fn a_window_below_16_segments_is_not_judged() {
+        assert_eq!(ends_at(Duration::from_millis(1), RTT * 2, 15), None);
     }
 }

@@ -157,6 +157,7 @@ pub(super) fn scaled(window: u32, factor: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HyStartForm;
 
     const MSS: u32 = 1000;
 
@@ -280,7 +281,7 @@ mod tests {
 
     #[test]
     fn delay_ends_slow_start_with_hystart_alone() {
-        for hystart in [false, true] {
+        for hystart in [HyStartForm::Off, HyStartForm::PlusPlus] {
             let mut cc = reno(10, |profile| profile.hystart = hystart);
             for round in 0..8 {
                 for i in 0..8 {
@@ -288,7 +289,7 @@ mod tests {
                     cc.on_ack(&Ack { rtt, new_round: i == 0, ..ack() });
                 }
             }
-            assert_eq!(cc.in_slow_start(), !hystart);
+            assert_eq!(cc.in_slow_start(), hystart == HyStartForm::Off);
         }
     }
 }

@@ -114,7 +114,10 @@ impl<S: Sender> Endpoint<S> {
 
     /// Handle the peer's FIN, which is in order.
     fn handle_fin(&mut self) {
-        self.core.status.set(Status::ACK_DUE);
+        // An end that has closed has no answer that could carry the acknowledgement.
+        if self.core.state != State::Established || self.sender.on_fin() {
+            self.core.status.set(Status::ACK_DUE);
+        }
         let next = match self.core.state {
             State::Established => State::CloseWait,
             State::FinWait1 => State::Closing,

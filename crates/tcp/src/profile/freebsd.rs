@@ -2,7 +2,7 @@
 
 use aqmlab_units::Duration;
 
-use super::Profile;
+use super::{HyStartForm, Profile};
 use crate::EcnPolicy;
 use crate::congestion::Algorithm;
 
@@ -50,9 +50,8 @@ impl Profile {
             accecn_option: false,
             congestion: Algorithm::Reno,
             abe: false,
-            cubic_alpha_one: true,
             ledbat_target: Profile::LEDBAT_TARGET,
-            hystart: false,
+            hystart: HyStartForm::Off,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use aqmlab_units::Duration;
 
-use super::Profile;
+use super::{HyStartForm, Profile};
 use crate::EcnPolicy;
 use crate::congestion::Algorithm;
 
@@ -14,7 +14,8 @@ impl Profile {
     /// at most 120 s. SYNs: four retransmissions a second apart (`tcp_syn_linear_timeouts`, since 6.5), then
     /// doubling, ten in all, given up at 131 s; before 6.5 they doubled from the first. Five SYN/ACK
     /// retransmissions (`tcp_synack_retries`), 15 timeouts of data (`tcp_retries2`). Acknowledgements: the first
-    /// 16 segments at once (`TCP_MAX_QUICKACKS`), then every second one, or after 40 ms (`TCP_DELACK_MIN`).
+    /// 16 segments at once (`TCP_MAX_QUICKACKS`), also after a pause, and while the receive window grows; then every
+    /// second one, or after 40 ms (`TCP_DELACK_MIN`).
     ///
     /// Marks: a marked segment while no mark is echoed, and the next segment, are acknowledged at once
     /// (`tcp_enter_quickack_mode` in `__tcp_ecn_check_ce`). So is one with CWR (`tcp_ecn_accept_cwr`), because
@@ -24,24 +25,22 @@ impl Profile {
     /// With DCTCP's feedback, pending segments are acknowledged before a change of marks
     /// (`dctcp_ece_ack_update`).
     ///
-    /// CUBIC (`tcp_congestion_control`), whose slow start ends by HyStart++ here and by the older HyStart in
-    /// Linux. Its Reno-friendly window has one factor, 0.53 (`tcp_friendliness`), which RFC 9438 raises to 1.
-    /// Retransmitted SYNs request no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
+    /// CUBIC (`tcp_congestion_control`) with HyStart. Retransmitted SYNs request no ECN (`tcp_ecn_fallback`, 1 in `ip-sysctl.rst` and in `tcp_sk_init` of
     /// `net/ipv4/tcp_ipv4.c`). Accurate ECN, which Linux has since 6.18, includes its option (`tcp_ecn_option`,
     /// 2).
     ///
     /// A control that paces releases two segments together (`tcp_min_tso_segs`), which one acknowledgement then
     /// covers.
     ///
-    /// The receive window starts at 65,535 bytes (`tcp_rmem` of 131,072) and grows with the data that arrive
+    /// The receive window starts at 65,535 bytes, in whole segments, and grows with the data that arrive
     /// (`tcp_moderate_rcvbuf`) to the maximum of `tcp_rmem`, 32 MiB since 6.16 and 6 MiB before.
     ///
     /// Simpler than Linux:
-    /// * Bursts do not grow with the rate (`tcp_tso_autosize`).
+    /// * Bursts do not grow with the rate, nor wait for more (`tcp_tso_autosize`, `tcp_tso_should_defer`).
     /// * A mark reduces the window at once, not over a round trip (`tcp_cwnd_reduction`). Meanwhile DCTCP's and
     ///   Prague's windows grow by the unmarked bytes.
-    /// * The whole receive buffer is window; Linux reserves a part for the packets' overhead.
-    /// * Quick acknowledgements do not return after a pause.
+    /// * Beyond the first limit, the whole receive buffer is window; Linux reserves a part for the packets' overhead, and
+    ///   counts data beyond a gap against it.
     /// * The window after an idle period is the initial one, not halved for each timeout that has passed.
     ///
     /// Nagle is off, as for [`Profile::freebsd_4_5`].
@@ -82,9 +81,8 @@ impl Profile {
             accecn_option: true,
             congestion: Algorithm::Cubic,
             abe: false,
-            cubic_alpha_one: false,
             ledbat_target: Profile::LEDBAT_TARGET,
-            hystart: true,
+            hystart: HyStartForm::Linux,
         }
     }
 }

@@ -11,15 +11,19 @@
 //! * `frto`: detection of spurious timeouts.
 //! * `probe`: tail loss probes.
 //! * `transmit`: choice and pacing of the next segment.
+//! * `burst`: segments that leave together.
 //! * `receiver`: feedback other than acknowledgements.
+//! * `quick_acks`: the segments that are acknowledged at once.
 //! * `window`: the size of the receive window.
 
 mod acknowledge;
+mod burst;
 mod ecn;
 mod frto;
 mod negotiate;
 mod phase;
 mod probe;
+mod quick_acks;
 mod receiver;
 mod recovery;
 mod transmit;
@@ -27,6 +31,7 @@ mod window;
 
 use aqmlab_units::{Duration, Time};
 
+use self::burst::Burst;
 use self::frto::Frto;
 use self::negotiate::Negotiated;
 use self::phase::{FirstRetransmission, Phase};
@@ -63,6 +68,7 @@ pub struct Modern<C> {
     burst: u8,
     /// Runs while a segment waits for `release`.
     pacing_timer: Timer,
+    send_burst: Burst,
     /// Lost bytes that the congestion control knows of.
     lost_reported: u64,
     /// A window has held back data since the last acknowledgement.
@@ -86,7 +92,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             classic: Classic { congestion, scaling: Scale::default() },
             is_classic: profile.is_classic(),
             negotiated: Negotiated::none(profile),
-            receiver: Receiver::new(profile, now),
+            receiver: Receiver::new(profile),
             board: Scoreboard::default(),
             phase: Phase::Open,
             first_retransmission: FirstRetransmission::Awaited,
@@ -96,6 +102,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             release: now,
             burst: 0,
             pacing_timer: Timer::OFF,
+            send_burst: Burst::default(),
             lost_reported: 0,
             window_limited: false,
             pacing_limited: false,
@@ -136,10 +143,8 @@ impl<C: CongestionControl> Sender for Modern<C> {
             self.on_ecn_segment(core, segment, profile);
         }
         self.receiver.note_timestamp(segment);
-        if segment.len > 0 && self.receiver.window.may_grow(profile) {
-            let echo =
-                segment.options.timestamps().filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo);
-            self.receiver.window.on_data(core.rcv_nxt, echo, now, profile);
+        if segment.len > 0 {
+            self.note_data(core, segment, now, profile);
         }
         core.snd_wnd = segment.window;
         if self.receiver.ecn_counts.count(segment.len, segment.flags)
@@ -155,10 +160,14 @@ impl<C: CongestionControl> Sender for Modern<C> {
 
     fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool {
         if core.take_in_order(from, to) {
-            return self.receiver.take_quick_ack();
+            return from != to && self.receiver.quick_acks.take();
         }
         self.on_out_of_order(core, from, to);
         true
+    }
+
+    fn on_fin(&mut self) -> bool {
+        self.receiver.quick_acks.on_fin()
     }
 
     fn on_write(&mut self, core: &Core) {
@@ -176,7 +185,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             Some(departure) => departure,
             None => core.due_ack(&self.classic.congestion, profile)?,
         };
-        let window = self.classic.scaling.own_window(self.receiver.window.bytes(), profile);
+        let window = self.classic.scaling.own_window(self.receiver.window.advertised(profile), profile);
         let mut segment = core.segment(departure, window, Options::default());
         // Filled in place: options passed by value were copied four times.
         self.fill_in_options(core, &mut segment, now);

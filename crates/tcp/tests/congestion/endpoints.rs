@@ -97,5 +97,5 @@ fn reno_follows_the_square_root_law_whatever_recovers() {
 
 #[test]
 fn cubic_follows_its_response_function_whatever_recovers() {
-    every_recovery_keeps_the_window_of(Algorithm::Cubic);
+    every_recovery_keeps_the_window_of(Algorithm::CubicRfc9438);
 }

@@ -205,7 +205,7 @@ fn options_that_would_do_nothing_are_refused_in_one_line() {
     );
     assert_eq!(
         refusal(Profile { abe: true, ..with(Algorithm::Prague) }),
-        "abe: must be false unless congestion is reno or cubic, got prague"
+        "abe: must be false unless congestion is reno or cubic or cubic-rfc9438, got prague"
     );
     for (_, algorithm) in Algorithm::NAMES {
         assert_eq!(with(algorithm).check(), Ok(()));

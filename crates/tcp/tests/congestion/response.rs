@@ -46,7 +46,7 @@ fn under_random_loss_renos_window_is_1_31_over_root_p() {
 fn cubic_keeps_its_published_window_in_the_cubic_region() {
     // RFC 9438 §5.1, table 1: 1.054 (RTT / p)^(3/4). That is without fast convergence, which costs a few per cent here.
     for (p, published) in [(1e-4, 187.0), (1e-5, 1054.0), (1e-6, 5926.0)] {
-        assert_evenly(Algorithm::Cubic, RTT, p, published, 0.1);
+        assert_evenly(Algorithm::CubicRfc9438, RTT, p, published, 0.1);
     }
 }
 
@@ -57,7 +57,15 @@ fn cubic_keeps_renos_window_in_the_reno_friendly_region() {
     for (rtt, p, published) in
         [(RTT, 1e-3, 38.0), (short, 1e-3, 38.0), (short, 1e-4, 120.0), (short, 1e-5, 379.0)]
     {
-        assert_evenly(Algorithm::Cubic, rtt, p, published, 0.1);
+        assert_evenly(Algorithm::CubicRfc9438, rtt, p, published, 0.1);
+    }
+}
+
+#[test]
+fn cubic_of_linux_keeps_10_to_25_percent_more_where_acknowledgements_come_together() {
+    // Its integers round growth up. The kernel itself is the oracle for paced acknowledgements: tests/kernel/test_response.py.
+    for (p, published) in [(1e-3, 38.0), (1e-4, 187.0), (1e-5, 1054.0)] {
+        assert_evenly(Algorithm::Cubic, RTT, p, 1.15 * published, 0.1);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Behaviour of the shipped profiles, and values that are refused.
 
 use aqmlab_tcp::options::{SynOptions, Timestamps};
-use aqmlab_tcp::{Algorithm, Basic, EcnPolicy, Full, Options, Profile, RequiredStack, Segment, State};
+use aqmlab_tcp::{
+    Algorithm, Basic, EcnPolicy, Full, HyStartForm, Options, Profile, RequiredStack, Segment, State,
+};
 use aqmlab_units::Duration;
 
 use crate::script::*;
@@ -49,7 +51,7 @@ fn a_single_wish_decides_what_stack_it_takes() {
         ),
         ("CUBIC", Profile { congestion: Algorithm::Cubic, ..old() }, RequiredStack::Full),
         ("ABE", Profile { abe: true, ecn: EcnPolicy::Rfc3168, ..old() }, RequiredStack::Full),
-        ("HyStart++", Profile { hystart: true, ..old() }, RequiredStack::Full),
+        ("HyStart++", Profile { hystart: HyStartForm::PlusPlus, ..old() }, RequiredStack::Full),
     ] {
         assert_eq!(profile.check(), Ok(()), "{wish}");
         assert_eq!(profile.required_stack(), needs, "{wish}");
@@ -58,7 +60,7 @@ fn a_single_wish_decides_what_stack_it_takes() {
 
 #[test]
 fn linux_syns_leave_at_0_to_5_7_11_19_35_67_s_until_131_s() {
-    let mut tcp = Script::<Full>::connect(Profile::linux_6());
+    let mut tcp = Script::<Full>::connect(Profile { receive_window_tuning: false, ..Profile::linux_6() });
     let syn_at = |seconds: u32| {
         let syn_options = SynOptions { mss: 1460, sack_permitted: true, window_scale: Some(10) };
         let timestamps = Timestamps { value: 1000 * seconds, echo: 0 };

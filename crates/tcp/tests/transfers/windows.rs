@@ -58,9 +58,10 @@ fn prompt_receiver() -> Profile {
 
 #[test]
 fn a_window_grows_by_what_was_read_in_the_round_trip_before() {
-    // By hand: twice the 20,000 bytes read is 40,000, and twice the growth of that over 10,000 another 80,000; 240,000 for
-    // 40,000 over 20,000. A tenth more asks for 105,600, and less for nothing. All in units of 1024.
-    let expected = [64_512, 64_512, 119_808, 239_616, 239_616, 239_616];
+    // By hand: the window starts at 65,000 bytes and grows by 2 * 988 with each segment, to a segment below the limit of 87,040.
+    // Twice the 20,000 bytes read and 16 segments is 55,808, and twice the growth of that over 11,000 makes it 147,130; 287,424
+    // for 40,000 over 20,000. Less asks for nothing. All in units of 1024.
+    let expected = [84_992, 87_040, 146_432, 231_424, 271_360, 286_720];
     assert_eq!(windows(&prompt_receiver(), true, &[10, 20, 40, 44, 20, 20]), expected);
 }
 
@@ -68,14 +69,14 @@ fn a_window_grows_by_what_was_read_in_the_round_trip_before() {
 fn a_tuned_window_grows_to_its_maximum_a_fixed_one_starts_there() {
     let tuned = Profile { receive_window: 200_000, ..prompt_receiver() };
     let fixed = Profile { receive_window_tuning: false, ..tuned.clone() };
-    assert_eq!(windows(&tuned, true, &[10, 20, 40, 80, 80])[2..], [120_000, 200_000, 200_000]);
+    assert_eq!(windows(&tuned, true, &[10, 20, 40, 80, 80])[2..], [146_144, 199_012, 199_012]);
     assert_eq!(windows(&fixed, true, &[10, 20]), [200_000, 200_000]);
 }
 
 #[test]
 fn without_timestamps_a_round_is_a_windows_worth_of_data() {
     let grown = windows(&prompt_receiver(), false, &[10, 20, 40, 80]);
-    assert_eq!(grown[..2], [64_512, 64_512]);
+    assert_eq!(grown[..2], [86_016, 87_040]);
     assert!(grown[3] > 100_000, "{grown:?}");
 }
 

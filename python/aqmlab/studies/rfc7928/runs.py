@@ -24,7 +24,7 @@ RTT_MS = 100
 LINK: Mapping[str, Any] = {"rate": RATE, "device_fifo": 0}
 """An ideal link, without a queue below the discipline."""
 
-NEWRENO = {"profile": "linux-6", "congestion": "reno", "hystart": False, "ecn_fallback": False}
+NEWRENO = {"profile": "linux-6", "congestion": "reno", "ecn_fallback": False}
 """The TCP-friendly sender: NewReno with today's loss recovery. Slow start ends by loss or mark as in RFC 5681: in Linux
 HyStart is CUBIC's. Where hosts have ECN all flows do: with the fallback one whose SYN/ACK is lost among the slow starts
 of the others would stay without it for good."""

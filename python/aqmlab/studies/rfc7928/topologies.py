@@ -24,7 +24,7 @@ AGGRESSIVE = Scenario(
     section="5.2",
     title="CUBIC and NewReno",
     sources=(bulk(1), bulk(1, name="cubic")),
-    tcp={**NEWRENO, "mix": [{"share": 1.0, "source": "cubic", "congestion": "cubic", "hystart": True}]},
+    tcp={**NEWRENO, "mix": [{"share": 1.0, "source": "cubic", "congestion": "cubic"}]},
 )
 """Section 5.2 with both kinds of senders at once."""
 

@@ -10,16 +10,16 @@ fn a_value_without_an_effect_is_refused() {
             "tcp.ledbat_target: has no effect: no host has congestion = ledbat, got 60 ms",
         ),
         (
-            json!({"tcp": {"congestion": "reno", "cubic_alpha_one": true}}),
-            "tcp.cubic_alpha_one: has no effect: no host has congestion = cubic, got true",
+            json!({"tcp": {"hystart": "hystart++"}}),
+            "tcp.hystart: has no effect: no host has a congestion control with it: `hystart` is for cubic, `hystart++` for reno and cubic-rfc9438, got hystart++",
         ),
         (
             json!({"tcp": {"ecn": true, "dctcp_two_acks": false}}),
             "tcp.dctcp_two_acks: has no effect: no host has ecn = dctcp, got false",
         ),
         (
-            json!({"tcp": {"congestion": "bbr", "hystart": false}}),
-            "tcp.hystart: has no effect: no host has congestion = reno or cubic, got false",
+            json!({"tcp": {"congestion": "bbr", "hystart": "off"}}),
+            "tcp.hystart: has no effect: no host has a congestion control with it: `hystart` is for cubic, `hystart++` for reno and cubic-rfc9438, got off",
         ),
         (
             json!({"tcp": {"pacing_burst": 10}}),
@@ -30,12 +30,12 @@ fn a_value_without_an_effect_is_refused() {
             "tcp.pacing_burst: has no effect: no host has congestion = prague or bbr, got 10",
         ),
         (
-            json!({"tcp": {"mix": [{"share": 0.5, "congestion": "bbr", "hystart": false}]}}),
-            "tcp.mix[0].hystart: has no effect: these hosts do not have congestion = reno or cubic, got false",
+            json!({"tcp": {"mix": [{"share": 0.5, "congestion": "bbr", "hystart": "off"}]}}),
+            "tcp.mix[0].hystart: has no effect: these hosts do not have a congestion control with it: `hystart` is for cubic, `hystart++` for reno and cubic-rfc9438, got off",
         ),
         (
             json!({"tcp": {"ecn": true, "mix": [{"share": 0.5, "congestion": "bbr", "abe": true}]}}),
-            "tcp.mix[0].abe: must be false unless congestion is reno or cubic, got bbr",
+            "tcp.mix[0].abe: must be false unless congestion is reno or cubic or cubic-rfc9438, got bbr",
         ),
         (
             json!({"queue": {"pie": {"noecn": true, "mark_ecnth": 0.5}}}),

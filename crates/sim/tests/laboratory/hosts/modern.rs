@@ -79,7 +79,7 @@ fn beside_ledbat_at(target: &str, sources: &Value, warmup: &str) -> Run {
     let mut spec = linux(&json!({"droptail": {"limit": 250}}));
     let ledbat =
         json!({"share": 1.0, "source": "background", "congestion": "ledbat", "ledbat_target": target});
-    spec["tcp"] = json!({"profile": "linux-6", "congestion": "reno", "hystart": false, "mix": [ledbat]});
+    spec["tcp"] = json!({"profile": "linux-6", "congestion": "reno", "mix": [ledbat]});
     spec["users"]["per_side"] = 0.into();
     spec["link"] = json!({"rate": "10 Mbit/s", "device_fifo": 0});
     spec["sources"] = sources.clone();

@@ -13,8 +13,8 @@ impl<C: CongestionControl> Modern<C> {
     #[inline(never)]
     pub(super) fn on_ecn_segment(&mut self, core: &mut Core, segment: &Segment<Options>, profile: &Profile) {
         let feedback = core.on_ecn_segment(segment, profile);
-        if feedback.starts_echo {
-            self.receiver.grant_quick_acks(profile.quick_acks_after_mark);
+        if feedback.starts_echo && profile.quick_acks_after_mark > 0 {
+            self.receiver.quick_acks.enforce(profile.quick_acks_after_mark);
         }
         if let Some(marks) = feedback.new_marks {
             self.note_marks(core, segment, marks, profile);

@@ -3,8 +3,10 @@
 use aqmlab_units::Time;
 
 use super::Modern;
+use super::quick_acks::QuickAcks;
 use super::window::ReceiveWindow;
-use crate::core::Core;
+use crate::congestion::CongestionControl;
+use crate::core::{Core, Status};
 use crate::ecn::byte_counts;
 use crate::options::{Options, Timestamps, is_earlier};
 use crate::recovery::SackReporter;
@@ -20,19 +22,18 @@ pub(super) struct Receiver {
     /// Bytes received in each ECN codepoint.
     pub(super) ecn_counts: byte_counts::ByteCounters,
     pub(super) window: ReceiveWindow,
-    /// Segments that are still acknowledged at once.
-    quick_acks: u8,
+    pub(super) quick_acks: QuickAcks,
 }
 
 impl Receiver {
-    pub(super) fn new(profile: &Profile, now: Time) -> Receiver {
+    pub(super) fn new(profile: &Profile) -> Receiver {
         Receiver {
             reports: SackReporter::default(),
             ts_recent: 0,
             last_ack_sent: Seq::ZERO,
             ecn_counts: byte_counts::ByteCounters::new(),
-            window: ReceiveWindow::new(profile, now),
-            quick_acks: profile.quick_acks,
+            window: ReceiveWindow::new(profile),
+            quick_acks: QuickAcks::new(profile),
         }
     }
 
@@ -47,20 +48,31 @@ impl Receiver {
             self.ts_recent = value;
         }
     }
-
-    /// Use up a quick acknowledgement. Returns false if none is left.
-    pub(super) fn take_quick_ack(&mut self) -> bool {
-        let has_quick_ack = self.quick_acks > 0;
-        self.quick_acks -= u8::from(has_quick_ack);
-        has_quick_ack
-    }
-
-    pub(super) fn grant_quick_acks(&mut self, segments: u8) {
-        self.quick_acks = self.quick_acks.max(segments);
-    }
 }
 
-impl<C> Modern<C> {
+impl<C: CongestionControl> Modern<C> {
+    /// Handle the arrival of `len` bytes of data, before they are taken.
+    pub(super) fn note_data(
+        &mut self,
+        core: &Core,
+        segment: &Segment<Options>,
+        now: Time,
+        profile: &Profile,
+    ) {
+        self.receiver.quick_acks.on_data(segment.len, segment.flags, now, core.rtt.rto(), profile);
+        if !self.receiver.window.may_grow(profile) {
+            return;
+        }
+        if self.receiver.window.grow(segment.len, self.segment_size()) {
+            self.receiver.quick_acks.on_growth();
+        }
+        let echo =
+            segment.options.timestamps().filter(|_| self.negotiated.timestamps).map(|stamps| stamps.echo);
+        let is_next = segment.seq == core.rcv_nxt && !core.status.any(Status::OUT_OF_ORDER);
+        let next = core.rcv_nxt + if is_next { segment.len.into() } else { 0 };
+        self.receiver.window.on_data(next, self.segment_size(), echo, now, profile);
+    }
+
     /// Handle data `from..to` that repeat, overlap or lie beyond a gap.
     pub(super) fn on_out_of_order(&mut self, core: &mut Core, from: Seq, to: Seq) {
         // A FIN without data ahead of a gap is ignored, and has no bytes to report.

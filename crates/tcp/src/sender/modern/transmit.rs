@@ -234,6 +234,9 @@ impl<C: CongestionControl> Modern<C> {
             core.ect_on(PacketKind::FinOrRetransmission, control, profile)
         };
         core.note_sent(seq, len, fin);
+        if len > 0 {
+            self.receiver.quick_acks.on_sent(now, profile);
+        }
         let (pipe, lost) = (self.board.pipe(), self.board.lost_total());
         let delivered = self.rate.on_sent(now, (core.snd_nxt, core.snd_nxt - seq), pipe, lost);
         self.board.push(seq, core.snd_nxt, now, delivered);
@@ -241,7 +244,9 @@ impl<C: CongestionControl> Modern<C> {
             frto.on_new_segment();
         }
         self.schedule_probe(core, now, profile, true);
-        Departure { seq, len, flags: fin | ecn }
+        let pushes = profile.quick_acks > 0 && self.send_burst.completes_pair(now);
+        let push = if pushes { Flags::PSH } else { Flags::NONE };
+        Departure { seq, len, flags: fin | ecn | push }
     }
 
     /// Before the application writes: record that it has left the window unused, if so (the rate draft's check).
