@@ -74,7 +74,7 @@ class ParityRow:
         """Return the valid live results, and both simulated results of the same seeds."""
         valid = [(pair, kernels) for pair, kernels in zip(self.both.pairs, self.as_kernel, strict=True) if pair.valid]
         return (
-            [pair.live for pair, _ in valid],
+            [pair.real for pair, _ in valid],
             [pair.simulated for pair, _ in valid],
             [kernels for _, kernels in valid],
         )
@@ -131,9 +131,9 @@ def page(rows: Sequence[ParityRow]) -> str:
     """Return the page for these rows."""
     orders = [_order(load, number, rows) for load, number in itertools.product(LOADS, _NUMBERS)]
     pairs = [(row, pair) for row in rows for pair in row.both.pairs]
-    live = [pair.live.metadata["live"] for _, pair in pairs]
-    invalid = [f"{row.scheme} at {row.load} %, seed {pair.live.cell.seed}" for row, pair in pairs if not pair.valid]
-    seeds = sorted({pair.live.cell.seed for _, pair in pairs})
+    live = [pair.real.metadata["live"] for _, pair in pairs]
+    invalid = [f"{row.scheme} at {row.load} %, seed {pair.real.cell.seed}" for row, pair in pairs if not pair.valid]
+    seeds = sorted({pair.real.cell.seed for _, pair in pairs})
     busy = [run_metadata["load"] for run_metadata in live]
     lateness = [run_metadata["router_lateness_ms_p99"] for run_metadata in live]
     return _TEMPLATE.read_text(encoding="utf-8").format(
@@ -177,7 +177,7 @@ def _table(load: int, rows: Iterable[ParityRow]) -> str:
 
 
 def _validity(row: ParityRow) -> str:
-    lives = [pair.live.metadata["live"] for pair in row.both.pairs if not pair.valid]
+    lives = [pair.real.metadata["live"] for pair in row.both.pairs if not pair.valid]
     return "; ".join(f"NOT: {reason}" for live in lives for reason in live["invalid_reasons"]) or "yes"
 
 

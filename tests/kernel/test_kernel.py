@@ -204,3 +204,18 @@ def test_the_guests_program_does_nothing_outside_of_a_guest() -> None:
             assert b"must be the first process of a kernel in virtual time" in ended.stdout
             assert ended.returncode == 1
     assert Path("/proc/self/mounts").read_text() == mounts
+
+
+@needs_kernel
+def test_parity_in_virtual_time_compares_kernel_and_simulator(aqmlab: Command, tmp_path: Path) -> None:
+    spec = tmp_path / "both.toml"
+    spec.write_text("users.per_side = 100\nprotocol = {warmup = '1 s', duration = '3 s'}\nlink.rate = '5 Mbit/s'\n")
+    outcome = aqmlab("parity", str(spec), "codel", "--world", "kernel", "--seeds", "2", "--json", "--out", "store")
+    (scheme,) = json.loads(outcome.out)["schemes"]
+    assert [(seed["valid"], seed["kernel"]["world"]) for seed in scheme["seeds"]] == [(True, "kernel")] * 2
+    row = scheme["measures"][0]
+    assert row["difference"] == pytest.approx(row["kernel"] - row["simulated"])
+    late = aqmlab("parity", str(spec), "--world", "kernel", "--late-p99", "5")
+    assert late.err == "aqmlab: bounds of validity are for live runs; in virtual time each run is valid\n"
+    nowhere = aqmlab("parity", str(spec), "--world", "simulated")
+    assert nowhere.err == "aqmlab: world: must be live or kernel, got simulated\n"

@@ -16,7 +16,7 @@ RTT_S = 0.1
 
 
 def mean_window(world: str, congestion: str, every: int, out: Path) -> float:
-    """Return the throughput in full packets a round-trip time, with a loss every so many packets."""
+    """Return the throughput in full packets a round-trip time, with a loss in each ``every`` packets."""
     losses = " ".join(str(number) for number in range(every, 60 * every, every))
     experiment = Experiment(
         world=world,

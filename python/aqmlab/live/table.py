@@ -19,23 +19,24 @@ def parity_table(parity: Parity) -> Table:
     table = console.sheet()
     table.add_column("scheme")
     table.add_column("measure")
-    for heading in ("live", "simulated", "live - simulated", "95 % interval"):
+    world = parity.world
+    for heading in (world, "simulated", f"{world} - simulated", "95 % interval"):
         table.add_column(heading, justify="right")
     for scheme in parity.schemes:
         name = scheme.label
         for row in scheme.rows():
-            table.add_row(name, row["measure"], *_numbers(row))
+            table.add_row(name, row["measure"], *_numbers(world, row))
             name = ""
     return table
 
 
-def _numbers(row: Mapping[str, Any]) -> Iterator[str]:
-    sizes = [abs(value) for name in ("live", "simulated", "difference") if (value := row.get(name)) is not None]
+def _numbers(world: str, row: Mapping[str, Any]) -> Iterator[str]:
+    sizes = [abs(value) for name in (world, "simulated", "difference") if (value := row.get(name)) is not None]
     digits = 0 if sizes and max(sizes) >= 100 else 2
-    for name in ("live", "simulated"):
+    for name in (world, "simulated"):
         yield console.number(row.get(name), digits) if name in row else ""
     difference, low, high = (row.get(name) for name in ("difference", "low", "high"))
-    sign = "+" if "live" in row else ""
+    sign = "+" if world in row else ""
     yield "-" if difference is None else f"{difference:{sign},.{digits}f}"
     yield "" if low is None or high is None else f"{low:+,.{digits}f} to {high:+,.{digits}f}"
 
@@ -55,8 +56,8 @@ def captions(parity: Parity) -> Iterator[str]:
 def _invalid_captions(scheme: SchemeParity) -> Iterator[str]:
     for pair in scheme.pairs:
         if not pair.valid:
-            reasons = "; ".join(pair.live.metadata["live"]["invalid_reasons"])
-            yield f"INVALID and left out: {scheme.label}, seed {pair.live.cell.seed}, live: {reasons}"
+            reasons = "; ".join(pair.invalid_reasons)
+            yield f"INVALID and left out: {scheme.label}, seed {pair.real.cell.seed}, live: {reasons}"
 
 
 def overlay(figure: Figure, parity: Parity) -> None:

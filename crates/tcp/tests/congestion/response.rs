@@ -62,7 +62,7 @@ fn cubic_keeps_renos_window_in_the_reno_friendly_region() {
 }
 
 #[test]
-fn cubic_of_linux_keeps_10_to_25_percent_more_where_acknowledgements_come_together() {
+fn cubic_of_linux_keeps_a_larger_window_by_rounding_up() {
     // Its integers round growth up. The kernel itself is the oracle for paced acknowledgements: tests/kernel/test_response.py.
     for (p, published) in [(1e-3, 38.0), (1e-4, 187.0), (1e-5, 1054.0)] {
         assert_evenly(Algorithm::Cubic, RTT, p, 1.15 * published, 0.1);

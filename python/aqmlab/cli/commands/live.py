@@ -161,6 +161,9 @@ def parity(
     changes: Changes = None,
     seeds: Seeds = "3",
     out: Out = "results",
+    world: Annotated[
+        str, typer.Option(help="The kernel's TCP: live, in real time, or kernel, in virtual time.", metavar="WORLD")
+    ] = "live",
     late_p99: LateP99 = DEFAULT.late_p99_ms,
     late_p999: LateP999 = DEFAULT.late_p999_ms,
     late_reads: LateReads = DEFAULT.late_reads_ms,
@@ -171,9 +174,10 @@ def parity(
     file: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Compare an experiment in both worlds, live and simulated.
+    """Compare an experiment over a kernel's TCP and simulated.
 
-    The seeds are the same in both. Live runs are sequential, in real time; invalid ones are left out of all means.
+    The seeds are the same in both. Live runs are sequential, in real time; invalid ones are left out of all means. With
+    --world kernel a kernel runs in virtual time, and each run is valid.
     """
     from aqmlab.live import parity as parity_module
     from aqmlab.live import table
@@ -192,7 +196,12 @@ def parity(
         cpu_left_percent=cpu_left,
     )
     report = parity_module.parity(
-        *(schemes or ()), experiment=experiment, seeds=list(read_seeds(seeds)), out=out, settings=settings
+        *(schemes or ()),
+        experiment=experiment,
+        seeds=list(read_seeds(seeds)),
+        out=out,
+        settings=settings,
+        world=world,
     )
     if figure is not None:
         with one_line_errors():

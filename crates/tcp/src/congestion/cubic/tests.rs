@@ -74,7 +74,7 @@ fn the_window_never_grows_by_more_than_half_in_a_round_trip() {
 }
 
 #[test]
-fn before_the_first_loss_the_window_grows_by_5_percent_in_a_round_trip() {
+fn before_a_loss_the_window_grows_by_5_percent_a_round_trip() {
     let mut cc = cubic(100, HyStartForm::Off);
     cc.ssthresh = 100;
     grow(&mut cc, 0, 100);
