@@ -326,7 +326,7 @@ def test_a_halved_rate_fills_an_unmanaged_queue_more_and_longer(halved: lab.Comp
     # 200 packets of 1500 bytes and 38 of a frame, at 5 Mbit/s.
     assert droptail["peak_ms"] == pytest.approx(200 * 1538 * 8 / 5e6 * 1000, rel=0.005)
     assert codel["peak_ms"] < droptail["peak_ms"]
-    assert codel["settle_s"] < 10
+    assert codel["excess_ms_s"] < droptail["excess_ms_s"] / 2
     assert rows["codel", "rate 5 Mbit/s at 20 s, forward"]["peak_ms"] < 10
 
 
