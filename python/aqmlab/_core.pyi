@@ -82,6 +82,17 @@ class Link:
     def rate_changes(self) -> list[tuple[float, list[int]]]:
         """Changes of the rate: the time in seconds, and the new rates of direction 0 and 1 in bits a second."""
 
+    def drain_rates(self, direction: int, until_s: float) -> list[tuple[float, float]]:
+        """Return the times in seconds from which a direction's queue is emptied at other rates, in bits a second.
+
+        Parameters
+        ----------
+        direction
+            Direction 0 or 1.
+        until_s
+            The end of the times. What follows has the mean rate.
+        """
+
     @property
     def delay_s(self) -> float:
         """The propagation delay of one direction, in seconds."""

@@ -1,8 +1,9 @@
-"""Links in series, and links whose rate changes, under real hosts."""
+"""Links in series, and links whose rate changes or is another kind of capacity, under real hosts."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -67,3 +68,34 @@ def test_queued_packets_leave_at_the_new_rate_after_a_change(tmp_path: Path) -> 
     pairs = list(zip(queue["packets"], simulators["packets"], strict=True))
     assert max(abs(live_ms - simulated_ms) for live_ms, simulated_ms in pairs) <= 3
     assert max(simulated_ms for _, simulated_ms in pairs) > 200
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        {"trace": {"seconds": [0, 2, 4], "mbps": [4, 1, 8]}},
+        {"token_bucket": {"rate": "1800 kbit/s", "burst": "60 kB"}},
+        {"policer": {"rate": "1 Mbit/s", "burst": "60 kB"}},
+    ],
+    ids=lambda rate: next(iter(rate)),
+)
+def test_a_kind_of_capacity_sends_as_in_the_simulator(rate: dict[str, Any], tmp_path: Path) -> None:
+    experiment = lab.Experiment.model_validate(
+        {
+            "link": {"rate": {"up": rate, "down": "8 Mbit/s"}, "device_fifo": 0},
+            "queue": {"droptail": {"limit": 1000}},
+            "users": {"per_side": 0},
+            "protocol": {"warmup": "1 s", "duration": "6 s"},
+            "sources": [{"datagrams": {"rate": "2 Mbit/s", "packet": "962 B", "spread": "0 s"}}],
+        }
+    )
+    live, simulated = run_live(experiment, out=tmp_path), lab.run(experiment, out=tmp_path)
+    if reasons := live.metadata["live"]["invalid_reasons"]:
+        pytest.skip(f"the run is invalid: {'; '.join(reasons)}")
+    (real,), (expected,) = live.summary["sources"], simulated.summary["sources"]
+    # A bucket passes a packet more or less when packets come a little earlier or later.
+    assert real["packets_lost"] == pytest.approx(expected["packets_lost"], abs=3)
+    assert real["datagrams"]["delay_ms_mean"] == pytest.approx(
+        expected["datagrams"]["delay_ms_mean"], rel=0.03, abs=0.5
+    )
+    assert (expected["packets_lost"] > 100) == ("policer" in rate)

@@ -12,6 +12,7 @@ import aqmlab as lab
 from aqmlab import _core
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import cells_of
+from aqmlab.results.timeseries import link_delays_ms
 from aqmlab.spec import presets
 from aqmlab.topology.network import topology
 
@@ -53,6 +54,33 @@ def test_a_trace_sends_what_it_offers() -> None:
     assert forth["throughput_mbps"] == pytest.approx(2.4 * 1000 / FRAME, rel=1e-2)
     assert forth["utilisation"] == pytest.approx(1, rel=1e-2)
     assert back["throughput_mbps"] == pytest.approx(10 * 1000 / FRAME, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rates"),
+    [
+        ({"policer": {**BUCKET, "line": "3 Mbit/s"}}, [(0, 3e6), (2, 3e6)]),
+        ({"trace": {"seconds": [0, 1], "mbps": [3, 0]}}, [(0, 3e6), (1, 0), (2, 1.5e6)]),
+        ({"mahimahi": {"opportunities": [950]}}, [(at / 10, 120_320 * (at in (9, 18))) for at in range(20)]),
+    ],
+    ids=lambda kind: next(iter(kind)) if isinstance(kind, dict) else "",
+)
+def test_rates_over_time_are_those_that_empty_the_queue(kind: dict[str, Any], rates: list[tuple[float, float]]) -> None:
+    link = {"rate": {"up": kind, "down": "9 Mbit/s"}, "overhead": "4 B"}
+    (numbers,) = cells_of(experiment("", link=link), [1])[0].links
+    times, bps = zip(*numbers.drain_rates(0, 2.0), strict=True)
+    assert times[: len(rates)] == pytest.approx([at for at, _ in rates])
+    assert bps[: len(rates)] == pytest.approx([rate for _, rate in rates])
+    assert numbers.drain_rates(1, 2.0) == [(0, 9e6)]
+
+
+def test_a_delay_over_time_has_the_rates_of_the_trace(tmp_path: Path) -> None:
+    source = {"datagrams": {"rate": "1 Mbit/s", "packet": "1000 B", "side": 0, "spread": "0 s"}}
+    trace = {"trace": {"seconds": [0, 1, 1.5], "mbps": [3, 0, 2]}}
+    link = {"rate": {"up": trace, "down": "9 Mbit/s"}, "device_fifo": 0}
+    result = lab.run(experiment("", link=link, sources=[source], queue={"droptail": {"limit": 1000}}), out=tmp_path)
+    over_time = link_delays_ms(result, 1, 0)["delay_ms"].to_numpy().mean()
+    assert over_time == pytest.approx(result.summary["directions"][0]["queue_delay_ms"]["mean"], rel=0.05)
 
 
 def test_a_policers_drops_are_counted_apart_from_the_queues() -> None:

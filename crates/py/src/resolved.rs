@@ -2,7 +2,7 @@
 //! read that a person typed elsewhere.
 
 use aqmlab_sim::{LinkSpec, PerDirection, Spec};
-use aqmlab_units::{BitRate, Bytes, Duration, ParseError};
+use aqmlab_units::{BitRate, Bytes, Duration, ParseError, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -98,6 +98,12 @@ impl Link {
     fn rate_changes(&self) -> Vec<(f64, [u64; 2])> {
         let rates = |rate: PerDirection<BitRate>| rate.both().map(BitRate::bits_per_sec);
         self.0.rate_changes.iter().map(|change| (secs(change.at), rates(change.rate))).collect()
+    }
+
+    /// The times in seconds from which the queue of a direction is emptied at other rates, and these in bits a second.
+    fn drain_rates(&self, direction: usize, until_s: f64) -> Vec<(f64, f64)> {
+        let rates = self.0.drain_rates(direction, Time::from_secs_f64(until_s));
+        rates.into_iter().map(|(at, bps)| (at.as_secs_f64(), bps)).collect()
     }
 
     #[getter]

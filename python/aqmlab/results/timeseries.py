@@ -99,9 +99,8 @@ def _delays_ms(link: Link, direction: int, queue: pl.DataFrame) -> pl.Series:
 
 
 def _time_to_send(link: Link, direction: int, now: _Floats, bits: _Floats) -> _Floats:
-    """Return the seconds that a link needs to send ``bits`` from each time on, with its changes of rate."""
-    first = (link.rate_bps, link.rate_back_bps)
-    changes = [(at, bps[direction]) for at, bps in ((0.0, first), *link.rate_changes)]
+    """Return the seconds that a link needs to send ``bits`` from each time on, with its rates over time."""
+    changes = link.drain_rates(direction, float(now.max(initial=0)))
     starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
     # Without samples there is nothing to send.
     times = np.append(starts, now.max(initial=starts[-1]) + bits.max(initial=0) / rates[-1])

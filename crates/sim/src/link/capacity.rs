@@ -79,6 +79,11 @@ trait CapacityKind {
         end.saturating_since(start).as_secs_f64() * self.rate().bits_per_sec() as f64
     }
 
+    /// Returns the times before `until` from which the queue is emptied at other rates, in bits a second, from 0 on.
+    fn drain_rates(&self, _until: Time) -> Vec<(Time, f64)> {
+        vec![(Time::ZERO, self.drain_rate().bits_per_sec() as f64)]
+    }
+
     /// Returns true if it drops packets before the queue.
     fn polices(&self) -> bool {
         false
@@ -174,6 +179,11 @@ impl CapacitySpec {
     /// Returns the highest rate that it ever has.
     pub(crate) fn fastest(&self) -> BitRate {
         self.table().fastest()
+    }
+
+    /// Returns the times before `until` from which the queue is emptied at other rates, in bits a second, from 0 on.
+    pub(crate) fn drain_rates(&self, until: Time) -> Vec<(Time, f64)> {
+        self.table().drain_rates(until)
     }
 
     /// Returns true if it drops packets before the queue.

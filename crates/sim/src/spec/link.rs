@@ -126,6 +126,23 @@ impl LinkSpec {
         Direction::BOTH.map(|direction| self.rate.of(direction).mean())
     }
 
+    /// Returns the times before `until` from which the queue of `direction`, 0 or 1, is emptied at other rates, in bits a second,
+    /// from 0 on. The last one, at `until`, is the mean.
+    pub fn drain_rates(&self, direction: usize, until: Time) -> Vec<(Time, f64)> {
+        let one_way = self.one_way(Direction::BOTH[direction]);
+        let rate = one_way.rate.of(Direction::FORWARD);
+        let bps = |rate: BitRate| rate.bits_per_sec() as f64;
+        match rate.kind() {
+            None => std::iter::once((Time::ZERO, rate.drain()))
+                .chain(one_way.rates())
+                .map(|(at, rate)| (at, bps(rate)))
+                .collect(),
+            Some(kind) => {
+                kind.drain_rates(until).into_iter().chain([(until, bps(kind.drain_rate()))]).collect()
+            }
+        }
+    }
+
     /// Returns true if a direction has a kind of capacity in place of a bit rate.
     pub fn has_kind(&self) -> bool {
         Direction::BOTH.iter().any(|&direction| self.rate.of(direction).kind().is_some())

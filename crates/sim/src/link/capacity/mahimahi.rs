@@ -21,6 +21,10 @@ use crate::spec::SpecError;
 /// The bytes of an opportunity: an IP packet of 1,500 bytes and 4 bytes of Mahimahi's TUN header.
 const OPPORTUNITY: Bytes = Bytes::new(1_504);
 
+/// The span over which opportunities are averaged where they are drawn, and the most spans of a run. Ours.
+const SPAN: Duration = Duration::from_millis(100);
+const MOST_SPANS: u64 = 100_000;
+
 /// Delivery opportunities of a trace of Mahimahi, each of 1,504 bytes, over and over. Mahimahi counts 4 bytes for the header of
 /// a packet: `link.overhead = "4 B"`. The link's discipline knows the mean rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +73,17 @@ impl CapacityKind for MahimahiSpec {
 
     fn bits_between(&self, start: Time, end: Time) -> f64 {
         8.0 * OPPORTUNITY.as_f64() * (self.opportunities_until(end) - self.opportunities_until(start))
+    }
+
+    /// The mean rates of equal spans: a drawing shows no single opportunity.
+    fn drain_rates(&self, until: Time) -> Vec<(Time, f64)> {
+        let span = SPAN.as_nanos().max(until.as_nanos() / MOST_SPANS);
+        let starts = (0..).map(|number| Time::from_nanos(number * span)).take_while(|&start| start < until);
+        let rate = |start| {
+            let span = Duration::from_nanos(span);
+            (start, self.bits_between(start, start + span) / span.as_secs_f64())
+        };
+        starts.map(rate).collect()
     }
 
     fn check(&self, frame: Bytes) -> Result<(), SpecError> {

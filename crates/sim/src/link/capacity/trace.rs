@@ -139,6 +139,13 @@ impl CapacityKind for TraceSpec {
         self.bits_until(end) - self.bits_until(start)
     }
 
+    fn drain_rates(&self, until: Time) -> Vec<(Time, f64)> {
+        let period = self.period().as_nanos();
+        let starts = (0..).map(|number| Time::from_nanos(number * period)).take_while(|&start| start < until);
+        let rows = starts.flat_map(|start| self.rows.iter().map(move |row| (start + row.at, row.bits_per_sec as f64)));
+        rows.collect()
+    }
+
     fn check(&self, _frame: Bytes) -> Result<(), SpecError> {
         Ok(())
     }
