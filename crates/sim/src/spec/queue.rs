@@ -220,9 +220,13 @@ impl KernelDiscipline {
             word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.:%/".contains(letter))
         };
         // The place of the queue is that of the spec.
-        let is_place =
-            |word: &&&str| matches!(**word, "dev" | "root" | "parent" | "handle" | "clsact" | "ingress");
-        if let Some(word) = words.iter().find(is_place) {
+        let is_place = |(at, word): &(usize, &&str)| match **word {
+            "dev" | "root" | "parent" | "handle" => true,
+            // CAKE has an option of this name.
+            "clsact" | "ingress" => *at == 0,
+            _ => false,
+        };
+        if let Some((_, word)) = words.iter().enumerate().find(is_place) {
             return Err(fault(
                 place,
                 format!("must be one discipline with its options, without {word}, got {text:?}"),
