@@ -316,6 +316,26 @@ def test_cake_shapes_itself() -> None:
     assert any("only in CAKE" in note for note in commands.notes)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "words"),
+    [
+        ("cake", "diffserv3 triple-isolate nonat rtt 100ms egress bandwidth 20mbit overhead 38"),
+        ("cake:bandwidth=18 Mbit/s", "bandwidth 18mbit diffserv3 triple-isolate nonat rtt 100ms egress raw"),
+        (
+            "cake:bandwidth=18 Mbit/s,diffserv=diffserv4,isolation=dual-srchost,nat=true,link_layer=docsis,rtt=metro",
+            "bandwidth 18mbit diffserv4 dual-srchost nat rtt 10ms egress overhead 18 mpu 64 noatm",
+        ),
+        (
+            "cake:bandwidth=9 Mbit/s,ingress=true,link_layer=pppoe-ptm,ether_vlan=1,memlimit=8 MB",
+            "bandwidth 9mbit diffserv3 triple-isolate nonat rtt 100ms ingress overhead 34 mpu 0 ptm memlimit 8000000",
+        ),
+    ],
+)
+def test_cake_is_written_in_its_own_words(scheme: str, words: str) -> None:
+    commands = tc.commands(cell(scheme))
+    assert commands.lines[0] == f"tc qdisc replace dev $WAN root cake {words}"
+
+
 def test_red_has_byte_thresholds_for_each_direction() -> None:
     # C = 20e6 / (8 * 1038) packets of 1000 B: min_th = 5 ms C / 2 = 6.02, max_th three times that.
     up, down = (line for line in tc.commands(cell("ared:mean_packet=1000 B")).lines if " red " in line)

@@ -58,7 +58,6 @@ def test_a_scheme_without_ecn_leaves_it_to_the_experiment() -> None:
             "fq_code",
             "fq_code: no discipline is called 'fq_code' (did you mean 'fq_codel'?); there are droptail, scripted, red",
         ),
-        ("cake", "cake: no discipline is called 'cake' (its shaper is link.rate, its queue fq_cobalt); there are"),
         ("pfifo", "pfifo: no discipline is called 'pfifo' (did you mean 'droptail'?); there are"),
         ("home.tom", "home.tom: no discipline is called 'home.tom' (the name of a spec must end in .toml); there are"),
         ("", ": no discipline is called ''; there are droptail"),

@@ -28,5 +28,6 @@ disciplines! {
     fq_codel: FqCodel(FqCodelConfig),
     fq_cobalt: FqCobalt(FqCobaltConfig),
     fq_pie: FqPie(FqPieConfig),
+    cake: Cake(CakeConfig),
     dualpi2: Dualpi2(DualPi2Config),
 }

@@ -32,6 +32,7 @@ mod counters;
 mod discipline;
 mod disciplines;
 mod fifo;
+mod label;
 mod law;
 mod limit;
 mod link;
@@ -47,13 +48,16 @@ pub use counters::{Admission, Counters};
 pub use discipline::{DecidesAt, Discipline, EcnUse, Visitor};
 pub use disciplines::*;
 pub use fifo::Fifo;
+pub use label::{FlowLabel, HostAddress};
 pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
 pub use limit::{Limit, ParseLimitError};
 pub use link::LinkContext;
 pub use packet::{Ecn, Packet};
 pub use parameter::{
-    Allowed, Choice, PacketNumbers, Parameter, ParameterError, ParsePacketNumbersError, Settings, Value,
+    Allowed, Bandwidth, Choice, PacketNumbers, Parameter, ParameterError, ParsePacketNumbersError, Rtt,
+    Settings, SignedSize, Value,
 };
+pub use parts::cake::options::{Atm, Diffserv, Isolation, LinkLayer};
 pub use parts::control_law::Sqrt;
 pub use parts::delay::DelayFrom;
 pub use parts::drr::Turns;

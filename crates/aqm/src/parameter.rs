@@ -2,9 +2,11 @@
 
 mod allowed;
 mod choice;
+mod named;
 mod packet_numbers;
 #[cfg(feature = "serde")]
 pub(crate) mod serial;
+mod signed_size;
 
 use std::fmt::Display;
 
@@ -12,7 +14,9 @@ pub(crate) use allowed::Settable;
 pub use allowed::{Allowed, Value};
 pub use choice::Choice;
 pub(crate) use choice::choices;
+pub use named::{Bandwidth, Rtt};
 pub use packet_numbers::{PacketNumbers, ParsePacketNumbersError};
+pub use signed_size::SignedSize;
 
 pub(crate) use aqmlab_units::range::{above, from, up_to};
 use aqmlab_units::{Bytes, Duration, Range};
@@ -225,13 +229,18 @@ pub(crate) struct DeclaredParameter {
     pub(crate) before: Option<&'static str>,
 }
 
-/// Return the meaning of a parameter of type `T`; for a choice, with the names of its values.
+/// Return the meaning of a parameter of type `T`, with the names of values that have one.
 pub(crate) fn meaning<T: Settable>(written: &str) -> String {
     let written = written.trim_ascii();
-    let Allowed::Choice(choices) = T::allowed(T::Range::default()) else { return written.to_owned() };
+    let allowed = T::allowed(T::Range::default());
+    let (Allowed::Choice(choices) | Allowed::Named(choices, _)) = allowed else { return written.to_owned() };
     let mut names: Vec<String> = choices.iter().map(|choice| format!("`{}`", choice.name)).collect();
     let last = names.pop().expect("a choice has values");
-    format!("{}: {} or {last}.", written.trim_end_matches('.'), names.join(", "))
+    let written = written.trim_end_matches('.');
+    if names.is_empty() {
+        return format!("{written}, or {last}.");
+    }
+    format!("{written}: {} or {last}.", names.join(", "))
 }
 
 /// Return the parameters of a block without the `fixed` ones, and with the meanings and sources of `overrides`.

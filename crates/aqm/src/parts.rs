@@ -2,6 +2,8 @@
 
 pub(crate) mod average;
 pub(crate) mod bloom;
+pub(crate) mod cake;
+pub(crate) mod cobalt;
 pub(crate) mod control_law;
 pub(crate) mod delay;
 pub(crate) mod delay_pi;

@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use crate::{Admission, Counters, Packet, QueueState};
+use crate::{Admission, Counters, FlowLabel, Packet, QueueState};
 
 /// A queue discipline: it owns packets, each with a payload `P` (a buffer, an index, or none).
 ///
@@ -56,6 +56,9 @@ pub trait Qdisc<P> {
     /// The time returned by [`Qdisc::poll_timeout`] has come.
     fn on_timeout(&mut self, now: Time);
 
+    /// Notes the label of a flow before its first packet; for disciplines that classify by it.
+    fn label_flow(&mut self, _flow: u32, _label: FlowLabel) {}
+
     /// The classes of packets that it treats separately, by name, if any: `L4S` and `Classic`.
     fn classes(&self) -> &'static [&'static str] {
         &[]
@@ -100,6 +103,10 @@ macro_rules! forward_qdisc {
 
         fn on_timeout(&mut self, now: aqmlab_units::Time) {
             self.$queue.on_timeout(now);
+        }
+
+        fn label_flow(&mut self, flow: u32, label: $crate::FlowLabel) {
+            self.$queue.label_flow(flow, label);
         }
 
         fn classes(&self) -> &'static [&'static str] {

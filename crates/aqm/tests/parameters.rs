@@ -9,13 +9,17 @@ use std::ops::Bound;
 
 use aqmlab_aqm::{
     Admission, Allowed, Choice, Ecn, Entry, Limit, Packet, Parameter, ParameterError, PiConfig, QueueConfig,
-    RedConfig, RedStarConfig, RemConfig, Value, catalogue,
+    RedConfig, RedStarConfig, RemConfig, SignedSize, Value, catalogue,
 };
-use aqmlab_units::{Bytes, Duration, Range, Stream, Time};
+use aqmlab_units::{BitRate, Bytes, Duration, Range, Stream, Time};
 use common::link;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, json};
+
+fn rate(bits_per_sec: u64) -> BitRate {
+    BitRate::from_bits_per_sec(bits_per_sec).expect("above zero")
+}
 
 fn read(name: &str, parameters: &Map<String, serde_json::Value>) -> QueueConfig {
     serde_json::from_value(json!({ name: parameters })).expect("each value is of its parameter's type")
@@ -64,6 +68,13 @@ fn likely(allowed: &Allowed, default: &Value) -> BoxedStrategy<serde_json::Value
             about(nanos * 1e-9).prop_map(|secs| Duration::from_secs_f64(secs).to_string().into()).boxed()
         }
         Allowed::Size(_) => (1_u64..3000).prop_map(|size| Bytes::new(size).to_string().into()).boxed(),
+        Allowed::SignedSize(_) => (-64..=256).prop_map(|size| SignedSize(size).to_string().into()).boxed(),
+        Allowed::Rate(_) => (1_u64..200).prop_map(|rate| format!("{rate} Mbit/s").into()).boxed(),
+        Allowed::Named(names, allowed) => {
+            let names: Vec<&str> = names.iter().map(|Choice { name, .. }| *name).collect();
+            let named = prop::sample::select(names).prop_map(Into::into);
+            prop_oneof![named, likely(allowed, default)].boxed()
+        }
         Allowed::Limit => prop_oneof![
             (1_u32..200).prop_map(|packets| Limit::Packets(packets).to_string().into()),
             (1000_u64..20_000).prop_map(|size| Bytes::new(size).to_string().into())
@@ -95,10 +106,19 @@ fn odd(allowed: &Allowed) -> BoxedStrategy<serde_json::Value> {
         Allowed::Size(range) => prop_oneof![ends(range), any::<u64>().prop_map(Bytes::new)]
             .prop_map(|size| size.to_string().into())
             .boxed(),
+        Allowed::SignedSize(range) => prop_oneof![ends(range), (-1000..1000).prop_map(SignedSize)]
+            .prop_map(|size| size.to_string().into())
+            .boxed(),
+        Allowed::Rate(range) => {
+            let bits = range.map(BitRate::bits_per_sec);
+            prop_oneof![ends(&bits), any::<u64>()]
+                .prop_map(|bits| rate(bits.max(1)).to_string().into())
+                .boxed()
+        }
         Allowed::Limit => prop_oneof![Just("0 packets"), Just("0 B"), Just("1 packet"), Just("40 B")]
             .prop_map(Into::into)
             .boxed(),
-        Allowed::Automatic(allowed) => odd(allowed),
+        Allowed::Automatic(allowed) | Allowed::Named(_, allowed) => odd(allowed),
         Allowed::Flag | Allowed::Choice(_) | Allowed::PacketNumbers => likely(allowed, &Value::Automatic),
     }
 }
@@ -147,7 +167,8 @@ fn walk(config: &QueueConfig, is_one_queue: bool) -> Result<(), TestCaseError> {
         let mut updates = 0;
         while let Some(due) = queue.poll_timeout().filter(|due| *due <= now) {
             queue.on_timeout(due);
-            prop_assert!(queue.poll_timeout() > Some(due), "the promised instant counts");
+            let is_over = queue.poll_timeout().is_none_or(|next| next > due);
+            prop_assert!(is_over, "the promised instant counts");
             updates += 1;
             if updates == 20 {
                 // An idle hour has millions of updates: it ends early for a discipline with that many.
@@ -256,7 +277,15 @@ fn beyond(allowed: &Allowed) -> Option<serde_json::Value> {
             (Bound::Excluded(least), _) => Some(least.to_string().into()),
             _ => None,
         },
-        Allowed::Automatic(allowed) => beyond(allowed),
+        Allowed::SignedSize(range) => match range.most {
+            Bound::Included(most) => Some(SignedSize(most.0 + 1).to_string().into()),
+            _ => None,
+        },
+        Allowed::Rate(range) => match range.most {
+            Bound::Included(most) => Some(rate(most.bits_per_sec() + 1).to_string().into()),
+            _ => None,
+        },
+        Allowed::Automatic(allowed) | Allowed::Named(_, allowed) => beyond(allowed),
         Allowed::Flag | Allowed::Choice(_) | Allowed::Limit | Allowed::PacketNumbers => None,
     }
 }

@@ -44,6 +44,7 @@ use self::sources::Sources;
 use self::timers::{TimerEvent, Timers};
 use self::wheel::Wheel;
 use crate::capture::Capture;
+use crate::labels::{Labels, label};
 use crate::link::{Forwarding, Link};
 use crate::packet::{Owner, Packet};
 use crate::record::{GaugeTable, ResponseTimesTable, Tables};
@@ -118,6 +119,8 @@ pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     recorder: Recorder,
     readings: Readings,
     limits: Limits,
+    /// The labels of flows, if a queue uses them.
+    labels: Option<Labels>,
     /// Notified of new connections.
     capture: Option<Capture>,
 }
@@ -157,8 +160,12 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             recorder: Recorder::new(spec),
             readings: Readings::new(spec),
             limits: Limits::new(1 + spec.sources.len(), seed, window_start),
+            labels: Labels::new(spec),
             capture: network.capture,
         };
+        if let Some(labels) = &engine.labels {
+            label(&mut engine.links, labels.of_datagrams(spec));
+        }
         for number in 0..2 * spec.users.per_side {
             let (user, first_wake) = engine.web.user(number);
             engine.users.push(user);

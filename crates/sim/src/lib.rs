@@ -11,6 +11,7 @@ mod build;
 mod capture;
 mod engine;
 mod explain;
+mod labels;
 mod link;
 mod packet;
 mod quantiles;

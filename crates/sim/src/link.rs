@@ -21,7 +21,7 @@ mod queued;
 mod tests;
 mod transmitter;
 
-use aqmlab_aqm::{Counters, LinkContext, QueueState};
+use aqmlab_aqm::{Counters, FlowLabel, LinkContext, QueueState};
 use aqmlab_tcp::WindowScale;
 use aqmlab_units::{Bytes, Duration, Time};
 
@@ -106,6 +106,9 @@ pub(crate) trait Link<O = WindowScale> {
     /// A connection begins: whose its packets are.
     fn opened(&mut self, client: EndpointId, owner: Owner);
 
+    /// Notes the label of the flow of packets to an endpoint, for disciplines that classify by it.
+    fn label_flow(&mut self, _to: EndpointId, _label: FlowLabel) {}
+
     /// A packet arrives. Is there any to [take](Link::pop_drop) that was dropped?
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool;
 
@@ -156,6 +159,10 @@ pub(crate) trait Link<O = WindowScale> {
 impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
         (**self).opened(client, owner);
+    }
+
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
+        (**self).label_flow(to, label);
     }
 
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {

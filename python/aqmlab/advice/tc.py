@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from aqmlab._core import size_in_bytes
+from aqmlab._core import bits_per_second, size_in_bytes
 from aqmlab.cells.cell import Cell
 from aqmlab.disciplines import kernel
 from aqmlab.disciplines.catalogue import NOECN
@@ -173,10 +173,42 @@ def _cake(isolation: str) -> Callable[[Parameters, int], str]:
     return write
 
 
+def _whole_cake(values: Parameters, bits: int) -> str:
+    # Without its own rate it gets the link's, and the link's overhead.
+    shapes = values["bandwidth"] != "unlimited"
+    words = ["cake", *([f"bandwidth {_rate(bits_per_second(values['bandwidth']))}"] if shapes else [])]
+    words += ["autorate-ingress"] if values["autorate_ingress"] else []
+    words += [values["diffserv"], values["isolation"], "nat" if values["nat"] else "nonat"]
+    words += [f"rtt {_time(values['rtt'])}", "ingress" if values["ingress"] else "egress"]
+    if values["link_layer"] != "raw":
+        overhead = int(values["overhead"].split()[0]) + 4 * values["ether_vlan"]
+        words += [f"overhead {overhead}", f"mpu {size_in_bytes(values['mpu'])}", values["atm"]]
+    elif shapes:
+        words.append("raw")
+    words += [f"memlimit {size_in_bytes(values['memlimit'])}"] if values["memlimit"] else []
+    return " ".join(words)
+
+
 _PIE = {"limit", "qdelay_ref", "t_update", "alpha", "beta", "delay_from"}
 _FLOWS = {"flows", "quantum"}
 _COBALT = {"interval", "target", "quantum", "limit"}
 """The parameters that CAKE sets: it derives the target from the interval, and the quantum from the rate."""
+
+_CAKE = {
+    "bandwidth",
+    "autorate_ingress",
+    "diffserv",
+    "isolation",
+    "nat",
+    "rtt",
+    "ingress",
+    "link_layer",
+    "overhead",
+    "mpu",
+    "atm",
+    "ether_vlan",
+    "memlimit",
+}
 
 _NEAREST = "Linux has COBALT only in CAKE, whose limit counts the kernel's memory of packets."
 
@@ -194,6 +226,7 @@ _QDISCS: Mapping[str, tuple[Callable[[Parameters, int], str], set[str], str]] = 
         "pie": (_pie, _PIE, ""),
         "fq_pie": (_fq_pie, _PIE | _FLOWS | {"mark_ecnth"}, ""),
         "cobalt": (_cake("flowblind"), _COBALT, _NEAREST),
+        "cake": (_whole_cake, _CAKE, ""),
         "fq_cobalt": (_cake("flows"), _COBALT | {"flows"}, _NEAREST),
         "dualpi2": (
             _dualpi2,

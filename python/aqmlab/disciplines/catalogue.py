@@ -125,7 +125,6 @@ _OTHER_NAMES = {
     "pfifo_fast": _FIFO,
     "tbf": _SHAPER,
     "htb": _SHAPER,
-    "cake": "its shaper is link.rate, its queue fq_cobalt",
     "fq": "did you mean 'fq_codel' or 'sfq'?",
     "netem": "its delay is link.delay",
     "l4s": "did you mean 'dualpi2'?",

@@ -15,8 +15,8 @@
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use crate::law::bernoulli;
 use crate::parameter::{HOUR, above, parameters, up_to};
+use crate::parts::cobalt::{CobaltRules, CobaltState, Departing};
 use crate::parts::control_law::ControlLaw;
 use crate::{
     Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Packet, QueueState, Sqrt, Verdict, Visitor,
@@ -59,132 +59,41 @@ impl Discipline for CobaltConfig {
 /// The COBALT law.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
-    target: Duration,
-    interval: Duration,
-    /// The sojourn time, from the size of packets, up to which no packet is signalled.
-    four_mtu: Duration,
-    control_law: ControlLaw,
-    blue: BlueProbability,
+    rules: CobaltRules,
+    state: CobaltState,
+    /// The sojourn time above which BLUE's probability rises, if it does.
+    blue_threshold: Option<Duration>,
     rng: Stream,
-    dropping: bool,
-    /// Signals given and not yet counted back.
-    count: u32,
-    /// The time of the next signal or of counting one back; without signals, an interval after the last packet.
-    drop_next: Time,
-}
-
-/// BLUE's probability, which changes at most once in `pace`.
-#[derive(Clone, Debug)]
-struct BlueProbability {
-    p_inc: f64,
-    p_dec: f64,
-    pace: Duration,
-    /// The sojourn time that counts as an overflow.
-    threshold: Option<Duration>,
-    p_drop: f64,
-    last_change: Time,
-}
-
-impl BlueProbability {
-    fn new(config: &CobaltConfig) -> BlueProbability {
-        BlueProbability {
-            p_inc: config.p_inc.get(),
-            p_dec: config.p_dec.get(),
-            pace: config.target,
-            threshold: config.blue_on_delay.then_some(config.blue_threshold),
-            p_drop: 0.0,
-            last_change: Time::ZERO,
-        }
-    }
-
-    fn rise(&mut self, now: Time) {
-        self.move_by(self.p_inc, now);
-    }
-
-    fn fall(&mut self, now: Time) {
-        if self.p_drop > 0.0 {
-            self.move_by(-self.p_dec, now);
-        }
-    }
-
-    fn move_by(&mut self, step: f64, now: Time) {
-        if now.saturating_since(self.last_change) > self.pace {
-            self.p_drop = (self.p_drop + step).clamp(0.0, 1.0);
-            self.last_change = now;
-        }
-    }
 }
 
 impl Cobalt {
     /// Return a law that has seen no packet. `config` must have passed [`CobaltConfig::resolve`].
     pub fn new(config: &CobaltConfig, link: &LinkContext, rng: Stream) -> Cobalt {
         Cobalt {
-            target: config.target,
-            interval: config.interval,
-            four_mtu: link.rate.time_to_send(config.mtu) * 4,
-            control_law: ControlLaw::new(config.interval, config.sqrt),
-            blue: BlueProbability::new(config),
+            rules: CobaltRules {
+                target: config.target,
+                interval: config.interval,
+                mtu_time: link.rate.time_to_send(config.mtu),
+                p_inc: config.p_inc.get(),
+                p_dec: config.p_dec.get(),
+            },
+            state: CobaltState::new(ControlLaw::new(config.interval, config.sqrt)),
+            blue_threshold: config.blue_on_delay.then_some(config.blue_threshold),
             rng,
-            dropping: false,
-            count: 0,
-            drop_next: Time::ZERO,
         }
-    }
-
-    fn is_due(&self, now: Time) -> bool {
-        self.count > 0 && now >= self.drop_next
-    }
-
-    /// Schedule the next signal, or the next one to count back.
-    fn schedule(&mut self, count: u32) {
-        self.count = count;
-        self.control_law.set_count(count);
-        // drop_next = drop_next + interval / sqrt(count)
-        self.drop_next = self.control_law.after(self.drop_next);
-    }
-
-    /// Advance CoDel's part with a packet whose sojourn time is too long (`over_target`) or not. Returns true if
-    /// the packet must be signalled.
-    fn advance_codel(&mut self, over_target: bool, now: Time) -> bool {
-        let is_due = self.is_due(now);
-        if over_target && !self.dropping {
-            self.drop_next = self.control_law.after(now);
-        }
-        self.dropping = over_target;
-        if over_target {
-            self.count = self.count.max(1);
-            if is_due {
-                self.schedule(self.count.saturating_add(1));
-            }
-            return is_due;
-            // Count back all signals whose time has passed since the last packet.
-        }
-        while self.is_due(now) {
-            self.schedule(self.count - 1);
-        }
-        false
     }
 }
 
 impl Aqm for Cobalt {
     fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, _queue: QueueState, now: Time) -> Verdict {
         let sojourn = now.saturating_since(enqueued_at);
-        let was_quiet = self.count == 0 && now > self.drop_next;
-        let is_signalled = self.advance_codel(sojourn > self.target && sojourn > self.four_mtu, now);
-        if self.blue.threshold.is_some_and(|threshold| sojourn > threshold) {
-            self.blue.rise(now);
+        if self.blue_threshold.is_some_and(|threshold| sojourn > threshold) {
+            self.state.raise_blue(&self.rules, now);
         }
-        // BLUE drops even ECN-capable packets: a sender that ignored earlier marks would ignore this one.
-        let is_dropped_by_blue = bernoulli(self.blue.p_drop, 1.0, &mut self.rng);
-        let is_dropped = is_dropped_by_blue || (is_signalled && !pkt.ecn.is_capable());
-        // Without signals, the first one must wait for a whole interval. After a quiet time, the schedule starts
-        // from now.
-        if self.count == 0 {
-            self.drop_next = now + self.interval;
-        } else if (was_quiet || now > self.drop_next) && !is_dropped {
-            self.drop_next = now;
-        }
-        match (is_dropped_by_blue, is_signalled) {
+        let packet = Departing { is_long: self.rules.is_long(sojourn), is_ecn_capable: pkt.ecn.is_capable() };
+        let signals = self.state.advance(&self.rules, packet, now, &mut self.rng);
+        match (signals.by_blue, signals.by_codel) {
+            // BLUE drops even ECN-capable packets: a sender that ignored earlier marks would ignore this one.
             (true, _) => Verdict::Drop,
             (false, true) => Verdict::Mark,
             (false, false) => Verdict::Pass,
@@ -192,23 +101,15 @@ impl Aqm for Cobalt {
     }
 
     fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, now: Time) {
-        // An overflow starts CoDel's signals at once, without waiting for an interval.
-        self.blue.rise(now);
-        self.dropping = true;
-        self.drop_next = now;
-        self.count = self.count.max(1);
+        self.state.on_overflow(&self.rules, now);
     }
 
     fn on_empty(&mut self, now: Time) {
-        self.blue.fall(now);
-        self.dropping = false;
-        if self.is_due(now) {
-            self.schedule(self.count - 1);
-        }
+        self.state.on_empty(&self.rules, now);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("count", f64::from(self.count));
-        out("p_drop", self.blue.p_drop);
+        out("count", f64::from(self.state.count()));
+        out("p_drop", self.state.p_drop());
     }
 }

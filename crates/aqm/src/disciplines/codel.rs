@@ -153,7 +153,7 @@ impl Codel {
         let initial = self.reentry.initial_count(self.count, self.lastcount);
         self.count = if self.has_recent_episode(now) { initial } else { 1 };
         self.lastcount = self.count;
-        self.control_law.set_count(self.count);
+        self.control_law.set_count(self.count, self.interval);
         // drop_next = now + interval / sqrt(count)
         self.drop_next = self.control_law.after(now);
     }
@@ -181,7 +181,7 @@ impl Aqm for Codel {
             return Verdict::Pass;
         }
         self.count = self.count.saturating_add(1);
-        self.control_law.set_count(self.count);
+        self.control_law.set_count(self.count, self.interval);
         // A dropped packet's successor schedules the next drop, as in the RFC's loop; a marked packet leaves, and
         // ends it.
         if pkt.ecn.is_capable() {

@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Display};
 
-use aqmlab_units::{Bytes, Duration, Prob, Range};
+use aqmlab_units::{BitRate, Bytes, Duration, Prob, Range};
 
-use super::{Choice, ParameterError, check};
+use super::{Choice, ParameterError, SignedSize, check};
 use crate::Limit;
 
 /// A value in a configuration.
@@ -54,6 +54,12 @@ pub enum Allowed {
     Time(Range<Duration>),
     /// A size in bytes.
     Size(Range<Bytes>),
+    /// A size in bytes that may be negative.
+    SignedSize(Range<SignedSize>),
+    /// A bit rate.
+    Rate(Range<BitRate>),
+    /// One of some names, or another value.
+    Named(&'static [Choice], Box<Allowed>),
     /// A number of packets or a size.
     Limit,
     /// Numbers of packets.
@@ -110,6 +116,7 @@ ordered! {
     Prob, unit "1": |p: Prob| Value::Number(p.get()), |range: Range<Prob>| Allowed::Number(range.map(Prob::get).within(0.0, 1.0));
     Duration, unit "time": |span: Duration| Value::Text(span.to_string()), Allowed::Time;
     Bytes, unit "bytes": |size: Bytes| Value::Text(size.to_string()), Allowed::Size;
+    BitRate, unit "bit rate": |rate: BitRate| Value::Text(rate.to_string()), Allowed::Rate;
 }
 
 impl Settable for bool {

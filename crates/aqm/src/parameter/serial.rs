@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Bound;
+use std::str::FromStr;
 
 use aqmlab_units::Range;
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
@@ -53,6 +54,42 @@ impl<'de, C: Settings> Visitor<'de> for ConfigVisitor<C> {
             }
         }
         Ok(config)
+    }
+}
+
+/// Read a value that is written as a name, or as a number with a unit.
+pub(crate) fn text_with_unit<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    deserializer.deserialize_any(TextVisitor(PhantomData))
+}
+
+struct TextVisitor<T>(PhantomData<T>);
+
+impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text with a unit")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    // The parser refuses a number without a unit, and gives an example with one.
+    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
     }
 }
 
@@ -122,6 +159,13 @@ fn write_allowed<M: SerializeMap>(schema: &mut M, allowed: &Allowed) -> Result<(
         Allowed::Number(range) => write_range(schema, "number", *range),
         Allowed::Time(range) => write_range(schema, "string", *range),
         Allowed::Size(range) => write_range(schema, "string", *range),
+        Allowed::SignedSize(range) => write_range(schema, "string", *range),
+        Allowed::Rate(range) => write_range(schema, "string", *range),
+        Allowed::Named(names, allowed) => {
+            let names: Vec<&str> = names.iter().map(|choice| choice.name).collect();
+            schema.serialize_entry("examples", &names)?;
+            write_allowed(schema, allowed)
+        }
         Allowed::Limit => schema.serialize_entry("type", &["integer", "string"]),
         Allowed::PacketNumbers => schema.serialize_entry("type", "string"),
         Allowed::Automatic(allowed) => write_allowed(schema, allowed),

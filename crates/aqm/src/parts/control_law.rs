@@ -22,13 +22,14 @@ choices! {
         /// A table below 16; above, one step of Newton's method in 32 bits from the previous value. COBALT in
         /// Linux and ns-3.
         Table32 = "table32",
+        /// The same with exact values in the table. COBALT in Linux since 6.12.
+        ExactTable32 = "exact_table32",
     }
 }
 
 /// interval / sqrt(count) for the current count.
 #[derive(Clone, Debug)]
 pub(crate) struct ControlLaw {
-    interval: Duration,
     sqrt: Sqrt,
     /// 1/sqrt(count) as a fraction of 2^32, if it is approximated.
     rec_inv_sqrt: u32,
@@ -38,31 +39,36 @@ pub(crate) struct ControlLaw {
 impl ControlLaw {
     /// Return the law at a count of 1.
     pub(crate) fn new(interval: Duration, sqrt: Sqrt) -> ControlLaw {
-        let mut law = ControlLaw { interval, sqrt, rec_inv_sqrt: u32::MAX, gap: interval };
-        law.set_count(1);
+        let mut law = ControlLaw { sqrt, rec_inv_sqrt: u32::MAX, gap: interval };
+        law.set_count(1, interval);
         law
     }
 
+    /// Return the law before its first count, when the gap is zero, as COBALT's in Linux.
+    pub(crate) fn without_count(sqrt: Sqrt) -> ControlLaw {
+        ControlLaw { sqrt, rec_inv_sqrt: u32::MAX, gap: Duration::ZERO }
+    }
+
     /// Update to a count that has risen or fallen a little or was reset to 1.
-    pub(crate) fn set_count(&mut self, count: u32) {
-        let exact = self.interval.as_secs_f64() / f64::from(count.max(1)).sqrt();
+    pub(crate) fn set_count(&mut self, count: u32, interval: Duration) {
         self.gap = match self.sqrt {
-            Sqrt::Exact => Duration::from_secs_f64(exact),
+            Sqrt::Exact => Duration::from_secs_f64(interval.as_secs_f64() / f64::from(count.max(1)).sqrt()),
             Sqrt::Newton16 => {
                 let next = if count <= 1 { u32::MAX } else { newton_step(self.rec_inv_sqrt, count) };
                 self.rec_inv_sqrt = next & 0xFFFF_0000;
-                self.fraction_of_interval()
+                self.fraction_of(interval)
             }
-            Sqrt::Table32 => {
-                let entry = usize::try_from(count).ok().and_then(|count| TABLE.get(count).copied());
+            Sqrt::Table32 | Sqrt::ExactTable32 => {
+                let table = if self.sqrt == Sqrt::Table32 { &TABLE } else { &EXACT_TABLE };
+                let entry = usize::try_from(count).ok().and_then(|count| table.get(count).copied());
                 self.rec_inv_sqrt = entry.unwrap_or_else(|| newton_step(self.rec_inv_sqrt, count));
-                self.fraction_of_interval()
+                self.fraction_of(interval)
             }
         };
     }
 
-    fn fraction_of_interval(&self) -> Duration {
-        let product = u128::from(self.interval.as_nanos()) * u128::from(self.rec_inv_sqrt);
+    fn fraction_of(&self, interval: Duration) -> Duration {
+        let product = u128::from(interval.as_nanos()) * u128::from(self.rec_inv_sqrt);
         Duration::from_nanos(u64::try_from(product >> 32).expect("less than the interval"))
     }
 
@@ -84,13 +90,19 @@ const fn newton_step(x: u32, count: u32) -> u32 {
 }
 
 /// 1/sqrt(count) below 16, with 1 at a count of 0.
-const TABLE: [u32; 16] = {
+const TABLE: [u32; 16] = table(4);
+
+/// The same after enough steps to be exact.
+const EXACT_TABLE: [u32; 16] = table(8);
+
+/// Return the table by this number of Newton's steps from each value to the next.
+const fn table(steps_each: u32) -> [u32; 16] {
     let mut table = [u32::MAX; 16];
     let mut x = u32::MAX;
     let mut count = 1;
     while count < 16 {
         let mut steps = 0;
-        while steps < 4 {
+        while steps < steps_each {
             x = newton_step(x, count);
             steps += 1;
         }
@@ -98,7 +110,7 @@ const TABLE: [u32; 16] = {
         count += 1;
     }
     table
-};
+}
 
 #[cfg(test)]
 mod tests {
@@ -111,7 +123,7 @@ mod tests {
         let mut law = ControlLaw::new(INTERVAL, sqrt);
         (1..=counts)
             .map(|count| {
-                law.set_count(count);
+                law.set_count(count, INTERVAL);
                 (law.after(Time::ZERO) - Time::ZERO).as_millis_f64()
             })
             .collect()
@@ -144,11 +156,19 @@ mod tests {
     }
 
     #[test]
+    fn an_exact_table_is_exact() {
+        for (gap, count) in gaps(Sqrt::ExactTable32, 15).into_iter().zip(1..) {
+            let exact = 100.0 / f64::from(count).sqrt();
+            assert!((gap - exact).abs() < 2e-6, "{gap} ms at {count}, not {exact} ms");
+        }
+    }
+
+    #[test]
     fn no_count_is_too_large() {
-        for sqrt in [Sqrt::Exact, Sqrt::Newton16, Sqrt::Table32] {
+        for sqrt in [Sqrt::Exact, Sqrt::Newton16, Sqrt::Table32, Sqrt::ExactTable32] {
             let mut law = ControlLaw::new(INTERVAL, sqrt);
             for count in [1, 2, u32::MAX, 3, 1 << 31, 1] {
-                law.set_count(count);
+                law.set_count(count, INTERVAL);
             }
             assert!((law.after(Time::ZERO) - Time::ZERO).as_millis_f64() > 99.9, "a count of 1 resets it");
         }

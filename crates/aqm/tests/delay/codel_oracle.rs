@@ -32,16 +32,17 @@ pub(crate) fn gap(sqrt: Sqrt, interval: i64, count: i64, rec_inv_sqrt: &mut i128
         Sqrt::Exact => return (interval as f64 / (count as f64).sqrt()).round() as i64,
         Sqrt::Newton16 if count == 1 => full / 65536 * 65536,
         Sqrt::Newton16 => newton(*rec_inv_sqrt, count) / 65536 * 65536,
-        Sqrt::Table32 if count < 16 => {
+        Sqrt::Table32 | Sqrt::ExactTable32 if count < 16 => {
+            let steps = if sqrt == Sqrt::Table32 { 4 } else { 20 };
             let mut x = full;
             for n in 1..=count {
-                for _step in 0..4 {
+                for _step in 0..steps {
                     x = newton(x, n);
                 }
             }
             x
         }
-        Sqrt::Table32 => newton(*rec_inv_sqrt, count),
+        Sqrt::Table32 | Sqrt::ExactTable32 => newton(*rec_inv_sqrt, count),
     };
     i64::try_from(i128::from(interval) * *rec_inv_sqrt / (1_i128 << 32)).expect("less than the interval")
 }

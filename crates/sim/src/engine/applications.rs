@@ -12,6 +12,7 @@ use super::content::{ApplicationId, Content};
 use super::observer::Observer;
 use super::{ControlEvent, Engine, Event};
 use crate::capture::{ConnectionOrigin, NewConnection};
+use crate::labels::label;
 use crate::link::Link;
 use crate::packet::EndpointId;
 
@@ -60,6 +61,9 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.observer.opened(id, matches!(origin, ConnectionOrigin::User(_)), self.now);
         for link in &mut self.links {
             link.opened(id, origin.owner());
+        }
+        if let Some(labels) = &self.labels {
+            label(&mut self.links, labels.of_connection(id, origin, host));
         }
         if let Some(capture) = &self.capture {
             let mss = stacks.map(|stack| self.stacks.profile(stack).mss);

@@ -27,7 +27,9 @@ use self::sources::SourcesSeen;
 use super::hosts::{AccessPath, Hosts, Interface};
 use super::recorder::{OwnerTotals, Recorder};
 use super::sampling::{Readings, meters};
+use crate::capture::ConnectionOrigin;
 use crate::explain::Tagged;
+use crate::labels::{Labels, PROGRAM, label};
 use crate::link::{Forwarding, Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
 use crate::record::{ExchangeRow, GaugeTable, ResponseTimesTable, Tables};
@@ -57,6 +59,8 @@ pub struct EmulatedNetwork {
     next_sample: Time,
     next_reading: Time,
     readings: Readings,
+    /// The labels of flows, if a queue uses them.
+    labels: Option<Labels>,
     recorder: Recorder,
     sources: SourcesSeen,
 }
@@ -67,10 +71,14 @@ impl EmulatedNetwork {
 
     pub(crate) fn new(
         spec: &Spec,
-        links: [Box<dyn Link<PacketTag> + Send>; 2],
+        mut links: [Box<dyn Link<PacketTag> + Send>; 2],
         kernel_queues: Vec<KernelQueueAt>,
     ) -> EmulatedNetwork {
         let window_start = Time::ZERO + spec.protocol.warmup;
+        let labels = Labels::new(spec);
+        if let Some(labels) = &labels {
+            label(&mut links, labels.of_datagrams(spec));
+        }
         EmulatedNetwork {
             now: Time::ZERO,
             window_start,
@@ -86,6 +94,7 @@ impl EmulatedNetwork {
             next_sample: window_start + spec.record.queue_every,
             next_reading: window_start,
             readings: Readings::new(spec),
+            labels,
             recorder: Recorder::new(spec),
             sources: SourcesSeen::new(spec.sources.len()),
             spec: spec.clone(),
@@ -107,15 +116,17 @@ impl EmulatedNetwork {
     pub fn open(&mut self, connection: &UserConnection) -> Route {
         let side = connection.client_side();
         let number = u64::from(connection.user) + connection.number;
-        let access = self.hosts.for_user(self.hosts.machine_for(side.other(), number), connection.min_rtt);
-        self.take_place(side, access, Owner::USERS)
+        let machine = self.hosts.machine_for(side.other(), number);
+        let access = self.hosts.for_user(machine, connection.min_rtt);
+        self.take_place(side, access, (ConnectionOrigin::User(connection.user), Some(machine)))
     }
 
     /// Open a connection of a source. Each of its ends has its own interface.
     pub fn open_of_source(&mut self, connection: &SourceConnection) -> Route {
         let owner = Owner::source(connection.source);
         let access = self.hosts.for_source(owner, connection.min_rtt);
-        let route = self.take_place(Side::numbered(connection.side), access, owner);
+        let origin = ConnectionOrigin::Source(connection.source);
+        let route = self.take_place(Side::numbered(connection.side), access, (origin, None));
         self.hosts.give_machines(route.0, owner);
         route
     }
@@ -123,18 +134,28 @@ impl EmulatedNetwork {
     /// Open a connection of a program on side 0, whose path adds `min_rtt` to a round trip. No interface delays
     /// the packets of either end.
     pub fn open_program(&mut self, min_rtt: Duration) -> Route {
-        self.take_place(Side::default(), self.hosts.for_program(min_rtt), Owner::USERS)
+        let host = (ConnectionOrigin::User(PROGRAM), None);
+        self.take_place(Side::default(), self.hosts.for_program(min_rtt), host)
     }
 
-    fn take_place(&mut self, side: Side, access: [AccessPath; 2], owner: Owner) -> Route {
+    /// Opens a connection of `origin` with a server on `machine`, if it is one of the users' servers.
+    fn take_place(
+        &mut self,
+        side: Side,
+        access: [AccessPath; 2],
+        (origin, machine): (ConnectionOrigin, Option<u16>),
+    ) -> Route {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.access.push(access);
             u32::try_from(self.access.len() - 1).expect("fewer than 2^29 connections")
         });
         self.access[slot as usize] = access;
-        let client = EndpointId::client(slot, side);
+        let (client, owner) = (EndpointId::client(slot, side), origin.owner());
         for link in &mut self.links {
             link.opened(client, owner);
+        }
+        if let Some(labels) = &self.labels {
+            label(&mut self.links, labels.of_connection(client, origin, machine));
         }
         self.sources.opened(slot, owner);
         Route(client)

@@ -3,6 +3,7 @@
 //! A call through a table costs as much as what it asks for, so what may have changed comes with the answer of the call that
 //! may have changed it.
 
+use aqmlab_aqm::FlowLabel;
 use aqmlab_units::Time;
 
 use super::{Forwarding, Link, Meter};
@@ -62,6 +63,10 @@ impl<O, L: Link<O>> CachingLink<O> for L {
 impl<O> Link<O> for Boxed<O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
         self.link.opened(client, owner);
+    }
+
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
+        self.link.label_flow(to, label);
     }
 
     #[inline]

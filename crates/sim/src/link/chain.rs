@@ -10,6 +10,7 @@
 //! network have one order. A packet's endpoint decides its path: the paths of the web users and of each source are set once,
 //! and each connection has its owner.
 
+use aqmlab_aqm::FlowLabel;
 use aqmlab_units::Time;
 
 use super::{Forwarding, Link, Meter};
@@ -84,6 +85,12 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         self.owners[client.connection()] = owner;
         for link in &mut self.links {
             link.opened(client, owner);
+        }
+    }
+
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
+        for link in &mut self.links {
+            link.label_flow(to, label);
         }
     }
 

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Ecn, Qdisc, QueueState};
+use aqmlab_aqm::{Ecn, FlowLabel, Qdisc, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
@@ -135,6 +135,10 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Queued<Q, O, C> {
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Link<O> for Queued<Q, O, C> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
         self.delays.opened(client, owner);
+    }
+
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
+        self.queue.label_flow(to.number(), label);
     }
 
     #[inline]

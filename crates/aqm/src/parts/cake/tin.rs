@@ -1,0 +1,443 @@
+//! A tin of CAKE: queues of flows, their rotation and their COBALT.
+//!
+//! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", LANMAN 2018, section III; Linux `sch_cake.c`.
+
+use std::collections::VecDeque;
+
+use aqmlab_units::{Bytes, Duration, Stream, Time};
+
+use super::clock::{ByteTime, Clock};
+use super::hosts::{FlowHosts, Hosts};
+use super::options::Isolation;
+use super::rotation::{Rotation, Set};
+use super::sets::{PerQueue, Placement, Sets};
+use super::statistics::{Columns, TinStatistics};
+use super::tins::TinPlan;
+use crate::parts::cobalt::{CobaltRules, CobaltState, Departing};
+use crate::parts::control_law::ControlLaw;
+use crate::{Departure, Ecn, QueueState, Sqrt, Variant};
+
+/// A packet that waits, and its length on the link behind the shaper.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting<P> {
+    pub(crate) departure: Departure<P>,
+    pub(crate) length: u32,
+}
+
+/// The hashes of the hosts of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostHashes {
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+}
+
+/// One of the queues of a tin.
+#[derive(Clone, Debug)]
+struct FlowQueue<P> {
+    packets: VecDeque<Waiting<P>>,
+    bytes: Bytes,
+    cobalt: CobaltState,
+    hosts: FlowHosts,
+}
+
+/// The parameters of CAKE that are the same for all tins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TinRules {
+    pub(crate) isolation: Isolation,
+    pub(crate) rtt: Duration,
+    /// The longest frame.
+    pub(crate) mtu: Bytes,
+    /// Dropped packets count like sent ones.
+    pub(crate) ingress: bool,
+    pub(crate) variant: Variant,
+}
+
+/// The result of serving a tin.
+#[derive(Debug)]
+pub(crate) enum Served<P> {
+    /// A packet leaves.
+    Sent(Waiting<P>),
+    /// COBALT drops a packet.
+    Dropped(Waiting<P>),
+    /// The queue whose turn it was, is empty.
+    Nothing,
+}
+
+/// A tin.
+#[derive(Clone, Debug)]
+pub(crate) struct Tin<P> {
+    rules: TinRules,
+    plan: TinPlan,
+    cobalt: CobaltRules,
+    byte_time: Option<ByteTime>,
+    flow_quantum: u32,
+    /// The time from which the tin is below its threshold.
+    clock: Clock,
+    /// Bytes that the tin may still send in this round of the tins, without a shaper.
+    pub(crate) deficit: i64,
+    sets: Sets,
+    hosts: Hosts,
+    rotation: Rotation,
+    queues: PerQueue<FlowQueue<P>>,
+    waiting: QueueState,
+    statistics: TinStatistics,
+}
+
+/// The steps of BLUE's probability, upwards and downwards.
+const BLUE_STEPS: (f64, f64) = (1.0 / 256.0, 1.0 / 4096.0);
+
+/// The parts of the round-trip time in the target.
+const TARGETS_PER_RTT: u64 = 20;
+
+/// The quantum of a flow when the shaper is fast or off, and the least.
+const QUANTA: (u64, u64) = (1514, 300);
+
+/// Return the quantum of a flow in a tin of this rate, in bytes per second.
+fn flow_quantum(rate: Option<u64>) -> u32 {
+    // Less than a full packet lets small packets of sparse flows pass between the full ones of a slow link.
+    let quantum = rate.map_or(QUANTA.0, |rate| (rate >> 12).clamp(QUANTA.1, QUANTA.0));
+    u32::try_from(quantum).expect("at most a packet")
+}
+
+/// Return COBALT's rules in a tin where a full packet takes `mtu_time`.
+fn cobalt_rules(rtt: Duration, mtu_time: Duration) -> CobaltRules {
+    let base = Duration::from_nanos(rtt.as_nanos() / TARGETS_PER_RTT);
+    // target = max(rtt / 20, 3/2 mtu_time)
+    let target = base.max(Duration::from_nanos(mtu_time.as_nanos() * 3 / 2));
+    // interval = max(rtt + what the target was raised by, 2 target)
+    let raised_by = Duration::from_nanos(target.as_nanos() - base.as_nanos());
+    let interval = (rtt + raised_by).max(target * 2);
+    CobaltRules { target, interval, mtu_time, p_inc: BLUE_STEPS.0, p_dec: BLUE_STEPS.1 }
+}
+
+impl<P> Tin<P> {
+    /// Return an empty tin.
+    pub(crate) fn new(rules: TinRules, plan: TinPlan) -> Tin<P> {
+        let queue = || FlowQueue {
+            packets: VecDeque::new(),
+            bytes: Bytes::ZERO,
+            cobalt: CobaltState::new(ControlLaw::without_count(Sqrt::ExactTable32)),
+            hosts: FlowHosts::default(),
+        };
+        let mut tin = Tin {
+            rules,
+            plan,
+            cobalt: cobalt_rules(rules.rtt, Duration::ZERO),
+            byte_time: None,
+            flow_quantum: 0,
+            clock: Clock::default(),
+            deficit: 0,
+            sets: Sets::new(),
+            hosts: Hosts::new(rules.isolation),
+            rotation: Rotation::new(),
+            queues: PerQueue::new(queue),
+            waiting: QueueState::default(),
+            statistics: TinStatistics::default(),
+        };
+        tin.adapt(plan);
+        tin
+    }
+
+    /// Adapt the tin to another rate.
+    pub(crate) fn adapt(&mut self, plan: TinPlan) {
+        self.plan = plan;
+        self.byte_time = plan.rate.map(|rate| ByteTime::from_rate(rate, self.rules.variant));
+        self.flow_quantum = flow_quantum(plan.rate);
+        let mtu_time = self.byte_time.map_or(Duration::ZERO, |byte| byte.of_packet(self.rules.mtu.get()));
+        self.cobalt = cobalt_rules(self.rules.rtt, mtu_time);
+    }
+
+    /// The bytes of a round of the tins, without a shaper.
+    #[inline]
+    pub(crate) fn quantum(&self) -> i64 {
+        self.plan.quantum
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.packets == 0
+    }
+
+    /// True if a queue of the tin may have packets.
+    #[inline]
+    pub(crate) fn is_active(&self) -> bool {
+        self.rotation.is_active()
+    }
+
+    /// The time from which the tin is below its threshold.
+    #[inline]
+    pub(crate) fn due(&self) -> Time {
+        self.clock.next()
+    }
+
+    /// A packet arrives at an empty tin.
+    #[inline]
+    pub(crate) fn wake(&mut self, now: Time) {
+        self.clock.catch_up(now);
+    }
+
+    /// The number of packets that it has marked.
+    pub(crate) fn marks(&self) -> u64 {
+        self.statistics.marks
+    }
+
+    /// Return the queue of the flow with the hash `flow`; `hosts` returns the hashes of its hosts.
+    #[inline]
+    pub(crate) fn queue_of(&mut self, flow: u32, hosts: impl FnOnce() -> HostHashes) -> usize {
+        let (queue, placement) = self.sets.place(flow, |queue| self.rotation.set(queue) == Set::None);
+        if placement != Placement::Known && self.hosts.are_used() {
+            let is_bulk = self.rotation.set(queue) == Set::Bulk;
+            if is_bulk {
+                self.hosts.remove_bulk_flow(self.queues[queue].hosts);
+            }
+            let HostHashes { source, destination } = hosts();
+            let hosts = self.hosts.place(source, destination);
+            self.queues[queue].hosts = hosts;
+            if is_bulk {
+                self.hosts.add_bulk_flow(hosts);
+            }
+        }
+        queue
+    }
+
+    /// The quantum of a queue: a fraction of a byte becomes a byte with its probability.
+    #[inline]
+    fn quantum_of(&self, queue: usize, rng: &mut Stream) -> i32 {
+        let load = u32::from(self.hosts.load(self.queues[queue].hosts));
+        let dither = rng.next_u64() & 0xffff;
+        let quantum = (u64::from(self.flow_quantum) * u64::from(65_535 / load) + dither) >> 16;
+        i32::try_from(quantum).expect("at most a packet")
+    }
+
+    /// Enqueue a packet.
+    #[inline]
+    pub(crate) fn push(&mut self, queue: usize, waiting: Waiting<P>, rng: &mut Stream) {
+        let size = waiting.departure.packet.size;
+        self.queues[queue].packets.push_back(waiting);
+        self.queues[queue].bytes += size;
+        self.waiting = QueueState { packets: self.waiting.packets + 1, bytes: self.waiting.bytes + size };
+        self.statistics.packets += 1;
+        self.statistics.bytes += size.get();
+        match self.rotation.set(queue) {
+            Set::None | Set::Decaying => {
+                let quantum = self.quantum_of(queue, rng);
+                self.rotation.start(queue, quantum);
+            }
+            Set::SparseWait => self.become_bulk(queue),
+            Set::Sparse | Set::Bulk => {}
+        }
+    }
+
+    fn become_bulk(&mut self, queue: usize) {
+        self.rotation.become_bulk(queue);
+        self.hosts.add_bulk_flow(self.queues[queue].hosts);
+    }
+
+    #[inline]
+    fn pop(&mut self, queue: usize) -> Option<Waiting<P>> {
+        let popped = self.queues[queue].packets.pop_front()?;
+        let size = popped.departure.packet.size;
+        self.queues[queue].bytes = self.queues[queue].bytes - size;
+        self.waiting = QueueState { packets: self.waiting.packets - 1, bytes: self.waiting.bytes - size };
+        Some(popped)
+    }
+
+    /// Serve the queue whose turn it is; with `decaying_first`, a decaying one.
+    #[inline]
+    pub(crate) fn serve(&mut self, mut decaying_first: bool, now: Time, rng: &mut Stream) -> Served<P> {
+        loop {
+            let Some(queue) = self.rotation.turn(std::mem::take(&mut decaying_first)) else {
+                return Served::Nothing;
+            };
+            if self.rotation.deficit(queue) > 0 {
+                return self.serve_queue(queue, now, rng);
+            }
+            if self.rotation.set(queue) == Set::Sparse {
+                if self.queues[queue].packets.is_empty() {
+                    self.rotation.wait_as_sparse(queue);
+                } else {
+                    self.become_bulk(queue);
+                }
+            }
+            let quantum = self.quantum_of(queue, rng);
+            self.rotation.end_turn(queue, quantum);
+        }
+    }
+
+    #[inline]
+    fn serve_queue(&mut self, queue: usize, now: Time, rng: &mut Stream) -> Served<P> {
+        let Some(mut waiting) = self.pop(queue) else {
+            self.find_empty(queue, now);
+            return Served::Nothing;
+        };
+        let Departure { packet, enqueued_at, .. } = &mut waiting.departure;
+        let sojourn = now.saturating_since(*enqueued_at);
+        let is_ecn_capable = packet.ecn.is_capable();
+        let departing = Departing { is_long: self.is_long(sojourn), is_ecn_capable };
+        let FlowQueue { cobalt, packets, .. } = &mut self.queues[queue];
+        let signals = cobalt.advance(&self.cobalt, departing, now, rng);
+        let is_dropped = signals.by_blue || (signals.by_codel && !is_ecn_capable);
+        // The last packet of a queue is not dropped: none would come after it to tell the receiver.
+        if is_dropped && !packets.is_empty() {
+            self.statistics.drops += 1;
+            if self.rules.ingress {
+                self.charge(queue, waiting.length, now);
+            }
+            return Served::Dropped(waiting);
+        }
+        if signals.by_codel && is_ecn_capable {
+            packet.ecn = Ecn::Ce;
+            self.statistics.marks += 1;
+        }
+        self.statistics.record_delay(sojourn);
+        self.charge(queue, waiting.length, now);
+        Served::Sent(waiting)
+    }
+
+    /// True for a sojourn time that asks for a signal.
+    #[inline]
+    fn is_long(&self, sojourn: Duration) -> bool {
+        // The shaper of incoming packets keeps room for two packets of each bulk flow.
+        let bulk_flows = if self.rules.ingress { u64::from(self.rotation.bulk_flows()) } else { 0 };
+        self.cobalt.is_long(sojourn) && sojourn > self.cobalt.mtu_time * (2 * bulk_flows)
+    }
+
+    #[inline]
+    fn charge(&mut self, queue: usize, length: u32, now: Time) {
+        self.rotation.charge(queue, i32::try_from(length).expect("a packet"));
+        self.deficit -= i64::from(length);
+        self.charge_threshold(length, now);
+    }
+
+    #[inline]
+    fn charge_threshold(&mut self, length: u32, now: Time) {
+        if let Some(byte_time) = self.byte_time {
+            self.clock.advance_from(length.into(), byte_time, now);
+        }
+    }
+
+    /// The queue whose turn it is, is empty.
+    fn find_empty(&mut self, queue: usize, now: Time) {
+        if self.rotation.set(queue) == Set::Bulk {
+            self.hosts.remove_bulk_flow(self.queues[queue].hosts);
+        }
+        let cobalt = &mut self.queues[queue].cobalt;
+        let was_unresponsive = cobalt.p_drop() > 0.0;
+        cobalt.on_empty(&self.cobalt, now);
+        if was_unresponsive && cobalt.p_drop() <= 0.0 {
+            self.statistics.unresponsive -= 1;
+        }
+        let at_rest = cobalt.is_at_rest(now);
+        self.rotation.empty(queue, at_rest);
+    }
+
+    /// The queue with the most bytes, and its bytes.
+    pub(crate) fn longest(&self) -> Option<(usize, Bytes)> {
+        let lengths = self.rotation.active_queues().map(|queue| (queue, self.queues[queue].bytes));
+        lengths.reduce(|longest, next| if next.1 > longest.1 { next } else { longest })
+    }
+
+    /// Evict the first packet of a queue, because all queues together take too much memory.
+    pub(crate) fn evict(&mut self, queue: usize, now: Time) -> Option<Waiting<P>> {
+        let evicted = self.pop(queue)?;
+        let cobalt = &mut self.queues[queue].cobalt;
+        let was_unresponsive = cobalt.p_drop() > 0.0;
+        cobalt.on_overflow(&self.cobalt, now);
+        self.statistics.unresponsive += u32::from(!was_unresponsive && cobalt.p_drop() > 0.0);
+        self.statistics.drops += 1;
+        if self.rules.ingress {
+            self.charge_threshold(evicted.length, now);
+        }
+        Some(evicted)
+    }
+
+    /// Report the statistics under the names of `columns`.
+    pub(crate) fn probe(&self, columns: &Columns, out: &mut dyn FnMut(&'static str, f64)) {
+        let TinStatistics { packets, bytes, drops, marks, unresponsive, .. } = self.statistics;
+        let TinStatistics { average_delay, peak_delay, base_delay, .. } = self.statistics;
+        let ms = |nanos: u64| nanos as f64 / 1e6;
+        let values = [
+            self.plan.rate.map_or(0.0, |rate| rate as f64 * 8e-6),
+            self.cobalt.target.as_millis_f64(),
+            self.cobalt.interval.as_millis_f64(),
+            f64::from(self.flow_quantum),
+            ms(peak_delay),
+            ms(average_delay),
+            ms(base_delay),
+            self.waiting.bytes.as_f64(),
+            packets as f64,
+            bytes as f64,
+            self.sets.way_inds as f64,
+            self.sets.way_miss as f64,
+            self.sets.way_cols as f64,
+            drops as f64,
+            marks as f64,
+            f64::from(self.rotation.sparse_flows()),
+            f64::from(self.rotation.bulk_flows()),
+            f64::from(unresponsive),
+        ];
+        for (column, value) in columns.iter().zip(values) {
+            out(column, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Quantum, target and interval of a tin of this rate.
+    fn parameters(kbit_per_sec: u64, rtt_ms: u64) -> (u32, u64, u64) {
+        let rules = TinRules {
+            isolation: Isolation::Flows,
+            rtt: Duration::from_millis(rtt_ms),
+            mtu: Bytes::new(1514),
+            ingress: false,
+            variant: Variant::Linux,
+        };
+        let rate = (kbit_per_sec > 0).then_some(kbit_per_sec * 125);
+        let tin = Tin::<()>::new(rules, TinPlan { rate, quantum: 1 });
+        (tin.flow_quantum, tin.cobalt.target.as_micros(), tin.cobalt.interval.as_micros())
+    }
+
+    #[test]
+    fn parameters_follow_the_rate_as_tc_shows_them() {
+        for (kbit_per_sec, rtt_ms, quantum, target, interval) in [
+            (0, 100, 1514, 5_000, 100_000),
+            (1_000_000, 100, 1514, 5_000, 100_000),
+            (20_000, 100, 610, 5_000, 100_000),
+            (10_000, 100, 305, 5_000, 100_000),
+            // 1514 B take 12.112 ms, of which the target is one and a half.
+            (1_000, 100, 300, 18_168, 113_168),
+            (250, 100, 300, 72_672, 167_672),
+            (100, 100, 300, 181_680, 363_360),
+            (1_000, 1, 300, 18_168, 36_336),
+            (50_000, 300, 1514, 15_000, 300_000),
+        ] {
+            let expected = (quantum, target, interval);
+            assert_eq!(parameters(kbit_per_sec, rtt_ms), expected, "{kbit_per_sec} kbit/s, {rtt_ms} ms");
+        }
+    }
+
+    #[test]
+    fn the_mean_of_dithered_quanta_is_exact() {
+        let rules = TinRules {
+            isolation: Isolation::DualSrchost,
+            rtt: Duration::from_millis(100),
+            mtu: Bytes::new(1514),
+            ingress: false,
+            variant: Variant::Linux,
+        };
+        let mut tin = Tin::<()>::new(rules, TinPlan { rate: None, quantum: 1 });
+        let mut rng = Stream::named(1, "dither");
+        for load in 1..=32_u32 {
+            tin.hosts.add_bulk_flow(FlowHosts::default());
+            let draws = 100_000;
+            let sum: i64 = (0..draws).map(|_| i64::from(tin.quantum_of(0, &mut rng))).sum();
+            let exact = 1514.0 * f64::from(65_535 / load) / 65_536.0;
+            // The standard deviation of one draw is at most half a byte.
+            let error = sum as f64 / f64::from(draws) - exact;
+            assert!(error.abs() < 4.0 * 0.5 / f64::from(draws).sqrt(), "{error} with {load} flows");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The labels of flows, for disciplines that classify by hosts and code points.
+//!
+//! Each user is a host, and so is each server machine. A source is many hosts, as if it were many users: each of its
+//! connections, or flows of datagrams, has one, and all go to the first server machine of the other side. These are the
+//! hosts of live runs too.
+
+use aqmlab_aqm::{FlowLabel, HostAddress, QueueConfig};
+use aqmlab_workload::sources::SourceConfig;
+
+use crate::capture::ConnectionOrigin;
+use crate::link::Link;
+use crate::packet::EndpointId;
+use crate::side::Side;
+use crate::spec::{DisciplineSpec, HopSpec, Spec};
+
+/// Addresses of users, of server machines, and of the hosts of sources.
+const USERS: u32 = 0;
+const MACHINES: u32 = 1 << 30;
+const SOURCES: u32 = 1 << 31;
+
+/// The number of programs among users.
+pub(crate) const PROGRAM: u32 = MACHINES - 1;
+
+/// A flow, as the packets to an endpoint, and its label.
+pub(crate) type Labelled = (EndpointId, FlowLabel);
+
+/// The labels of the flows of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Labels {
+    machines_per_side: u32,
+}
+
+impl Labels {
+    /// Returns the labels of the flows of `spec`, if a queue classifies by them.
+    pub(crate) fn new(spec: &Spec) -> Option<Labels> {
+        let mut queues = spec.links.hops().iter().flat_map(HopSpec::queues);
+        let are_used =
+            queues.any(|queue| matches!(queue.discipline, DisciplineSpec::Known(QueueConfig::Cake(_))));
+        are_used.then_some(Labels { machines_per_side: spec.hosts.servers_per_side })
+    }
+
+    /// Returns the labels of both directions of a connection, whose server is `machine`; `None` for a source's own.
+    pub(crate) fn of_connection(
+        self,
+        client: EndpointId,
+        origin: ConnectionOrigin,
+        machine: Option<u16>,
+    ) -> [Labelled; 2] {
+        let host = match origin {
+            ConnectionOrigin::User(number) => USERS + number,
+            ConnectionOrigin::Source(_) => SOURCES | client.number(),
+        };
+        let machine = machine.map(|machine| MACHINES + u32::from(machine));
+        let server = machine.unwrap_or_else(|| self.first_machine(client.side().other()));
+        let (host, server) = (HostAddress::public(host), HostAddress::public(server));
+        [
+            (client.peer(), FlowLabel { dscp: 0, source: host, destination: server }),
+            (client, FlowLabel { dscp: 0, source: server, destination: host }),
+        ]
+    }
+
+    /// Returns the labels of all flows of datagrams of `spec`.
+    pub(crate) fn of_datagrams(self, spec: &Spec) -> Vec<Labelled> {
+        let mut labels = Vec::new();
+        for (number, source) in (0..).zip(&spec.sources) {
+            let SourceConfig::Datagrams(datagrams) = &source.config else { continue };
+            let side = Side::numbered(datagrams.side);
+            let destination = HostAddress::public(self.first_machine(side.other()));
+            labels.extend((0..datagrams.flows).map(|flow| {
+                let to = EndpointId::datagram(number, flow, side);
+                let source = HostAddress::public(SOURCES | to.number());
+                (to, FlowLabel { dscp: 0, source, destination })
+            }));
+        }
+        labels
+    }
+
+    /// The address of the first server machine of a side, to which sources send.
+    fn first_machine(self, side: Side) -> u32 {
+        MACHINES + u32::from(side.number()) * self.machines_per_side
+    }
+}
+
+/// Labels flows in the directions of `links` in which their packets go.
+pub(crate) fn label<L: Link<O>, O>(links: &mut [L; 2], labels: impl IntoIterator<Item = Labelled>) {
+    for (to, label) in labels {
+        links[to.peer().direction().index()].label_flow(to, label);
+    }
+}
