@@ -22,6 +22,8 @@ class Comparison:
     """Our parameters."""
     ecn: bool = False
     """True if both mark ECN-capable packets."""
+    slowest: str | None = None
+    """The lowest rate at which they send, if it may be below the line's."""
 
     @property
     def queues(self) -> int | None:
@@ -36,6 +38,8 @@ _FQ_CODEL = {**LINUX, "mtu": "1514 B", "flows": 1024}
 _FQ_PIE = {**LINUX, "mean_packet": "1514 B", "flows": 1024}
 
 _PIE = {**LINUX, "mean_packet": "1514 B", "limit": "1000 packets"}
+
+_CAKE = {**LINUX, "diffserv": "besteffort", "isolation": "flowblind"}
 
 COMPARISONS = (
     Comparison("pfifo", "pfifo limit 50", "droptail", {"limit": "50 packets"}),
@@ -93,6 +97,46 @@ COMPARISONS = (
             "beta": 0.125,
         },
         ecn=True,
+    ),
+    Comparison("cake", "cake besteffort flowblind", "cake", _CAKE, ecn=True),
+    Comparison(
+        "cake-shaped",
+        "cake besteffort flowblind bandwidth 4mbit",
+        "cake",
+        {**_CAKE, "bandwidth": "4 Mbit/s"},
+        ecn=True,
+        slowest="2 Mbit/s",
+    ),
+    Comparison(
+        "cake-atm",
+        "cake besteffort flowblind bandwidth 2mbit pppoe-llcsnap rtt 30ms",
+        "cake",
+        {**_CAKE, "bandwidth": "2 Mbit/s", "link_layer": "pppoe-llcsnap", "rtt": "30 ms"},
+        ecn=True,
+        slowest="500 kbit/s",
+    ),
+    Comparison(
+        "cake-ptm",
+        "cake besteffort flowblind bandwidth 900kbit bridged-ptm ether-vlan mpu 120 metro",
+        "cake",
+        {
+            **_CAKE,
+            "bandwidth": "900 kbit/s",
+            "link_layer": "bridged-ptm",
+            "ether_vlan": 1,
+            "mpu": "120 B",
+            "rtt": "metro",
+        },
+        ecn=True,
+        slowest="200 kbit/s",
+    ),
+    Comparison(
+        "cake-ingress",
+        "cake besteffort flowblind bandwidth 3mbit ingress docsis",
+        "cake",
+        {**_CAKE, "bandwidth": "3 Mbit/s", "ingress": True, "link_layer": "docsis"},
+        ecn=True,
+        slowest="1 Mbit/s",
     ),
 )
 """The comparisons, in the order of the page."""

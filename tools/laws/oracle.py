@@ -48,6 +48,7 @@ def compare(comparison: Comparison, *, patterns: int = PATTERNS, packets: int = 
         "coin": coin,
         "patterns": patterns,
         "packets": packets,
+        "slowest": comparison.slowest,
     }
     with ExitStack() as held:
         process = guest.start({"oracle": oracle, "seed": SEED}, held, options=[f"coin={SEED}"])

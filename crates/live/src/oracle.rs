@@ -8,7 +8,7 @@ mod ours;
 mod pattern;
 
 use aqmlab_aqm::{Ecn, QueueConfig, hash_flow};
-use aqmlab_units::Bytes;
+use aqmlab_units::{BitRate, Bytes};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -48,6 +48,9 @@ pub(crate) struct Comparison {
     patterns: u64,
     /// The packets of a pattern.
     packets: usize,
+    /// The lowest rate at which the disciplines send, if it may be below the line's.
+    #[serde(default)]
+    slowest: Option<BitRate>,
 }
 
 impl Comparison {

@@ -27,7 +27,7 @@ pub(crate) fn run(request: &Value) -> Result<(), Error> {
     let engine = EngineDevice::open()?;
     let device = kernel_queue::device(PORT);
     for number in 0..comparison.patterns {
-        let duration = comparison.pattern(number).duration();
+        let duration = comparison.pattern(number).duration(comparison.slowest);
         if number > 0 {
             kernel_queue::remove(&device)?;
         } else {

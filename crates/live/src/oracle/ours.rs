@@ -1,7 +1,7 @@
 //! Our side of a comparison: the discipline before the same line, in a loop of its own.
 
 use aqmlab_aqm::{Departure, LinkContext, Packet, Qdisc, QueueConfig, WithoutEcn};
-use aqmlab_units::{Bytes, Duration, Stream, Time};
+use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 
 use super::coin::SharedCoin;
 use super::line::Line;
@@ -14,6 +14,7 @@ pub(crate) struct Ours {
     queue: QueueConfig,
     ecn: bool,
     coin: SharedCoin,
+    slowest: Option<BitRate>,
 }
 
 impl Ours {
@@ -24,7 +25,7 @@ impl Ours {
             .queue
             .resolve(&link)
             .map_err(|error| Error::Refused(format!("oracle.queue: {error}")))?;
-        Ok(Ours { queue, ecn: comparison.ecn, coin })
+        Ok(Ours { queue, ecn: comparison.ecn, coin, slowest: comparison.slowest })
     }
 
     /// Returns the fates of the packets of a pattern that begins at `start`, in nanoseconds of the kernel's clock.
@@ -41,7 +42,7 @@ impl Ours {
             run.advance(now);
             run.arrive(number, arrival, now);
         }
-        run.advance(start + pattern.duration().as_nanos());
+        run.advance(start + pattern.duration(self.slowest).as_nanos());
         run.fates
     }
 }
@@ -79,6 +80,10 @@ impl Run<'_> {
             let Some(next) = next else { return };
             if timer == Some(next) {
                 self.queue.on_timeout(self.time(next));
+                // A shaper may have held a packet back until now.
+                if self.free.is_none() {
+                    self.request_packet(next);
+                }
             } else {
                 self.free = None;
                 self.request_packet(next);

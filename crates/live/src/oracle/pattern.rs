@@ -76,12 +76,14 @@ impl Pattern {
         Pattern { line: Line { rate }, arrivals }
     }
 
-    /// Returns a time after which no packet of the pattern is in a queue.
-    pub(crate) fn duration(&self) -> Duration {
+    /// Returns a time after which no packet of the pattern is in a queue of a discipline that sends at `slowest` or faster.
+    pub(crate) fn duration(&self, slowest: Option<BitRate>) -> Duration {
         let last = self.arrivals.last().map_or(0, |arrival| arrival.after);
-        let sent = self.arrivals.iter().map(|arrival| {
-            self.line.rate.time_to_send(Bytes::new((HEADER + arrival.size) as u64)).as_nanos() + GRID
-        });
+        let rate = slowest.map_or(self.line.rate, |slowest| slowest.min(self.line.rate));
+        let sent = self
+            .arrivals
+            .iter()
+            .map(|arrival| rate.time_to_send(Bytes::new((HEADER + arrival.size) as u64)).as_nanos() + GRID);
         Duration::from_nanos(last + sent.sum::<u64>())
     }
 }
