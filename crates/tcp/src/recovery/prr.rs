@@ -1,8 +1,8 @@
 //! Proportional rate reduction (RFC 9937, before that RFC 6937): the data that may be sent during fast recovery.
 //!
 //! Over the recovery the window shrinks in proportion to the data delivered, so that the data in flight end at
-//! the slow-start threshold. It counts bytes, and a segment leaves when a whole one is due; the RFC leaves
-//! rounding open.
+//! the slow-start threshold. It counts bytes, and a part of a segment that is due counts as a whole one, as in Linux
+//! (`tcp_cwnd_reduction`); the RFC leaves rounding open.
 
 /// The state of one recovery (§6).
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +42,7 @@ impl Prr {
         self.delivered += delivered;
         let mut send_count = if pipe > ssthresh {
             let due = (u64::from(self.delivered) * u64::from(ssthresh)).div_ceil(u64::from(self.recover_fs));
+            let due = due.next_multiple_of(u64::from(mss));
             u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.out)
         } else {
             let conserved = self.delivered.saturating_sub(self.out).max(delivered);
@@ -90,9 +91,8 @@ mod tests {
         // RFC 6937 §3.1's first example: 20 in flight, the first lost, half of it the threshold.
         let (mut recovery, mut pipe) = (Prr::new(20 * MSS), 20 * MSS);
         let sent = sent(&mut recovery, &mut pipe, 10 * MSS, 20, false);
-        // The first retransmission is ahead of 1 : 2, so that the next is due with the fourth. After the 18th the
-        // data in flight equal the threshold, and segments that are due wait until there is room.
-        assert_eq!(sent, [1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
+        // From the 19th on the data in flight equal the threshold, so that a due segment waits for room.
+        assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1]);
         assert_eq!(pipe, 10 * MSS, "in flight ends at the threshold");
     }
 
