@@ -15,7 +15,7 @@ class Comparison:
 
     name: str
     tc: str
-    """The kernel's discipline, as ``tc`` takes it."""
+    """The kernel's discipline, as ``tc`` takes it; ``{rate}`` is the rate of a pattern's line."""
     law: str
     """The name of ours."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -36,6 +36,9 @@ _CODEL = {**LINUX, "mtu": "1514 B", "limit": "1000 packets"}
 _FQ_CODEL = {**LINUX, "mtu": "1514 B", "flows": 1024}
 
 _FQ_PIE = {**LINUX, "mean_packet": "1514 B", "flows": 1024}
+
+_RED_TC = "limit 400000 min 5000 max 30000 avpkt 1000 burst 20 probability 0.1 bandwidth {rate}"
+_RED = {**LINUX, "min_th": 5, "max_th": 30, "w_q": 0.015625, "max_p": 0.1, "mean_packet": "1000 B", "limit": "400 kB"}
 
 _PIE = {**LINUX, "mean_packet": "1514 B", "limit": "1000 packets"}
 
@@ -138,5 +141,9 @@ COMPARISONS = (
         ecn=True,
         slowest="1 Mbit/s",
     ),
+    Comparison("red", f"red {_RED_TC}", "red", _RED),
+    Comparison("red-adaptive", f"red adaptive {_RED_TC}", "red", _RED),
+    Comparison("red-ecn", f"red {_RED_TC} ecn", "red", {**_RED, "ecn_policy": "mark"}, ecn=True),
+    Comparison("red-harddrop", f"red {_RED_TC} ecn harddrop", "red", _RED, ecn=True),
 )
 """The comparisons, in the order of the page."""

@@ -32,7 +32,7 @@ const SHORTEST: usize = 20;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Comparison {
-    /// The kernel's discipline, as `tc` takes it.
+    /// The kernel's discipline, as `tc` takes it; `{rate}` is the rate of a pattern's line.
     tc: String,
     /// Ours.
     queue: QueueConfig,

@@ -16,7 +16,7 @@ use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use crate::parameter::{LENGTH, WEIGHT, above, check, from, parameters, up_to};
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, LinkContext, Packet, ParameterError, QueueState, Red,
-    RedConfig, Verdict, Visitor,
+    RedConfig, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -54,6 +54,7 @@ parameters! {
         mean_packet = Bytes::new(500), source "ns-2; Le et al. 2004: a little over 500 B";
     }
     fixed gentle = true;
+    fixed variant = Variant::Published;
 }
 
 impl Discipline for AredConfig {

@@ -17,7 +17,7 @@ use aqmlab_units::{Stream, Time};
 use crate::parameter::parameters;
 use crate::{
     Admission, Aqm, DecidesAt, Departure, Discipline, EcnAboveMax, Fifo, Limit, LinkContext, Mode, Packet,
-    ParameterError, Qdisc, QueueState, Red, RedConfig, Verdict, Visitor, forward_qdisc,
+    ParameterError, Qdisc, QueueState, Red, RedConfig, Variant, Verdict, Visitor, forward_qdisc,
 };
 
 parameters! {
@@ -37,6 +37,7 @@ parameters! {
         limit = Limit::Packets(300), source "Pan et al. 2000";
     }
     fixed gentle = false;
+    fixed variant = Variant::Published;
 }
 
 impl Discipline for ChokeConfig {

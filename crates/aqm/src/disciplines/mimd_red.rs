@@ -15,7 +15,7 @@ use aqmlab_units::{Prob, Stream, Time};
 use crate::parameter::{above, check, parameters};
 use crate::{
     Aqm, DecidesAt, DecidesAtEnqueue, Discipline, LinkContext, Packet, ParameterError, QueueState, Red,
-    RedConfig, Verdict, Visitor,
+    RedConfig, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -32,6 +32,7 @@ parameters! {
         max_p = Prob::clamped(0.1), source "ns-2; ALTQ";
         gentle = false, source "Feng et al. 1999, before gentle RED; ns-2 has true";
     }
+    fixed variant = Variant::Published;
 }
 
 impl Discipline for MimdRedConfig {

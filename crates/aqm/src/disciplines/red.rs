@@ -11,18 +11,22 @@
 //! packet waits; the packet with which the average crosses `min_th` passes and counts as the first since the last
 //! signal; an ordinary sample of the empty queue follows an idle period. Where those two differ from each other
 //! or from the paper, there is an option: [`Spacing`], [`ByteScaling`], [`EcnAboveMax`]. A packet that the
-//! queue's limit drops counts as passed.
+//! queue's limit drops counts as passed. [`Variant::Linux`] is Linux's law in every detail, with the table that `tc` makes.
 
 use aqmlab_units::{Bytes, Prob, Stream, Time};
 
 use crate::law::bernoulli;
 use crate::parameter::{LENGTH, PACKET_SIZE, WEIGHT, check, parameters};
 use crate::parts::average::Average;
+use crate::parts::linux::coin::Coin;
+use crate::parts::linux::fifo::{LinuxFifo, Order};
+use crate::parts::linux::red::{LinuxRed, threshold, weight_log};
+use crate::parts::linux::with_linux_values;
 use crate::parts::queue_unit::QueueUnit;
 use crate::parts::red_curve::RedCurve;
 use crate::{
     Aqm, ByteScaling, DecidesAt, DecidesAtEnqueue, Discipline, EcnAboveMax, Limit, LinkContext, Mode, Packet,
-    ParameterError, QueueState, Spacing, Verdict, Visitor,
+    ParameterError, QueueState, Spacing, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -50,6 +54,8 @@ parameters! {
         /// The packet size that counts as one packet, in byte mode and for the packets that the link would have
         /// sent when idle.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
+        /// The description that the law follows.
+        variant: Variant = Variant::Published, source "Floyd & Jacobson 1993; or Linux sch_red.c: linux";
         /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }
@@ -64,11 +70,44 @@ impl Discipline for RedConfig {
     fn complete(&self, _link: &LinkContext) -> Result<RedConfig, ParameterError> {
         let above = format_args!("above min_th = {} packets", self.min_th);
         check(self.max_th > self.min_th, "max_th", above, &self.max_th)?;
-        Ok(self.clone())
+        self.check_linux()?;
+        with_linux_values(self, self.variant, |config| {
+            config.gentle = false;
+            config.spacing = Spacing::Uniform;
+            config.mode = Mode::Byte;
+            config.byte_scaling = ByteScaling::BeforeSpacing;
+        })
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
-        visitor.law(self.limit, |rng| Red::new(self, link, rng))
+        match self.variant {
+            Variant::Published => visitor.law(self.limit, |rng| Red::new(self, link, rng)),
+            Variant::Linux => visitor.queue(|rng| self.linux_queue(link, rng)),
+        }
+    }
+}
+
+impl RedConfig {
+    pub(crate) fn linux_queue<P, C: Coin>(&self, link: &LinkContext, coin: C) -> LinuxFifo<LinuxRed<C>, P> {
+        LinuxFifo::new(LinuxRed::new(self, link, coin), self.limit, Order::LawFirst)
+    }
+
+    /// Refuse values that Linux's whole numbers do not have.
+    fn check_linux(&self) -> Result<(), ParameterError> {
+        if self.variant == Variant::Published {
+            return Ok(());
+        }
+        let log = weight_log(self.w_q);
+        check(log.is_some(), "w_q", "a power of two below 1 with variant = linux", &self.w_q)?;
+        let longest = threshold(self.max_th, self.mean_packet) << log.unwrap_or(0);
+        check(
+            longest < 1 << 31,
+            "max_th",
+            "less than 2^31 bytes times w_q with variant = linux",
+            &self.max_th,
+        )?;
+        let is_known = self.ecn_policy != EcnAboveMax::MarkInGentle;
+        check(is_known, "ecn_policy", "mark or drop_above_max with variant = linux", &self.ecn_policy)
     }
 }
 

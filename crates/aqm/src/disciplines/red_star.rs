@@ -8,7 +8,9 @@
 //! The only difference from RED is [`EcnAboveMax::Mark`].
 
 use crate::parameter::parameters;
-use crate::{DecidesAt, Discipline, EcnAboveMax, LinkContext, ParameterError, Red, RedConfig, Visitor};
+use crate::{
+    DecidesAt, Discipline, EcnAboveMax, LinkContext, ParameterError, Red, RedConfig, Variant, Visitor,
+};
 
 parameters! {
     /// RED*'s parameters: those of RED, without the ECN policy.
@@ -16,6 +18,7 @@ parameters! {
     /// The underlying RED.
     include red: RedConfig {}
     fixed ecn_policy = EcnAboveMax::Mark;
+    fixed variant = Variant::Published;
 }
 
 impl Discipline for RedStarConfig {

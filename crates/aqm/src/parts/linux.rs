@@ -8,6 +8,7 @@ pub(crate) mod coin;
 pub(crate) mod fifo;
 pub(crate) mod flow_queue;
 pub(crate) mod pie;
+pub(crate) mod red;
 pub(crate) mod timer;
 
 use crate::parameter::choices;
@@ -46,8 +47,13 @@ pub(crate) fn with_linux_values<C: Settings>(
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_units::{BitRate, Bytes};
+
     use super::*;
-    use crate::{CodelConfig, DelayFrom, NextMarkFrom, PieConfig, Sqrt};
+    use crate::{
+        CodelConfig, DelayFrom, Discipline, EcnAboveMax, LinkContext, NextMarkFrom, PieConfig, RedConfig,
+        Sqrt,
+    };
 
     fn resolved(config: &CodelConfig) -> Result<CodelConfig, ParameterError> {
         with_linux_values(config, config.variant, CodelConfig::set_linux_values)
@@ -71,6 +77,19 @@ mod tests {
             refused,
             "delay_from: must be timestamp or rate_estimate with variant = linux, got link_rate"
         );
+    }
+
+    #[test]
+    fn numbers_that_red_of_linux_does_not_have_are_refused() {
+        let red = RedConfig { variant: Variant::Linux, w_q: 0.002, ..RedConfig::default() };
+        let link =
+            LinkContext { rate: BitRate::from_mbit_per_sec(1), header: Bytes::ZERO, overhead: Bytes::ZERO };
+        let refused = |config: &RedConfig| config.resolve(&link).unwrap_err().to_string();
+        assert_eq!(refused(&red), "w_q: must be a power of two below 1 with variant = linux, got 0.002");
+        let large = RedConfig { w_q: 0.125, max_th: 1e6, ..red.clone() };
+        assert!(refused(&large).starts_with("max_th: must be less than 2^31 bytes times w_q"));
+        let gentle = RedConfig { w_q: 0.125, ecn_policy: EcnAboveMax::MarkInGentle, ..red };
+        assert!(refused(&gentle).starts_with("ecn_policy: must be mark or drop_above_max"));
     }
 
     #[test]

@@ -141,6 +141,7 @@ fn config() -> impl Strategy<Value = ChokeConfig> {
                     mean_packet: Bytes::new(mean),
                     limit,
                     gentle: false,
+                    ..RedConfig::default()
                 },
             }
         })

@@ -27,7 +27,9 @@ pub(crate) fn run(request: &Value) -> Result<(), Error> {
     let engine = EngineDevice::open()?;
     let device = kernel_queue::device(PORT);
     for number in 0..comparison.patterns {
-        let duration = comparison.pattern(number).duration(comparison.slowest);
+        let pattern = comparison.pattern(number);
+        let rate = format!("{}bit", pattern.line.rate.bits_per_sec());
+        let duration = pattern.duration(comparison.slowest);
         if number > 0 {
             kernel_queue::remove(&device)?;
         } else {
@@ -36,7 +38,7 @@ pub(crate) fn run(request: &Value) -> Result<(), Error> {
         }
         let begin = wait_for_phase()?;
         engine.send(&Message::Start);
-        kernel_queue::add(&device, &format!("handle 1: {}", comparison.tc))?;
+        kernel_queue::add(&device, &format!("handle 1: {}", comparison.tc.replace("{rate}", &rate)))?;
         let late = KernelTime::read()?.nanos - begin;
         if late >= pattern::LEAD.as_nanos() {
             return Err(Error::Odd(format!("the kernel took {late} ns to set up a queue discipline")));

@@ -32,6 +32,9 @@ impl QueueConfig {
             QueueConfig::FqPie(config) if config.pie.variant == Variant::Linux => {
                 Box::new(config.linux_queue(rng, |_| coin.clone()))
             }
+            QueueConfig::Red(config) if config.variant == Variant::Linux => {
+                Box::new(config.linux_queue(link, coin.clone()))
+            }
             other => other.queue(link, rng),
         }
     }

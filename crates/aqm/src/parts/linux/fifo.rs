@@ -14,6 +14,8 @@ pub(crate) enum Order {
     Bypass,
     /// The limit decides before the law.
     LimitFirst,
+    /// The law decides before the limit.
+    LawFirst,
 }
 
 /// First in, first out, under a law.
@@ -47,17 +49,19 @@ impl<A: Aqm, P> LinuxFifo<A, P> {
     }
 
     fn judge(&mut self, packet: &Packet, now: Time) -> Admission {
-        if !self.limit.admits(packet.size, self.state) {
+        let has_room = self.limit.admits(packet.size, self.state);
+        if !has_room && self.order != Order::LawFirst {
             if self.order == Order::LimitFirst {
                 self.law.on_overflow(packet, self.state, now);
             }
             return Admission::DroppedByLimit;
         }
         match self.law.on_enqueue(packet, self.state, now) {
-            Verdict::Pass => Admission::Queued,
-            Verdict::Mark if packet.ecn.is_capable() => Admission::Marked,
-            Verdict::Mark => Admission::DroppedEarly,
             Verdict::Drop => Admission::DroppedForced,
+            Verdict::Mark if !packet.ecn.is_capable() => Admission::DroppedEarly,
+            Verdict::Pass | Verdict::Mark if !has_room => Admission::DroppedByLimit,
+            Verdict::Mark => Admission::Marked,
+            Verdict::Pass => Admission::Queued,
         }
     }
 
