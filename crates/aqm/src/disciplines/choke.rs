@@ -10,14 +10,17 @@
 //! Differs from Linux (`sch_choke.c`): the draw is uniform over the waiting packets; Linux tries three slots that
 //! may be empty, and then takes the head. RED is this crate's, so its differences from the paper apply here too.
 //! The paper does not mention ECN: as in Linux, a matched pair is always dropped, and RED's part marks, by
-//! [`EcnAboveMax`].
+//! [`EcnAboveMax`]. [`Variant::Linux`] is Linux's discipline in every detail.
 
-use aqmlab_units::{Stream, Time};
+use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::parameter::parameters;
+use crate::parts::linux::choke::LinuxChoke;
+use crate::parts::linux::with_linux_values;
 use crate::{
-    Admission, Aqm, DecidesAt, Departure, Discipline, EcnAboveMax, Fifo, Limit, LinkContext, Mode, Packet,
-    ParameterError, Qdisc, QueueState, Red, RedConfig, Variant, Verdict, Visitor, forward_qdisc,
+    Admission, Aqm, ByteScaling, DecidesAt, Departure, Discipline, EcnAboveMax, Fifo, Limit, LinkContext,
+    Mode, Packet, ParameterError, Qdisc, QueueState, Red, RedConfig, Spacing, Variant, Verdict, Visitor,
+    forward_qdisc,
 };
 
 parameters! {
@@ -37,7 +40,6 @@ parameters! {
         limit = Limit::Packets(300), source "Pan et al. 2000";
     }
     fixed gentle = false;
-    fixed variant = Variant::Published;
 }
 
 impl Discipline for ChokeConfig {
@@ -47,12 +49,21 @@ impl Discipline for ChokeConfig {
         "RED that drops an arriving packet and a random waiting one if they belong to one flow";
 
     fn complete(&self, link: &LinkContext) -> Result<ChokeConfig, ParameterError> {
-        self.red.complete(link)?;
-        Ok(self.clone())
+        let published = RedConfig { variant: Variant::Published, ..self.red.clone() };
+        published.complete(link)?;
+        self.red.check_linux(Bytes::new(1))?;
+        with_linux_values(self, self.red.variant, |config| {
+            config.red.spacing = Spacing::Uniform;
+            config.red.mode = Mode::Packet;
+            config.red.byte_scaling = ByteScaling::BeforeSpacing;
+        })
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
-        visitor.queue(|rng| Choke::new(self, link, rng))
+        match self.red.variant {
+            Variant::Published => visitor.queue(|rng| Choke::new(self, link, rng)),
+            Variant::Linux => visitor.queue(|rng| LinuxChoke::new(self, link, rng)),
+        }
     }
 }
 

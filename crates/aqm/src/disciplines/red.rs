@@ -70,7 +70,7 @@ impl Discipline for RedConfig {
     fn complete(&self, _link: &LinkContext) -> Result<RedConfig, ParameterError> {
         let above = format_args!("above min_th = {} packets", self.min_th);
         check(self.max_th > self.min_th, "max_th", above, &self.max_th)?;
-        self.check_linux()?;
+        self.check_linux(self.mean_packet)?;
         with_linux_values(self, self.variant, |config| {
             config.gentle = false;
             config.spacing = Spacing::Uniform;
@@ -92,20 +92,15 @@ impl RedConfig {
         LinuxFifo::new(LinuxRed::new(self, link, coin), self.limit, Order::LawFirst)
     }
 
-    /// Refuse values that Linux's whole numbers do not have.
-    fn check_linux(&self) -> Result<(), ParameterError> {
+    /// Refuse values that Linux's whole numbers do not have, for thresholds in packets of this length.
+    pub(crate) fn check_linux(&self, packet: Bytes) -> Result<(), ParameterError> {
         if self.variant == Variant::Published {
             return Ok(());
         }
         let log = weight_log(self.w_q);
         check(log.is_some(), "w_q", "a power of two below 1 with variant = linux", &self.w_q)?;
-        let longest = threshold(self.max_th, self.mean_packet) << log.unwrap_or(0);
-        check(
-            longest < 1 << 31,
-            "max_th",
-            "less than 2^31 bytes times w_q with variant = linux",
-            &self.max_th,
-        )?;
+        let longest = threshold(self.max_th, packet) << log.unwrap_or(0);
+        check(longest < 1 << 31, "max_th", "less than 2^31 times w_q with variant = linux", &self.max_th)?;
         let is_known = self.ecn_policy != EcnAboveMax::MarkInGentle;
         check(is_known, "ecn_policy", "mark or drop_above_max with variant = linux", &self.ecn_policy)
     }

@@ -7,16 +7,19 @@
 //!
 //! Differs from Linux: a rehash drops no packet, although a queue may then hold more than `depth`. The first of
 //! the longest queues loses a packet; Linux takes the one that grew last. There is no RED in the queues.
+//! [`Variant::Linux`] is Linux's discipline in every detail but the hash and its changes.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
 use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
+use crate::parts::linux::sfq::LinuxSfq;
+use crate::parts::linux::with_linux_values;
 use crate::parts::overflow::Eviction;
 use crate::{
     Admission, Counters, DecidesAt, Departure, Discipline, Droptail, EcnUse, Limit, LinkContext, Packet,
-    ParameterError, Qdisc, QueueEnd, QueueState, Turns, Visitor,
+    ParameterError, Qdisc, QueueEnd, QueueState, Turns, Variant, Visitor,
 };
 
 parameters! {
@@ -36,6 +39,8 @@ parameters! {
         perturb: Duration = Duration::ZERO, source "Linux sch_sfq.c";
         /// At a change of the hash, move waiting packets to their new queues, so that no flow is reordered.
         rehash: bool = true, source "Linux sch_sfq.c; McKenney 1990: false";
+        /// The description that the discipline follows.
+        variant: Variant = Variant::Published, source "McKenney 1990; or Linux sch_sfq.c: linux";
         /// The maximum that may wait in all queues.
         limit: Limit = Limit::Packets(127), source "Linux sch_sfq.c";
     }
@@ -50,11 +55,19 @@ impl Discipline for SfqConfig {
     fn complete(&self, _link: &LinkContext) -> Result<SfqConfig, ParameterError> {
         let is_too_frequent = Duration::ZERO < self.perturb && self.perturb < Duration::from_millis(1);
         check(!is_too_frequent, "perturb", "0 s or at least 1 ms", &self.perturb)?;
-        Ok(self.clone())
+        let is_linux = self.variant == Variant::Linux;
+        let is_fixed = self.perturb == Duration::ZERO;
+        check(!is_linux || is_fixed, "perturb", "0 s with variant = linux", &self.perturb)?;
+        let is_in_packets = matches!(self.limit, Limit::Packets(2..));
+        check(!is_linux || is_in_packets, "limit", "at least 2 packets with variant = linux", &self.limit)?;
+        with_linux_values(self, self.variant, |config| config.turns = Turns::Surplus)
     }
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
-        visitor.queue(|rng| Sfq::new(self, rng))
+        match self.variant {
+            Variant::Published => visitor.queue(|rng| Sfq::new(self, rng)),
+            Variant::Linux => visitor.queue(|rng| LinuxSfq::new(self, rng)),
+        }
     }
 }
 

@@ -147,7 +147,8 @@ impl Round {
         self.entries.iter_mut().for_each(|entry| entry.list = List::None);
     }
 
-    fn front(&self) -> Option<&usize> {
+    /// The queue at the front of the round.
+    pub(crate) fn front(&self) -> Option<&usize> {
         self.new.front().or_else(|| self.old.front())
     }
 

@@ -3,12 +3,14 @@
 //!
 //! Source: the behaviour of Linux 6.12, with which the oracle of laws compares each of them (docs/guide/kernel-laws.md).
 
+pub(crate) mod choke;
 pub(crate) mod codel;
 pub(crate) mod coin;
 pub(crate) mod fifo;
 pub(crate) mod flow_queue;
 pub(crate) mod pie;
 pub(crate) mod red;
+pub(crate) mod sfq;
 pub(crate) mod timer;
 
 use crate::parameter::choices;
@@ -87,7 +89,7 @@ mod tests {
         let refused = |config: &RedConfig| config.resolve(&link).unwrap_err().to_string();
         assert_eq!(refused(&red), "w_q: must be a power of two below 1 with variant = linux, got 0.002");
         let large = RedConfig { w_q: 0.125, max_th: 1e6, ..red.clone() };
-        assert!(refused(&large).starts_with("max_th: must be less than 2^31 bytes times w_q"));
+        assert!(refused(&large).starts_with("max_th: must be less than 2^31 times w_q"));
         let gentle = RedConfig { w_q: 0.125, ecn_policy: EcnAboveMax::MarkInGentle, ..red };
         assert!(refused(&gentle).starts_with("ecn_policy: must be mark or drop_above_max"));
     }

@@ -178,6 +178,7 @@ fn settings() -> impl Strategy<Value = SfqConfig> {
             perturb: Duration::from_millis(perturb),
             rehash,
             limit,
+            ..SfqConfig::default()
         },
     )
 }

@@ -2,6 +2,7 @@
 
 use aqmlab_units::Stream;
 
+use crate::parts::linux::choke::LinuxChoke;
 use crate::{LinkContext, Qdisc, QueueConfig, Variant};
 
 /// A source of random bits.
@@ -34,6 +35,9 @@ impl QueueConfig {
             }
             QueueConfig::Red(config) if config.variant == Variant::Linux => {
                 Box::new(config.linux_queue(link, coin.clone()))
+            }
+            QueueConfig::Choke(config) if config.red.variant == Variant::Linux => {
+                Box::new(LinuxChoke::new(config, link, coin.clone()))
             }
             other => other.queue(link, rng),
         }

@@ -8,24 +8,23 @@ use aqmlab_units::{BitRate, Bytes, Time};
 use crate::parts::linux::coin::Coin;
 use crate::{Aqm, EcnAboveMax, LinkContext, Packet, QueueState, RedConfig, Verdict};
 
-/// The law.
+/// The law, with a queue in bytes, or in packets for CHOKe.
 #[derive(Clone, Debug)]
 pub(crate) struct LinuxRed<C> {
-    /// The thresholds in bytes.
     min_th: u64,
     max_th: u64,
     /// `w_q` is 2 to the power of minus this.
     weight_log: u32,
-    /// The rise of the probability per byte, as a fraction of 2^32.
+    /// The rise of the probability per byte or packet, as a fraction of 2^32.
     slope: u32,
     drops_above_max: bool,
     table: IdleTable,
     coin: C,
-    /// The average in bytes over the weight.
+    /// The average over the weight.
     avg: u64,
     /// Packets since the last signal; `None` while no packet may be signalled.
     count: Option<u32>,
-    /// The gap between signals that is drawn, in packets times bytes above `min_th`.
+    /// The gap between signals that is drawn, in packets times the average above `min_th`.
     gap: u32,
     idle_since: Option<Time>,
 }
@@ -45,9 +44,19 @@ pub(crate) fn threshold(packets: f64, mean_packet: Bytes) -> u64 {
 impl<C: Coin> LinuxRed<C> {
     /// Return a law that has seen only an empty queue. `config` must have passed [`RedConfig::resolve`].
     pub(crate) fn new(config: &RedConfig, link: &LinkContext, coin: C) -> LinuxRed<C> {
+        LinuxRed::with_unit(config, config.mean_packet, link, coin)
+    }
+
+    /// Return a law whose queue is measured in packets.
+    pub(crate) fn of_packets(config: &RedConfig, link: &LinkContext, coin: C) -> LinuxRed<C> {
+        LinuxRed::with_unit(config, Bytes::new(1), link, coin)
+    }
+
+    /// Return a law for which a packet of the thresholds is this long.
+    fn with_unit(config: &RedConfig, packet: Bytes, link: &LinkContext, coin: C) -> LinuxRed<C> {
         let weight_log = weight_log(config.w_q).expect("it is checked");
-        let min_th = threshold(config.min_th, config.mean_packet);
-        let max_th = threshold(config.max_th, config.mean_packet);
+        let min_th = threshold(config.min_th, packet);
+        let max_th = threshold(config.max_th, packet);
         LinuxRed {
             min_th,
             max_th,
@@ -64,12 +73,43 @@ impl<C: Coin> LinuxRed<C> {
     }
 
     /// Update the average for the queue that an arriving packet finds.
-    fn sample(&mut self, backlog: u64, now: Time) {
+    pub(crate) fn sample(&mut self, backlog: u64, now: Time) {
         self.avg = match self.idle_since.take() {
             Some(since) => self.table.age(self.avg, now.saturating_since(since).as_nanos() / 1000),
             // avg = (1 - w_q) avg + w_q q
             None => self.avg + backlog - (self.avg >> self.weight_log),
         };
+    }
+
+    /// True if the average is above `min_th`. Otherwise no packet may be signalled.
+    pub(crate) fn is_above_min(&mut self) -> bool {
+        let is_above = self.avg > self.min_th << self.weight_log;
+        if !is_above {
+            self.count = None;
+        }
+        is_above
+    }
+
+    /// Decide about a packet that CHOKe does not match.
+    pub(crate) fn judge_unmatched(&mut self) -> Verdict {
+        if !self.is_above_min() {
+            return Verdict::Pass;
+        }
+        if self.avg > self.max_th << self.weight_log {
+            return self.signal_above_max();
+        }
+        if self.draw_signal() { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    fn signal_above_max(&mut self) -> Verdict {
+        self.count = None;
+        if self.drops_above_max { Verdict::Drop } else { Verdict::Mark }
+    }
+
+    /// Draw a number below `ceiling`.
+    pub(crate) fn draw_below(&mut self, ceiling: u32) -> u32 {
+        let drawn = u64::from(ceiling) * (self.coin.toss() >> 32);
+        u32::try_from(drawn >> 32).expect("below the ceiling")
     }
 
     fn draw_gap(&mut self) {
@@ -94,7 +134,7 @@ impl<C: Coin> LinuxRed<C> {
     }
 }
 
-/// Return the probability `max_p` over the distance of the thresholds in bytes, as a fraction of 2^32 and at least 1.
+/// Return the probability `max_p` over the distance of the thresholds, as a fraction of 2^32 and at least 1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a probability")]
 fn slope(max_p: f64, distance: u64) -> u32 {
     let whole = (max_p * f64::from(u32::MAX) + max_p) as u32;
@@ -109,8 +149,7 @@ impl<C: Coin> Aqm for LinuxRed<C> {
             return Verdict::Pass;
         }
         if self.avg >= self.max_th << self.weight_log {
-            self.count = None;
-            return if self.drops_above_max { Verdict::Drop } else { Verdict::Mark };
+            return self.signal_above_max();
         }
         if self.draw_signal() { Verdict::Mark } else { Verdict::Pass }
     }
@@ -120,7 +159,7 @@ impl<C: Coin> Aqm for LinuxRed<C> {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("avg_bytes", (self.avg >> self.weight_log) as f64);
+        out("avg", (self.avg >> self.weight_log) as f64);
     }
 }
 
@@ -158,7 +197,10 @@ impl IdleTable {
         let cell = usize::try_from(micros >> self.cell_log).expect("within the table");
         match self.halvings[cell] {
             // The first part of the decay is linear.
-            0 => avg - ((avg * micros) >> self.cell_log).min(avg - (avg >> 1)),
+            0 => {
+                let decay = (avg * micros) >> self.cell_log;
+                if decay < avg >> 1 { avg - decay } else { avg >> 1 }
+            }
             halvings => avg >> halvings,
         }
     }
@@ -227,6 +269,12 @@ mod tests {
         assert_eq!(verdicts(&mut law(15_000), 2), [Verdict::Drop; 2]);
         let mut marking = LinuxRed { drops_above_max: false, ..law(15_000) };
         assert_eq!(verdicts(&mut marking, 2), [Verdict::Mark; 2]);
+    }
+
+    #[test]
+    fn a_short_idle_period_takes_at_most_the_larger_half() {
+        let table = IdleTable { cell_log: 3, halvings: vec![0; 256] };
+        assert_eq!([0, 3, 4, 8].map(|micros| table.age(5, micros)), [5, 4, 2, 2]);
     }
 
     #[test]
