@@ -37,8 +37,15 @@ _FQ_CODEL = {**LINUX, "mtu": "1514 B", "flows": 1024}
 
 _FQ_PIE = {**LINUX, "mean_packet": "1514 B", "flows": 1024}
 
+_SFQ = {**LINUX, "flows": 1024}
+
+_RED_BASE = {**LINUX, "min_th": 5, "max_th": 30, "w_q": 0.015625, "max_p": 0.1, "mean_packet": "1000 B"}
+
+_CHOKE_TC = "limit 300 min 5 max 30 avpkt 1000 burst 20 probability 0.1 bandwidth {rate}"
+_CHOKE = {**_RED_BASE, "limit": "300 packets"}
+
 _RED_TC = "limit 400000 min 5000 max 30000 avpkt 1000 burst 20 probability 0.1 bandwidth {rate}"
-_RED = {**LINUX, "min_th": 5, "max_th": 30, "w_q": 0.015625, "max_p": 0.1, "mean_packet": "1000 B", "limit": "400 kB"}
+_RED = {**_RED_BASE, "limit": "400 kB"}
 
 _PIE = {**LINUX, "mean_packet": "1514 B", "limit": "1000 packets"}
 
@@ -145,5 +152,20 @@ COMPARISONS = (
     Comparison("red-adaptive", f"red adaptive {_RED_TC}", "red", _RED),
     Comparison("red-ecn", f"red {_RED_TC} ecn", "red", {**_RED, "ecn_policy": "mark"}, ecn=True),
     Comparison("red-harddrop", f"red {_RED_TC} ecn harddrop", "red", _RED, ecn=True),
+    Comparison("sfq", "sfq", "sfq", _SFQ),
+    Comparison(
+        "sfq-short",
+        "sfq limit 60 depth 12 divisor 8 quantum 300",
+        "sfq",
+        {**_SFQ, "limit": "60 packets", "depth": 12, "flows": 8, "quantum": "300 B"},
+    ),
+    Comparison(
+        "sfq-headdrop",
+        "sfq limit 60 depth 20 divisor 8 quantum 600 headdrop",
+        "sfq",
+        {**_SFQ, "limit": "60 packets", "depth": 20, "flows": 8, "quantum": "600 B", "drop": "head"},
+    ),
+    Comparison("choke", f"choke {_CHOKE_TC}", "choke", _CHOKE),
+    Comparison("choke-ecn", f"choke {_CHOKE_TC} ecn", "choke", {**_CHOKE, "ecn_policy": "mark"}, ecn=True),
 )
 """The comparisons, in the order of the page."""
