@@ -239,8 +239,9 @@ def _queue(_: _Shown, __: Schema) -> str:
     names = ", ".join(f"[{name}](aqm/{name}.md)" for name in catalogue.disciplines())
     return (
         f"A table of exactly one discipline, such as `[queue.pi]`, with the parameters of its page: {names}; or a"
-        ' custom law, `[queue."my_module:MyLaw"]`, see [the guide](../guide/custom-law.md). The default is'
-        " `droptail`.\n"
+        ' custom law, `[queue."my_module:MyLaw"]`, see [the guide](../guide/custom-law.md);'
+        ' or a line of `tc`, `queue.kernel = "cake bandwidth 18mbit"`, in the [kernel\'s world](../guide/kernel.md).'
+        " The default is `droptail`.\n"
     )
 
 
