@@ -322,8 +322,8 @@ def test_cake_shapes_itself() -> None:
         ("cake", "diffserv3 triple-isolate nonat rtt 100ms egress bandwidth 20mbit overhead 38"),
         ("cake:bandwidth=18 Mbit/s", "bandwidth 18mbit diffserv3 triple-isolate nonat rtt 100ms egress raw"),
         (
-            "cake:bandwidth=18 Mbit/s,diffserv=diffserv4,isolation=dual-srchost,nat=true,link_layer=docsis,rtt=metro",
-            "bandwidth 18mbit diffserv4 dual-srchost nat rtt 10ms egress overhead 18 mpu 64 noatm",
+            "cake:bandwidth=18 Mbit/s,diffserv=diffserv4,isolation=dual-srchost,link_layer=docsis,rtt=metro",
+            "bandwidth 18mbit diffserv4 dual-srchost nonat rtt 10ms egress overhead 18 mpu 64 noatm",
         ),
         (
             "cake:bandwidth=9 Mbit/s,ingress=true,link_layer=pppoe-ptm,ether_vlan=1,memlimit=8 MB",

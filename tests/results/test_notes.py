@@ -48,6 +48,15 @@ def note(comparison: lab.Comparison, part: str) -> str | None:
     return matches[0] if matches else None
 
 
+def test_a_shaper_that_is_not_slower_than_its_link_is_named(tmp_path: Path) -> None:
+    experiment = alone(BULK, rate={"up": "2 Mbit/s", "down": "20 Mbit/s"})
+    comparison = compared(experiment, "cake:bandwidth=3 Mbit/s", "cake:bandwidth=1.9 Mbit/s", "cake", out=tmp_path)
+    assert note(comparison, "shaper") == (
+        "A shaper that is not slower than its link has no effect:"
+        " cake:bandwidth=3 Mbit/s: 3 Mbit/s before a link of 2 Mbit/s."
+    )
+
+
 def test_delay_in_the_device_fifo_is_named_with_its_size(tmp_path: Path) -> None:
     comparison = compared(alone(BULK, device_fifo=256), "codel", out=tmp_path)
     (scheme,) = comparison.schemes

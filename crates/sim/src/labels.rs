@@ -2,7 +2,7 @@
 //!
 //! Each user is a host, and so is each server machine. A source is many hosts, as if it were many users: each of its
 //! connections, or flows of datagrams, has one, and all go to the first server machine of the other side. These are the
-//! hosts of live runs too.
+//! hosts of live runs too. A source with a named host has that one.
 
 use aqmlab_aqm::{FlowLabel, HostAddress, QueueConfig};
 use aqmlab_workload::sources::SourceConfig;
@@ -11,12 +11,15 @@ use crate::capture::ConnectionOrigin;
 use crate::link::Link;
 use crate::packet::EndpointId;
 use crate::side::Side;
-use crate::spec::{DisciplineSpec, HopSpec, Spec};
+use crate::spec::{DisciplineSpec, Dscp, HopSpec, Spec};
 
 /// Addresses of users, of server machines, and of the hosts of sources.
 const USERS: u32 = 0;
 const MACHINES: u32 = 1 << 30;
 const SOURCES: u32 = 1 << 31;
+
+/// Addresses of hosts with names.
+const NAMED: u32 = 3 << 29;
 
 /// The number of programs among users.
 pub(crate) const PROGRAM: u32 = MACHINES - 1;
@@ -25,9 +28,19 @@ pub(crate) const PROGRAM: u32 = MACHINES - 1;
 pub(crate) type Labelled = (EndpointId, FlowLabel);
 
 /// The labels of the flows of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Labels {
     machines_per_side: u32,
+    /// Those of sources, by number.
+    sources: Vec<SourceLabel>,
+}
+
+/// The label of a source's flows.
+#[derive(Clone, Copy, Debug)]
+struct SourceLabel {
+    dscp: u8,
+    /// The address of the host of all its flows, if they have one.
+    host: Option<u32>,
 }
 
 impl Labels {
@@ -36,47 +49,58 @@ impl Labels {
         let mut queues = spec.links.hops().iter().flat_map(HopSpec::queues);
         let are_used =
             queues.any(|queue| matches!(queue.discipline, DisciplineSpec::Known(QueueConfig::Cake(_))));
-        are_used.then_some(Labels { machines_per_side: spec.hosts.servers_per_side })
+        let names: Vec<&String> = spec.sources.iter().filter_map(|source| source.host.as_ref()).collect();
+        let number = |host: &String| names.iter().position(|name| *name == host).expect("a name of a source");
+        let sources = spec.sources.iter().map(|source| SourceLabel {
+            dscp: source.dscp.map_or(0, Dscp::number),
+            host: source.host.as_ref().map(|host| NAMED + u32::try_from(number(host)).expect("few sources")),
+        });
+        let sources = sources.collect();
+        are_used.then_some(Labels { machines_per_side: spec.hosts.servers_per_side, sources })
     }
 
     /// Returns the labels of both directions of a connection, whose server is `machine`; `None` for a source's own.
     pub(crate) fn of_connection(
-        self,
+        &self,
         client: EndpointId,
         origin: ConnectionOrigin,
         machine: Option<u16>,
     ) -> [Labelled; 2] {
-        let host = match origin {
-            ConnectionOrigin::User(number) => USERS + number,
-            ConnectionOrigin::Source(_) => SOURCES | client.number(),
+        let (dscp, host) = match origin {
+            ConnectionOrigin::User(number) => (0, USERS + number),
+            ConnectionOrigin::Source(number) => {
+                let SourceLabel { dscp, host } = self.sources[usize::from(number)];
+                (dscp, host.unwrap_or(SOURCES | client.number()))
+            }
         };
         let machine = machine.map(|machine| MACHINES + u32::from(machine));
         let server = machine.unwrap_or_else(|| self.first_machine(client.side().other()));
         let (host, server) = (HostAddress::public(host), HostAddress::public(server));
         [
-            (client.peer(), FlowLabel { dscp: 0, source: host, destination: server }),
-            (client, FlowLabel { dscp: 0, source: server, destination: host }),
+            (client.peer(), FlowLabel { dscp, source: host, destination: server }),
+            (client, FlowLabel { dscp, source: server, destination: host }),
         ]
     }
 
     /// Returns the labels of all flows of datagrams of `spec`.
-    pub(crate) fn of_datagrams(self, spec: &Spec) -> Vec<Labelled> {
+    pub(crate) fn of_datagrams(&self, spec: &Spec) -> Vec<Labelled> {
         let mut labels = Vec::new();
-        for (number, source) in (0..).zip(&spec.sources) {
+        for (number, source) in (0_u8..).zip(&spec.sources) {
             let SourceConfig::Datagrams(datagrams) = &source.config else { continue };
             let side = Side::numbered(datagrams.side);
             let destination = HostAddress::public(self.first_machine(side.other()));
             labels.extend((0..datagrams.flows).map(|flow| {
                 let to = EndpointId::datagram(number, flow, side);
-                let source = HostAddress::public(SOURCES | to.number());
-                (to, FlowLabel { dscp: 0, source, destination })
+                let SourceLabel { dscp, host } = self.sources[usize::from(number)];
+                let source = HostAddress::public(host.unwrap_or(SOURCES | to.number()));
+                (to, FlowLabel { dscp, source, destination })
             }));
         }
         labels
     }
 
     /// The address of the first server machine of a side, to which sources send.
-    fn first_machine(self, side: Side) -> u32 {
+    fn first_machine(&self, side: Side) -> u32 {
         MACHINES + u32::from(side.number()) * self.machines_per_side
     }
 }

@@ -43,9 +43,9 @@ pub use record::{
 };
 pub use simulation::Simulation;
 pub use spec::{
-    CustomLaw, DelayAt, DisciplineSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec, MixSpec,
-    PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RateSpec, RecordSpec, Role, SidesSpec,
-    SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue, UsersSpec,
+    CustomLaw, DelayAt, DisciplineSpec, Dscp, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec,
+    MixSpec, PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RateSpec, RecordSpec, Role,
+    SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

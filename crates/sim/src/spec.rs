@@ -1,6 +1,7 @@
 //! The spec of a run, as JSON: checked, with every default filled in.
 
 mod delay;
+mod dscp;
 mod hosts;
 mod link;
 mod links;
@@ -28,6 +29,7 @@ use serde_json::Value;
 use crate::side::Direction;
 
 pub use self::delay::DelayAt;
+pub use self::dscp::Dscp;
 pub use self::hosts::HostsSpec;
 pub(crate) use self::link::RATES;
 pub use self::link::{LinkSpec, RateChange};
@@ -214,10 +216,27 @@ impl Spec {
         SidesSpec::direction(self.sides.as_ref(), direction)
     }
 
+    /// Refuses labels of flows, which packets to a kernel's queue do not carry.
+    fn check_labels(&self) -> Result<(), SpecError> {
+        for (number, source) in self.sources.iter().enumerate() {
+            let labels = [("dscp", source.dscp.map(|dscp| dscp.to_string())), ("host", source.host.clone())];
+            for (key, label) in labels {
+                if let Some(label) = label {
+                    let message = format!("packets to a queue of a kernel do not have it, got {label}");
+                    return Err(fault(&format!("sources[{number}].{}.{key}", source.config.kind()), message));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Checks conditions between parts, and absurd sizes.
     fn check(&self) -> Result<(), SpecError> {
         within("protocol", &self.protocol)?;
         within("record", &self.record)?;
+        if !self.kernel_disciplines().is_empty() {
+            self.check_labels()?;
+        }
         self.tcp.check(self.links.mtu(), &self.sources)
     }
 }

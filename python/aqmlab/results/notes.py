@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from statistics import fmean
 
+from aqmlab._core import bits_per_second
 from aqmlab.metrics.metrics import LIMITS, MEASURES, is_held_by_device, lookup
 from aqmlab.spec.schemes import DIRECTION_SEPARATOR, LINK_SEPARATOR
 from aqmlab.store.result import Result
@@ -86,6 +87,25 @@ def _limits(results: Sequence[Result]) -> str | None:
     return f"Hosts, not the queue, limit these sources for more than a tenth of their time: {_join_items(texts)}."
 
 
+def _idle_shapers(results: Sequence[Result]) -> str | None:
+    """Report shapers of CAKE that are not slower than their link."""
+    texts = []
+    for label, group in _by_label(results):
+        cell = group[0].cell
+        written = cell.resolved["link"]
+        hops = written if isinstance(written, list) else [cell.resolved]
+        for link, hop in zip(cell.links, hops, strict=True):
+            queues = (hop.get("queue"), hop.get("queue_back", hop.get("queue")))
+            for queue, bits in zip(queues, (link.rate_bps, link.rate_back_bps), strict=True):
+                bandwidth = (queue or {}).get("cake", {}).get("bandwidth", "unlimited")
+                if bandwidth != "unlimited" and bits_per_second(bandwidth) >= bits:
+                    texts.append(f"{label}: {bandwidth} before a link of {bits / 1e6:.4g} Mbit/s")
+    if not texts:
+        return None
+    shapers = _join_items(_shorten(list(dict.fromkeys(texts))))
+    return f"A shaper that is not slower than its link has no effect: {shapers}."
+
+
 def _by_label(results: Sequence[Result]) -> Iterable[tuple[str, list[Result]]]:
     return ((label, list(group)) for label, group in groupby(results, key=lambda result: result.cell.label))
 
@@ -116,6 +136,7 @@ _MAX_NAMES = 4
 _NOTES: tuple[Callable[[Sequence[Result]], str | None], ...] = (
     _several_queues,
     _device_fifo,
+    _idle_shapers,
     _limits,
     _same_results,
 )

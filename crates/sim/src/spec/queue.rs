@@ -6,7 +6,7 @@
 //!
 //! Every table may have `noecn`, as in `tc`: the queue then drops where it would mark.
 
-use aqmlab_aqm::{EcnUse, Limit, LinkContext, QueueConfig};
+use aqmlab_aqm::{CakeConfig, EcnUse, Limit, LinkContext, QueueConfig};
 use aqmlab_units::Bytes;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
@@ -174,6 +174,12 @@ impl DisciplineSpec {
             return CustomLaw::read(path, name, parameters).map(DisciplineSpec::Custom);
         }
         let config: QueueConfig = read(path, Value::Object(Map::from_iter([(name, parameters)])))?;
+        if let QueueConfig::Cake(CakeConfig { nat: true, .. }) = config {
+            return Err(fault(
+                &format!("{path}.cake.nat"),
+                "must be false: no host is behind a NAT, got true".into(),
+            ));
+        }
         let resolved = config.resolve(link);
         resolved
             .map(DisciplineSpec::Known)

@@ -13,6 +13,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use super::dscp::Dscp;
 use super::links::MOST_LINKS;
 use super::queue::{KERNEL, NOECN};
 use super::raw::RawSpec;
@@ -217,6 +218,13 @@ pub struct SourceKeys {
     delay_at: Option<DelayAt>,
     /// Its way: the router at which side 0 is and that of side 1, counted from 1; with links in series alone.
     path: Option<PathSpec>,
+    /// The code point of its packets in both directions, as a name or a number: `EF`, `CS1`, `AF41`, `10`. CAKE sorts packets
+    /// into tins by it.
+    #[schemars(with = "Option<String>")]
+    dscp: Option<Dscp>,
+    /// The name of the host at which its flows begin. Sources with one name share a host; left out, each flow has a host of its
+    /// own. CAKE gives hosts equal shares.
+    host: Option<String>,
 }
 
 /// A side is written by its number, or by the name that `sides` gives it; those of a list by their numbers.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::hosts::interface_beside;
 use super::link::SLOWEST;
-use super::{DelayAt, LinksSpec, PathSpec, SpecError, at_least, at_most, fault, read};
+use super::{DelayAt, Dscp, LinksSpec, PathSpec, SpecError, at_least, at_most, fault, read};
 
 /// Sources are numbered in eight bits, and 0 is the number of the web users.
 const MOST_SOURCES: usize = 255;
@@ -25,6 +25,10 @@ pub struct SourceSpec {
     pub delay_at: DelayAt,
     /// Its path over links in series.
     pub path: Option<PathSpec>,
+    /// The code point of its packets, if it is not the default.
+    pub dscp: Option<Dscp>,
+    /// The name of the host at which its flows begin, if they have no hosts of their own.
+    pub host: Option<String>,
 }
 
 /// The parts of a spec that its sources depend on.
@@ -63,6 +67,7 @@ impl SourceSpec {
             if kind == "datagrams" && key == "delay_at" { None } else { table.as_object_mut()?.remove(key) }
         };
         let (way, interface, delay_at) = (take("path"), take("interface"), take("delay_at"));
+        let (dscp, host) = (take("dscp"), take("host"));
         let config: SourceConfig = read(path, written)?;
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
         let mtu = context.links.mtu();
@@ -82,7 +87,9 @@ impl SourceSpec {
         };
         at_least(&at("interface"), interface, least)?;
         let delay_at = delay_at.map_or(Ok(context.delay_at), |written| read(&at("delay_at"), written))?;
-        Ok(SourceSpec { config, interface, delay_at, path: way })
+        let dscp = dscp.map(|written| read(&at("dscp"), written)).transpose()?;
+        let host = host.map(|written| read(&at("host"), written)).transpose()?;
+        Ok(SourceSpec { config, interface, delay_at, path: way, dscp, host })
     }
 }
 
@@ -111,6 +118,12 @@ impl Serialize for SourceSpec {
         }
         if let Some(path) = &self.path {
             table["path"] = value(path)?;
+        }
+        if let Some(dscp) = &self.dscp {
+            table["dscp"] = value(dscp)?;
+        }
+        if let Some(host) = &self.host {
+            table["host"] = value(host)?;
         }
         whole.serialize(serializer)
     }

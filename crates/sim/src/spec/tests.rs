@@ -188,7 +188,23 @@ fn a_mistake_is_one_line_with_the_field_and_accepted_values() {
             json!({"queue": {"droptail": {"limit": "9"}}}),
             r#"queue.droptail.limit: "9": write packets or a size, "#,
         ),
+        (
+            json!({"sources": [{"bulk": {"flows": 1, "dscp": "AF5"}}]}),
+            r#"sources[0].bulk.dscp: "AF5": must be a code point such as "EF", "CS1" or "AF41", or a number up to "63""#,
+        ),
         // At odds with another field.
+        (
+            json!({"queue": {"kernel": "cake"}, "sources": [{"bulk": {"flows": 1, "dscp": "EF"}}]}),
+            "sources[0].bulk.dscp: packets to a queue of a kernel do not have it, got EF",
+        ),
+        (
+            json!({"queue": {"kernel": "cake"}, "sources": [{"bulk": {"flows": 1, "host": "laptop"}}]}),
+            "sources[0].bulk.host: packets to a queue of a kernel do not have it, got laptop",
+        ),
+        (
+            json!({"queue": {"cake": {"nat": true}}}),
+            "queue.cake.nat: must be false: no host is behind a NAT, got true",
+        ),
         (
             json!({"tcp": {"congestion": "ledbat", "ledbat_target": "101 ms"}}),
             "tcp.ledbat_target: must be between 1 ms and 100 ms, got 101 ms",

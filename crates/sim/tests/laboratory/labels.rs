@@ -1,0 +1,80 @@
+//! Hosts and code points of sources, which CAKE sorts packets by.
+
+use super::*;
+
+/// The goodput of these sources, which send as much as they can, behind CAKE with these parameters at 8 Mbit/s.
+fn goodput(mut cake: Value, sources: &Value) -> Vec<f64> {
+    cake["bandwidth"] = "8 Mbit/s".into();
+    let spec = json!({
+        "link": {"rate": "10 Mbit/s", "device_fifo": 0},
+        "queue": {"cake": cake},
+        "users": {"per_side": 0},
+        "sources": sources,
+        "protocol": {"warmup": "10 s", "duration": "60 s"},
+    });
+    Run::to_the_end(&spec, 1).summary.sources.iter().map(|source| source.goodput_mbps).collect()
+}
+
+/// Transfers in one direction.
+fn bulk(name: &str, flows: u32, direction: &str, label: (&str, &str)) -> Value {
+    let mut source =
+        json!({"bulk": {"name": name, "flows": flows, "direction": direction, "rtt": {"fixed": "20 ms"}}});
+    source["bulk"][label.0] = label.1.into();
+    source
+}
+
+#[test]
+fn hosts_share_equally_and_their_flows_do_without_isolation() {
+    for (direction, isolation) in
+        [("upload", "dual-srchost"), ("download", "dual-dsthost"), ("upload", "flows")]
+    {
+        let sources = json!([
+            bulk("film", 1, direction, ("host", "laptop")),
+            bulk("backup", 2, direction, ("host", "phone")),
+            bulk("photos", 2, direction, ("host", "phone")),
+        ]);
+        let by_source = goodput(json!({"isolation": isolation}), &sources);
+        let (laptop, phone) = (by_source[0], by_source[1] + by_source[2]);
+        // A single transfer does not always have packets waiting, and then the other host takes more than its half.
+        let expected = if isolation == "flows" { 0.2..0.3 } else { 0.7..1.1 };
+        assert!(expected.contains(&(laptop / phone)), "{isolation}: {by_source:?}");
+    }
+}
+
+#[test]
+fn bulk_transfers_leave_the_rate_to_best_effort() {
+    for direction in ["upload", "download"] {
+        let sources = json!([
+            bulk("backup", 2, direction, ("dscp", "CS1")),
+            bulk("film", 2, direction, ("dscp", "DF"))
+        ]);
+        let tins = goodput(json!({"diffserv": "diffserv3"}), &sources);
+        // A sixteenth, and what the transfers of Best Effort leave when they slow down.
+        assert!((0.06..0.09).contains(&(tins[0] / (tins[0] + tins[1]))), "{tins:?}");
+        let one = goodput(json!({"diffserv": "besteffort"}), &sources);
+        assert!((one[0] / one[1] - 1.0).abs() < 0.1, "{one:?}");
+    }
+}
+
+#[test]
+fn voice_passes_a_full_queue_and_has_a_class() {
+    let delay = |dscp: &str| {
+        let spec = json!({
+            "link": {"rate": "10 Mbit/s", "device_fifo": 0},
+            "queue": {"cake": {"bandwidth": "8 Mbit/s", "isolation": "flowblind", "rtt": "300 ms"}},
+            "users": {"per_side": 0},
+            "sources": [
+                bulk("upload", 4, "upload", ("dscp", "DF")),
+                {"datagrams": {"name": "call", "rate": "100 kbit/s", "packet": "200 B", "dscp": dscp}},
+            ],
+            "protocol": {"warmup": "5 s", "duration": "30 s"},
+        });
+        let run = Run::to_the_end(&spec, 1);
+        let classes = &run.summary.classes;
+        let names: Vec<&str> = classes.iter().map(|class| class.name).collect();
+        assert_eq!(names, ["Bulk", "Best Effort", "Voice"]);
+        known(run.summary.sources[1].datagrams.expect("it sends datagrams").delay_ms_p99)
+    };
+    let (voice, best_effort) = (delay("EF"), delay("DF"));
+    assert!(voice < 5.0 && best_effort > 15.0, "{voice} and {best_effort} ms");
+}
