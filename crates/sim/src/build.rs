@@ -108,6 +108,7 @@ fn check_explained(spec: &Spec) -> Result<(), SpecError> {
     let unsupported = [
         ("link", spec.links.is_chain()),
         ("link.rate_changes", !link.rate_changes.is_empty()),
+        ("link.loss", link.loss.is_some()),
         ("link.rate", !link.is_constant()),
     ];
     match unsupported.into_iter().find(|&(_, is_present)| is_present) {

@@ -43,9 +43,10 @@ pub use record::{
 };
 pub use simulation::Simulation;
 pub use spec::{
-    CustomLaw, DelayAt, DisciplineSpec, Dscp, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec,
-    MixSpec, PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RateSpec, RecordSpec, Role,
-    SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue, UsersSpec,
+    BurstsSpec, CustomLaw, DelayAt, DisciplineSpec, Dscp, GilbertElliottSpec, HopSpec, HostsSpec,
+    KernelDiscipline, LinkSpec, LinksSpec, LossSpec, MixSpec, PathSpec, PerDirection, ProtocolSpec,
+    QueueSpec, RateChange, RateSpec, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec,
+    Testbed, TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

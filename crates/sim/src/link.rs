@@ -14,6 +14,7 @@ mod capacity;
 mod chain;
 mod computed;
 mod delay_histogram;
+mod impaired;
 mod index_queue;
 mod kernel_queue;
 mod queued;
@@ -31,6 +32,7 @@ pub use self::capacity::{BucketSpec, CapacitySpec, MahimahiSpec, PolicerSpec, To
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};
+pub(crate) use self::impaired::Impaired;
 pub(crate) use self::index_queue::IndexQueue;
 pub use self::kernel_queue::KernelDecision;
 pub(crate) use self::kernel_queue::{KernelPort, KernelQueue, Numbered};
@@ -61,6 +63,8 @@ pub(crate) struct LinkCounters {
     pub(crate) sent: u64,
     /// Their IP bytes.
     pub(crate) sent_bytes: Bytes,
+    /// Of the packets that have been sent, those lost on the wire.
+    pub(crate) lost: u64,
     /// Packets in the discipline's queue, in the device or being sent.
     pub(crate) held: u64,
 }

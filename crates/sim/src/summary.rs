@@ -41,6 +41,9 @@ pub struct Summary {
     /// Packets that policers dropped before the queues, in per cent of those that arrived at a policer.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "policed", "unit" = "%", "digits" = 2, "better" = "lower")))]
     pub policed_percent: Option<f64>,
+    /// Packets lost on the wires of links, in per cent of those that links with such losses sent.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "wire loss", "unit" = "%", "digits" = 2, "better" = "lower")))]
+    pub wire_loss_percent: Option<f64>,
     /// Segments that hosts sent again, in per cent of the packets that arrived: data, SYNs and FINs, lost or not.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "retransmitted", "unit" = "%", "digits" = 2, "better" = "lower")))]
     pub retransmit_percent: Option<f64>,
@@ -131,7 +134,7 @@ pub struct SourceSummary {
 pub struct PacketSummary {
     /// Packets sent.
     pub packets_sent: u64,
-    /// Packets that a queue has dropped.
+    /// Packets that a queue or a policer has dropped, or that were lost on the wire.
     pub packets_lost: u64,
     /// Packets lost, in per cent of those sent.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "loss", "unit" = "%", "digits" = 2, "better" = "lower", "brief" = true)))]
@@ -261,6 +264,7 @@ impl Summary {
             loss_percent: percent(dropped, arrived),
             mark_percent: percent(marked, arrived),
             policed_percent: window.policed_percent(spec),
+            wire_loss_percent: window.wire_loss_percent(spec),
             retransmit_percent: percent(window.repeats as f64, arrived),
             completed_requests: window.completed,
             aborted_requests: window.aborted,
@@ -334,7 +338,14 @@ mod tests {
         let queued = offered - dropped_early - dropped_by_limit;
         let queue =
             Counters { offered, queued, dropped_early, dropped_by_limit, marked, ..Counters::default() };
-        LinkCounters { queue, sent, sent_bytes: Bytes::new(462 * sent), held: queued - sent, policed: 0 }
+        LinkCounters {
+            queue,
+            sent,
+            sent_bytes: Bytes::new(462 * sent),
+            held: queued - sent,
+            policed: 0,
+            lost: 0,
+        }
     }
 
     #[test]

@@ -111,6 +111,7 @@ class QueueSpec(SpecPart, table="Queue"):
 class Link(SpecPart):
     rate: Rate = DECLARED
     delay: Duration = DECLARED
+    loss: Annotated[float, Field(strict=True)] | dict[str, Any] | None = DECLARED
     overhead: Bytes = DECLARED
     header: Bytes = DECLARED
     mtu: Bytes = DECLARED

@@ -35,6 +35,8 @@ class LinkView:
     """True if the rate changes, or the capacity is another kind than a bit rate."""
     rate_bps: int
     delay: str
+    loss: str
+    """The losses on the wire; empty without any."""
     device_fifo: int
     queue: str
     """The discipline with its written parameters; of two directions both, if they differ."""
@@ -143,6 +145,7 @@ def _link(link: Mapping[str, Any], numbers: Link, queues: tuple[QueueSpec, Queue
         varies=numbers.varies,
         rate_bps=numbers.rate_bps,
         delay=link["delay"],
+        loss=rates.loss_text(link["loss"]) if "loss" in link else "",
         device_fifo=link["device_fifo"],
         # Spaces after commas allow line breaks.
         queue=schemes.DIRECTION_SEPARATOR.join(texts).replace(",", ", "),

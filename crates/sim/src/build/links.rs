@@ -10,7 +10,7 @@ use super::plan::{Hop, OneWay, QueueDiscipline};
 use crate::capture::{Capture, OnTheWire, Tap};
 use crate::engine::emulated::{KernelQueueAt, PacketTag};
 use crate::link::{
-    Boxed, BoxedCapacity, Chain, Computed, IndexQueue, KernelQueue, Queued, Transmitter, Wire,
+    Boxed, BoxedCapacity, Chain, Computed, Impaired, IndexQueue, KernelQueue, Queued, Transmitter, Wire,
 };
 use crate::packet::Packet;
 use crate::side::Direction;
@@ -43,7 +43,7 @@ impl Hop<'_> {
 
     /// Return both directions, each of the kind that is fastest under its discipline.
     pub(super) fn links<O: HeaderOptions + 'static>(self) -> [Boxed<O>; 2] {
-        self.directions.map(OneWay::link)
+        self.directions.map(|one_way| one_way.impaired(OneWay::link))
     }
 
     /// Return both directions as one type for all disciplines, where speed does not matter.
@@ -55,18 +55,33 @@ impl Hop<'_> {
     pub(super) fn emulated(self, capture: Option<&Capture>) -> [Boxed<PacketTag>; 2] {
         let interface = 2 * self.number;
         let [forward, reverse] = self.directions;
-        [forward.emulated(interface, capture), reverse.emulated(interface + 1, capture)]
+        let emulated =
+            |one_way: OneWay<'_>, interface| one_way.impaired(|one_way| one_way.emulated(interface, capture));
+        [emulated(forward, interface), emulated(reverse, interface + 1)]
     }
 
     /// Return both directions with a capture of their packets.
     pub(super) fn captured<O: OnTheWire + 'static>(self, capture: &Capture) -> [Boxed<O>; 2] {
         let interface = 2 * self.number;
         let [forward, reverse] = self.directions;
-        [forward.captured(interface, capture), reverse.captured(interface + 1, capture)]
+        let captured =
+            |one_way: OneWay<'_>, interface| one_way.impaired(|one_way| one_way.captured(interface, capture));
+        [captured(forward, interface), captured(reverse, interface + 1)]
     }
 }
 
-impl OneWay<'_> {
+impl<'a> OneWay<'a> {
+    /// Return the direction that `make` makes, with its losses if there are any.
+    fn impaired<O: 'static>(mut self, make: impl FnOnce(OneWay<'a>) -> Boxed<O>) -> Boxed<O>
+    where
+        Packet<O>: Send,
+    {
+        match self.loss.take() {
+            None => make(self),
+            Some((loss, stream)) => Boxed::new(Impaired::new(make(self), loss, stream)),
+        }
+    }
+
     /// Return the direction, of the kind that is fastest under its discipline.
     fn link<O: HeaderOptions + 'static>(self) -> Boxed<O> {
         match self {
@@ -76,6 +91,7 @@ impl OneWay<'_> {
                 discipline: QueueDiscipline::Catalogue(config),
                 noecn: false,
                 stream,
+                ..
             } => {
                 let context = wire.context;
                 config.visit(&context, Of { wire, stream, options: PhantomData })
@@ -111,7 +127,7 @@ impl OneWay<'_> {
 
     /// Return its queue, for packets with payload `P`, and the wire and the capacity behind it.
     fn queue<P>(self) -> (IndexQueue<P>, Wire, BoxedCapacity) {
-        let OneWay { wire, capacity, discipline, noecn, stream } = self;
+        let OneWay { wire, capacity, discipline, noecn, stream, .. } = self;
         let capacity = or_constant(capacity, &wire);
         let queue: Box<dyn Qdisc<usize> + Send> = match discipline {
             QueueDiscipline::Catalogue(config) => config.queue(&wire.context, stream),

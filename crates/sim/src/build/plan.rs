@@ -10,7 +10,7 @@ use super::{Laws, queue_stream};
 use crate::engine::Traffic;
 use crate::link::{BoxedCapacity, KernelPort, Schedule, Wire};
 use crate::side::Direction;
-use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, Spec, SpecError};
+use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, LossSpec, Spec, SpecError};
 
 /// A run before its engine is chosen.
 pub(super) struct Plan<'a> {
@@ -40,6 +40,8 @@ pub(super) struct OneWay<'a> {
     pub(super) noecn: bool,
     /// The queue's random stream.
     pub(super) stream: Stream,
+    /// The losses on its wire with their random stream, if there are any.
+    pub(super) loss: Option<(LossSpec, Stream)>,
 }
 
 /// The discipline of a queue.
@@ -67,6 +69,9 @@ impl<'a> Plan<'a> {
                     DisciplineSpec::Kernel { .. } => QueueDiscipline::Kernel(KernelPort::default()),
                 };
                 let stream = hop_stream(seed, number, direction.index());
+                let loss = hop.link.loss(direction).map(|loss| {
+                    (loss, Stream::named(seed, &format!("loss/{}/link/{number}", direction.index())))
+                });
                 let link = hop.link.one_way(direction);
                 Ok(OneWay {
                     wire: wire(&link, spec),
@@ -74,6 +79,7 @@ impl<'a> Plan<'a> {
                     discipline,
                     noecn: queue.noecn,
                     stream,
+                    loss,
                 })
             };
             Ok(Hop { number, directions: [one_way(Direction::FORWARD)?, one_way(Direction::REVERSE)?] })

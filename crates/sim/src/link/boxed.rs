@@ -104,8 +104,10 @@ impl<O> Link<O> for Boxed<O> {
         if !self.cached.is_held_back {
             return Forwarding::AtDestination;
         }
-        self.advance(self.cached.next_delivery);
-        Forwarding::Forwarded
+        let forwarding = self.link.forward_to_next_hop();
+        self.cached.next_delivery = self.link.next_delivery();
+        self.cached.is_held_back = self.link.is_held_back();
+        forwarding
     }
 
     #[inline]

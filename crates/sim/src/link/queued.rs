@@ -256,6 +256,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Meter for Queued<Q, O, 
             policed: self.policed,
             sent: self.sent,
             sent_bytes: self.sent_bytes,
+            lost: 0,
             held: u64::from(self.queue.state().packets) + in_device,
         }
     }

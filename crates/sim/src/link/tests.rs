@@ -1,6 +1,7 @@
 //! Both links against a plain one: departures worked out at arrival, or lazily, must be the departures that happen.
 
 mod kinds;
+mod losses;
 mod plain;
 mod rates;
 mod shaped;
@@ -250,6 +251,8 @@ impl Visitor for Compare<'_> {
         let capacity = kinds::constant_kind(&self.wire.context, self.steps.len());
         let queued = Queued::with_capacity(queue(), &self.wire, capacity);
         compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)?;
+        let lossless = losses::with_losses(Queued::new(queue(), &self.wire), 0.into());
+        compare(lossless, plain(), self.steps, self.wire.delay)?;
         let queued = Queued::new(queue(), &self.wire);
         compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)
     }

@@ -13,7 +13,7 @@ use crate::side::Direction;
 use super::per_direction::check_rate;
 #[cfg(feature = "schema")]
 use super::schema::with_queues;
-use super::{PerDirection, RateSpec, SpecError, at_most, fault, within};
+use super::{LossSpec, PerDirection, RateSpec, SpecError, at_most, fault, within};
 
 /// A link: two directions, each with a queue of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,11 @@ pub struct LinkSpec {
     pub rate: PerDirection<RateSpec>,
     /// Propagation delay of one direction.
     pub delay: Duration,
+    /// The losses on the wire: the probability that a packet is lost, of both directions or of `{ up, down }`; or a table of a
+    /// process with bursts, such as `{ gilbert_elliott = { p = 0.001, r = 0.1 } }`. They are counted apart from the queues' drops.
+    // Left out of a spec in full unless there are some: it is younger than stored results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<PerDirection<LossSpec>>,
     /// The bytes on the wire of a frame beyond its IP packet. Ethernet: preamble 8, header 14, check sequence 4, gap 12.
     pub overhead: Bytes,
     /// The part of the overhead that queue disciplines count in the size of a packet: 14 B where they see Ethernet's header, as
@@ -90,6 +95,7 @@ impl Default for LinkSpec {
         LinkSpec {
             rate: RateSpec::from(BitRate::from_mbit_per_sec(100)).into(),
             delay: Duration::from_micros(500),
+            loss: None,
             overhead: Bytes::new(38),
             header: Bytes::ZERO,
             mtu: Bytes::new(1500),
@@ -119,6 +125,11 @@ impl LinkSpec {
         let later = self.rate_changes.iter().flat_map(|change| change.rate.both());
         let first = Direction::BOTH.map(|direction| self.rate.of(direction).fastest());
         later.chain(first).max().expect("there is a rate")
+    }
+
+    /// Returns the losses of `direction`, if any.
+    pub(crate) fn loss(&self, direction: Direction) -> Option<LossSpec> {
+        self.loss.as_ref().map(|loss| *loss.of(direction)).filter(|loss| !loss.is_none())
     }
 
     /// Returns the mean rate of each direction at the start: loads refer to it.
@@ -158,9 +169,10 @@ impl LinkSpec {
         self.rate.is_same() && self.rate_changes.iter().all(|change| change.rate.is_same())
     }
 
-    /// Returns true if both directions have one bit rate that does not change.
+    /// Returns true if both directions have one bit rate that does not change, and no losses.
     pub(crate) fn is_constant(&self) -> bool {
-        self.rate.is_same()
+        self.loss.is_none()
+            && self.rate.is_same()
             && self.rate.of(Direction::FORWARD).kind().is_none()
             && self.rate_changes.is_empty()
     }
@@ -198,6 +210,9 @@ impl LinkSpec {
         if self.header > self.overhead {
             let message = format!("must be at most overhead = {}, got {}", self.overhead, self.header);
             return Err(fault(&format!("{path}.header"), message));
+        }
+        for (path_of_loss, loss) in self.loss.iter().flat_map(|loss| loss.each(&format!("{path}.loss"))) {
+            loss.check(&path_of_loss)?;
         }
         for (path_of_rate, rate) in self.rate.each(&format!("{path}.rate")) {
             rate.check(&path_of_rate, self.mtu + self.overhead)?;

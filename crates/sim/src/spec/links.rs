@@ -52,6 +52,9 @@ impl HopSpec {
         }
         let link: LinkSpec = read(path, written)?;
         link.check(path)?;
+        // A link without losses is one that writes none.
+        let is_lossy = Direction::BOTH.iter().any(|&direction| link.loss(direction).is_some());
+        let link = LinkSpec { loss: link.loss.filter(|_| is_lossy), ..link };
         let queue_path = format!("{path}.queue");
         // A queue of its own is that of both directions, unless it says another.
         let queues = own.map_or_else(|| queues.clone(), |queue| QueuePair::new(&queue_path, queue, None));

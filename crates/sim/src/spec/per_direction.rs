@@ -16,6 +16,8 @@ use crate::side::Direction;
 /// The keys of the two directions. Up is direction 0: what side 0 sends.
 pub(super) const DIRECTIONS: [&str; 2] = ["up", "down"];
 
+pub(super) const RATE_EXPECTED: &str = "a bit rate such as \"100 Mbit/s\", or a table of up and down";
+
 /// A value of both directions, or one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerDirection<T> {
@@ -28,6 +30,8 @@ pub struct PerDirection<T> {
 pub(super) trait OneDirection: Sized {
     /// The keys of the two directions, and those of its own table.
     const KEYS: &'static [&'static str];
+    /// The accepted values, for messages.
+    const EXPECTED: &'static str;
 
     /// Reads its own table.
     fn from_table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error>;
@@ -35,6 +39,7 @@ pub(super) trait OneDirection: Sized {
 
 impl OneDirection for BitRate {
     const KEYS: &'static [&'static str] = &DIRECTIONS;
+    const EXPECTED: &'static str = RATE_EXPECTED;
 
     fn from_table<'de, A: MapAccess<'de>>(_: A) -> Result<BitRate, A::Error> {
         Err(A::Error::missing_field("up"))
@@ -164,7 +169,7 @@ impl<'de, T: Deserialize<'de> + OneDirection + PartialEq> Visitor<'de> for Form<
     type Value = PerDirection<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a bit rate such as \"100 Mbit/s\", or a table of up and down")
+        f.write_str(T::EXPECTED)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<PerDirection<T>, E> {
@@ -217,7 +222,10 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for PerDirection<T> {
         let own = schema.get("properties").and_then(|own| own.as_object().cloned()).unwrap_or_default();
         let properties = DIRECTIONS.map(|key| (key.to_owned(), one.clone().to_value()));
         let properties = properties.into_iter().chain(own).collect();
-        schema.insert("type".to_owned(), serde_json::json!(["string", "object"]));
+        // A value that may be a table itself says so already.
+        if let Some(kind) = schema.get("type").and_then(|kind| kind.as_str()) {
+            schema.insert("type".to_owned(), serde_json::json!([kind, "object"]));
+        }
         schema.insert("properties".to_owned(), serde_json::Value::Object(properties));
         schema.insert("dependentRequired".to_owned(), serde_json::json!({ "up": ["down"], "down": ["up"] }));
         schema.insert("additionalProperties".to_owned(), false.into());

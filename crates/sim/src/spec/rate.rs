@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::SpecError;
 use super::link::RATES;
-use super::per_direction::{OneDirection, check_rate};
+use super::per_direction::{OneDirection, RATE_EXPECTED, check_rate};
 use crate::link::CapacitySpec;
 
 /// The rate of one direction.
@@ -95,6 +95,7 @@ impl Ranged for RateSpec {
 
 impl OneDirection for RateSpec {
     const KEYS: &'static [&'static str] = CapacitySpec::KEYS;
+    const EXPECTED: &'static str = RATE_EXPECTED;
 
     fn from_table<'de, A: MapAccess<'de>>(table: A) -> Result<RateSpec, A::Error> {
         CapacitySpec::deserialize(MapAccessDeserializer::new(table)).map(RateSpec::Kind)

@@ -26,6 +26,8 @@ pub struct DirectionSummary {
     pub marked: u64,
     /// Packets that a policer dropped before the queue, which are in no other count.
     pub policed: u64,
+    /// Packets lost on the wire, after the queue.
+    pub lost: u64,
     /// Packets dropped, in per cent of those that arrived.
     pub loss_percent: Option<f64>,
     /// Packets marked, in per cent of those that arrived.
@@ -142,16 +144,26 @@ impl Window {
 
     /// Packets dropped by policers, in per cent of those that arrived at one.
     pub(super) fn policed_percent(&self, spec: &Spec) -> Option<f64> {
-        let directions = spec.links.hops().iter().zip(&self.links).flat_map(|(hop, directions)| {
-            Direction::BOTH
-                .into_iter()
-                .zip(directions)
-                .filter(|(direction, _)| hop.link.has_policer(*direction))
-        });
-        let policed: Vec<&LinkWindow> = directions.map(|(_, window)| window).collect();
+        let policed = self.those_of(spec, LinkSpec::has_policer);
         let dropped = Window::sum(policed.iter().copied(), |link| link.policed);
         let passed = Window::sum(policed.iter().copied(), |link| link.queue.offered);
         percent(dropped, dropped + passed)
+    }
+
+    /// Packets lost on wires, in per cent of those that links with such losses sent.
+    pub(super) fn wire_loss_percent(&self, spec: &Spec) -> Option<f64> {
+        let lossy = self.those_of(spec, |link, direction| link.loss(direction).is_some());
+        let count = |read: fn(&LinkCounters) -> u64| Window::sum(lossy.iter().copied(), read);
+        percent(count(|link| link.lost), count(|link| link.sent))
+    }
+
+    /// The directions of links that `is_meant` selects.
+    fn those_of(&self, spec: &Spec, is_meant: impl Fn(&LinkSpec, Direction) -> bool) -> Vec<&LinkWindow> {
+        let pairs = spec.links.hops().iter().zip(&self.links);
+        let each = pairs.flat_map(|(hop, directions)| {
+            Direction::BOTH.into_iter().zip(directions).map(move |(direction, it)| (&hop.link, direction, it))
+        });
+        each.filter(|&(link, direction, _)| is_meant(link, direction)).map(|(.., it)| it).collect()
     }
 
     /// Each direction of each link.
@@ -185,6 +197,7 @@ impl Window {
             dropped,
             marked,
             policed: change(|link| link.policed),
+            lost: change(|link| link.lost),
             loss_percent: percent(dropped as f64, arrived as f64),
             mark_percent: percent(marked as f64, arrived as f64),
             throughput_mbps: self.throughput_mbps(it),

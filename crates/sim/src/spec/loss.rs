@@ -1,0 +1,152 @@
+//! Losses on the wire of a link: of each packet by itself, or in bursts.
+
+use std::fmt;
+
+use aqmlab_units::range::{above, from};
+#[cfg(feature = "schema")]
+use aqmlab_units::schema::with_ranges;
+use aqmlab_units::{Prob, ranges};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::per_direction::OneDirection;
+use super::{SpecError, fault, within};
+
+/// The losses of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum LossSpec {
+    /// Each packet is lost with this probability.
+    Independent(f64),
+    /// Losses come in bursts.
+    Bursts(BurstsSpec),
+}
+
+/// A process of losses in bursts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BurstsSpec {
+    /// The process of Gilbert and Elliott.
+    GilbertElliott(GilbertElliottSpec),
+}
+
+/// A process of two states, good and bad, which may change before each packet: `loss gemodel` of `netem`. The state is bad for
+/// p / (p + r) of the packets, and lasts for 1 / r packets in the mean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "GilbertElliott", transform = with_ranges::<GilbertElliottSpec>))]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliottSpec {
+    /// The probability that a good state becomes bad.
+    pub p: f64,
+    /// The probability that a bad state becomes good.
+    pub r: f64,
+    /// The probability that a packet passes in a bad state.
+    #[serde(default)]
+    pub h: f64,
+    /// The probability that a packet passes in a good state; above h.
+    #[serde(default = "always")]
+    pub k: f64,
+}
+
+ranges! {
+    GilbertElliottSpec { p: above(0.0).up_to(1.0), r: above(0.0).up_to(1.0), h: from(0.0).up_to(1.0), k: from(0.0).up_to(1.0) }
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+impl LossSpec {
+    /// Checks the losses at `path`.
+    pub(super) fn check(&self, path: &str) -> Result<(), SpecError> {
+        match *self {
+            LossSpec::Independent(probability) => match Prob::new(probability) {
+                Some(_) => Ok(()),
+                None => Err(fault(path, format!("must be between 0 and 1, got {probability}"))),
+            },
+            LossSpec::Bursts(BurstsSpec::GilbertElliott(process)) => {
+                let path = format!("{path}.{GILBERT_ELLIOTT}");
+                within(&path, &process)?;
+                if process.k <= process.h {
+                    let message = format!("must be above h = {}, got {}", process.h, process.k);
+                    return Err(fault(&format!("{path}.k"), message));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns true if it loses no packet.
+    pub(crate) fn is_none(&self) -> bool {
+        *self == LossSpec::Independent(0.0)
+    }
+}
+
+const GILBERT_ELLIOTT: &str = "gilbert_elliott";
+
+impl OneDirection for LossSpec {
+    const KEYS: &'static [&'static str] = &["up", "down", GILBERT_ELLIOTT];
+    const EXPECTED: &'static str = "a probability, or a table of up and down or of gilbert_elliott";
+
+    fn from_table<'de, A: MapAccess<'de>>(table: A) -> Result<LossSpec, A::Error> {
+        BurstsSpec::deserialize(MapAccessDeserializer::new(table)).map(LossSpec::Bursts)
+    }
+}
+
+impl<'de> Deserialize<'de> for LossSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LossSpec, D::Error> {
+        deserializer.deserialize_any(Form)
+    }
+}
+
+struct Form;
+
+impl<'de> Visitor<'de> for Form {
+    type Value = LossSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(LossSpec::EXPECTED)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "0 and 1 are the only probabilities among them")]
+    fn visit_u64<E: Error>(self, number: u64) -> Result<LossSpec, E> {
+        Ok(LossSpec::Independent(number as f64))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "it is out of range")]
+    fn visit_i64<E: Error>(self, number: i64) -> Result<LossSpec, E> {
+        Ok(LossSpec::Independent(number as f64))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<LossSpec, E> {
+        Ok(LossSpec::Independent(number))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<LossSpec, A::Error> {
+        LossSpec::from_table(table)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for LossSpec {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Loss".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": ["number", "object"],
+            "minimum": 0,
+            "maximum": 1,
+            "properties": { GILBERT_ELLIOTT: generator.subschema_for::<GilbertElliottSpec>() },
+            "additionalProperties": false,
+            "minProperties": 1,
+        })
+    }
+}
