@@ -204,7 +204,7 @@ def test_a_sweep_shows_chosen_numbers(spec: Path, aqmlab: Command, tmp_path: Pat
 def test_searches_go_by_the_number_of_a_source(tmp_path: Path) -> None:
     experiment = lab.Experiment(**SPEC)
     options: dict[str, Any] = {"experiment": experiment, "seeds": [1], "out": tmp_path}
-    tuned = lab.tune("codel", "target=1 ms..50 ms", minimise=["game one-way p99"], trials=4, confirm=0, **options)
+    tuned = lab.tune("codel", "target=1 ms..50 ms", minimise=["game one-way p99"], trials=6, confirm=0, **options)
     assert tuned.objectives[0].name == "game one-way p99"
     assert min(candidate.means[0] for candidate in tuned.candidates) < 0
     sensitivity = lab.sensitivity("codel", "target=1 ms..50 ms", of=["game jitter"], points=2, **options)
