@@ -2,7 +2,8 @@
 //!
 //! Each user is a host, and so is each server machine. A source is many hosts, as if it were many users: each of its
 //! connections, or flows of datagrams, has one, and all go to the first server machine of the other side. These are the
-//! hosts of live runs too. A source with a named host has that one.
+//! hosts of live runs too. A source with a named host has that one, and
+//! its flows have a peer each.
 
 use aqmlab_aqm::{FlowLabel, HostAddress, QueueConfig};
 use aqmlab_workload::sources::SourceConfig;
@@ -66,15 +67,17 @@ impl Labels {
         origin: ConnectionOrigin,
         machine: Option<u16>,
     ) -> [Labelled; 2] {
-        let (dscp, host) = match origin {
-            ConnectionOrigin::User(number) => (0, USERS + number),
+        let own = SOURCES | client.number();
+        let (dscp, host, peer) = match origin {
+            ConnectionOrigin::User(number) => (0, USERS + number, None),
             ConnectionOrigin::Source(number) => {
                 let SourceLabel { dscp, host } = self.sources[usize::from(number)];
-                (dscp, host.unwrap_or(SOURCES | client.number()))
+                // A named host has many peers, as a home has; else the shares of hosts would be those of the peer.
+                (dscp, host.unwrap_or(own), host.map(|_| own))
             }
         };
         let machine = machine.map(|machine| MACHINES + u32::from(machine));
-        let server = machine.unwrap_or_else(|| self.first_machine(client.side().other()));
+        let server = machine.or(peer).unwrap_or_else(|| self.first_machine(client.side().other()));
         let (host, server) = (HostAddress::public(host), HostAddress::public(server));
         [
             (client.peer(), FlowLabel { dscp, source: host, destination: server }),
@@ -92,7 +95,9 @@ impl Labels {
             labels.extend((0..datagrams.flows).map(|flow| {
                 let to = EndpointId::datagram(number, flow, side);
                 let SourceLabel { dscp, host } = self.sources[usize::from(number)];
-                let source = HostAddress::public(host.unwrap_or(SOURCES | to.number()));
+                let own = HostAddress::public(SOURCES | to.number());
+                let source = host.map_or(own, HostAddress::public);
+                let destination = if host.is_some() { own } else { destination };
                 (to, FlowLabel { dscp, source, destination })
             }));
         }

@@ -222,8 +222,8 @@ pub struct SourceKeys {
     /// into tins by it.
     #[schemars(with = "Option<String>")]
     dscp: Option<Dscp>,
-    /// The name of the host at which its flows begin. Sources with one name share a host; left out, each flow has a host of its
-    /// own. CAKE gives hosts equal shares.
+    /// The name of the host at which its flows begin. Sources with one name share a host, and each flow has a peer of its own;
+    /// left out, each flow has a host of its own, and all have one peer. CAKE gives hosts equal shares.
     host: Option<String>,
 }
 

@@ -25,9 +25,13 @@ fn bulk(name: &str, flows: u32, direction: &str, label: (&str, &str)) -> Value {
 
 #[test]
 fn hosts_share_equally_and_their_flows_do_without_isolation() {
-    for (direction, isolation) in
-        [("upload", "dual-srchost"), ("download", "dual-dsthost"), ("upload", "flows")]
-    {
+    for (direction, isolation) in [
+        ("upload", "dual-srchost"),
+        ("download", "dual-dsthost"),
+        ("upload", "triple-isolate"),
+        ("download", "triple-isolate"),
+        ("upload", "flows"),
+    ] {
         let sources = json!([
             bulk("film", 1, direction, ("host", "laptop")),
             bulk("backup", 2, direction, ("host", "phone")),
