@@ -67,9 +67,6 @@ fn noecn_is_of_one_link_of_a_chain_and_of_one_direction() {
     let marked = |chain: Value| {
         let mut spec = congested(&law("pi"));
         spec["tcp"] = json!({"ecn": true});
-        if chain[0].get("queue").is_some() {
-            spec.as_object_mut().expect("a table").remove("queue");
-        }
         put_in_series(&mut spec, &chain);
         let run = Run::to_the_end(&spec, 1);
         run.summary.counters.iter().map(|link| link.marked > 0).collect::<Vec<bool>>()
