@@ -38,19 +38,20 @@ fn a_hole_older_than_the_window_is_lost_when_the_timer_says_so() {
 #[test]
 fn without_reordering_three_segments_above_need_no_time() {
     let mut tcp = in_flight();
-    tcp.gets(sack(ack(1), [(2, 4)])).sends([full(1)]);
+    // Two leave for three delivered: a half, rounded up.
+    tcp.gets(sack(ack(1), [(2, 4)])).sends([full(1), full(11)]);
     assert_eq!(fast_retransmits(&tcp), 1);
 }
 
 #[test]
 fn a_lost_retransmission_is_found_too() {
     let mut tcp = in_flight();
-    tcp.gets(sack(ack(1), [(2, 4)])).sends([full(1)]).at(OPENED + 150).gets(sack(ack(1), [(2, 10)]));
-    tcp.sends((11..=14).map(full));
-    // Segment 11 left 50 ms after the repetition of 1, and has arrived.
-    tcp.at(OPENED + 250).gets(sack(ack(1), [(2, 11)])).sends([full(1), full(15)]);
+    tcp.gets(sack(ack(1), [(2, 4)])).sends([full(1), full(11)]);
+    tcp.at(OPENED + 150).gets(sack(ack(1), [(2, 10)])).sends((12..=14).map(full));
+    // Segment 12 left 50 ms after the repetition of 1, and has arrived.
+    tcp.at(OPENED + 250).gets(sack(ack(1), [(2, 12)])).sends([full(1), full(15), full(16)]);
     assert_eq!((fast_retransmits(&tcp), tcp.tcp.recovery().timeouts), (1, 0));
-    tcp.gets(ack(after(15))).sends([full(16), full(17)]);
+    tcp.gets(ack(after(16))).sends([full(17), full(18)]);
 }
 
 /// The time from the detection of a hole to its loss, when a late segment has been retransmitted before and the
