@@ -151,6 +151,26 @@ pub(super) const KERNEL: &str = "kernel";
 pub(super) const OF_MARKS: [&str; 5] =
     ["ecn_policy", "next_mark_from", "mark_ecnth", "above_half", "coupled"];
 
+/// The options of tc-cake(8) that are not modelled, and why.
+const ABSENT_FROM_CAKE: [(&str, &str); 5] = [
+    ("ack_filter", "a discipline sees no TCP header"),
+    ("ack_filter_aggressive", "a discipline sees no TCP header"),
+    ("fwmark", "packets have no marks of a firewall"),
+    ("split_gso", "packets are no aggregates"),
+    ("wash", "code points belong to flows and keep their value behind the queue"),
+];
+
+fn refuse_absent_option(path: &str, name: &str, parameters: &Value) -> Result<(), SpecError> {
+    let written = parameters.as_object().filter(|_| name == "cake").into_iter().flat_map(Map::keys);
+    for key in written {
+        let option = key.replace('-', "_");
+        if let Some((_, why)) = ABSENT_FROM_CAKE.iter().find(|(absent, _)| *absent == option) {
+            return Err(fault(&format!("{path}.cake.{key}"), format!("is not modelled: {why}")));
+        }
+    }
+    Ok(())
+}
+
 /// The name and the table of the only entry; else the value, which has not one.
 fn only_entry(written: Value) -> Result<(String, Value), Value> {
     match written {
@@ -173,6 +193,7 @@ impl DisciplineSpec {
         if name.contains(':') {
             return CustomLaw::read(path, name, parameters).map(DisciplineSpec::Custom);
         }
+        refuse_absent_option(path, &name, &parameters)?;
         let config: QueueConfig = read(path, Value::Object(Map::from_iter([(name, parameters)])))?;
         if let QueueConfig::Cake(CakeConfig { nat: true, .. }) = config {
             return Err(fault(

@@ -125,6 +125,16 @@ fn a_written_receive_window_is_fixed_unless_its_tuning_is_too() {
 }
 
 #[test]
+fn a_spec_in_full_reads_back_to_the_last_digit() {
+    for mbps in 1..=40 {
+        let spec = with(json!({"link": {"rate": format!("{mbps} Mbit/s")}, "queue": {"ared": {}}}));
+        let written = in_full(&spec.expect("a sound spec"));
+        let again = Spec::from_json(&written).expect("a spec in full is sound");
+        assert_eq!(in_full(&again), written, "{mbps} Mbit/s");
+    }
+}
+
+#[test]
 fn hosts_of_a_mix_differ_in_written_values_but_not_in_ecn() {
     let mix = json!([{"share": 0.5, "mss": 536}, {"share": 0.5, "profile": "freebsd-4.5"}]);
     let spec = with(json!({"tcp": {"ecn": true, "min_rto": "2 s", "mix": mix}})).expect("a sound spec");
@@ -201,6 +211,14 @@ fn a_mistake_is_one_line_with_the_field_and_accepted_values() {
         (
             json!({"queue": {"kernel": "cake"}, "sources": [{"bulk": {"flows": 1, "host": "laptop"}}]}),
             "sources[0].bulk.host: packets to a queue of a kernel do not have it, got laptop",
+        ),
+        (
+            json!({"queue": {"cake": {"ack-filter": true}}}),
+            "queue.cake.ack-filter: is not modelled: a discipline sees no TCP header",
+        ),
+        (
+            json!({"queue": {"cake": {"wash": true}}}),
+            "queue.cake.wash: is not modelled: code points belong to flows and keep their value behind the queue",
         ),
         (
             json!({"queue": {"cake": {"nat": true}}}),
