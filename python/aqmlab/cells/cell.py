@@ -310,7 +310,10 @@ def digest_of(populated: Experiment) -> str:
 
     The names of sides are left out, because they do not affect results.
     """
-    resolved = json.loads(Resolved(populated.model_copy(update=_NEUTRAL_SCHEME).to_json()).json)
+    # A scheme has no effect on links with queues of their own, and the engine refuses one without any.
+    has_scheme = any(link.queue is None for link in populated.links)
+    neutral = populated.model_copy(update=_NEUTRAL_SCHEME) if has_scheme else populated
+    resolved = json.loads(Resolved(neutral.to_json()).json)
     resolved.pop("sides", None)
     # Remove ECN only after the engine has read the spec: it refuses some congestion controls without ECN.
     tcp, given_mix = resolved["tcp"], (populated.tcp.model_extra or {}).get("mix", ())
