@@ -80,8 +80,10 @@ def test_a_run_in_the_kernel_is_the_same_to_the_byte(
 
 @needs_kernel
 def test_users_of_the_kernel_are_those_of_the_simulator(spec: Path, tmp_path: Path) -> None:
+    # In two seconds one page more or less is a third of all requests.
+    long = ["protocol.duration=20 s"]
     results = [
-        lab.run(lab.Experiment.from_toml(spec, changes=[f"world={world}"]), out=tmp_path / "results")
+        lab.run(lab.Experiment.from_toml(spec, changes=[f"world={world}", *long]), out=tmp_path / "results")
         for world in ("kernel", "simulated")
     ]
     real, simulated = results
