@@ -330,7 +330,7 @@ impl CongestionControl for Cubic {
 
     /// RFC 5681 §4.1; the threshold remembers three quarters of the window, as in Linux.
     fn on_idle(&mut self, initial_window: u32) {
-        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3 + self.cwnd % 4 * 3 / 4);
+        self.ssthresh = self.ssthresh.max(self.cwnd * 3 / 4);
         self.cwnd = self.cwnd.min((initial_window / self.mss).max(1));
     }
 }
