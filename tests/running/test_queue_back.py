@@ -165,7 +165,7 @@ def test_names_of_sides_are_no_part_of_tables(tmp_path: Path) -> None:
     assert named.cell.resolved["sides"] == ["home", "internet"]
 
 
-def test_links_with_queues_of_their_own_run_without_one_of_the_spec(tmp_path: Path) -> None:
+def test_links_with_own_queues_need_none_of_the_spec(tmp_path: Path) -> None:
     links = [{"rate": "2 Mbit/s", "queue": {"pie": {}}}, {"rate": "1 Mbit/s", "queue": {"droptail": {"limit": 40}}}]
     short = lab.Protocol(warmup="1 s", duration="2 s")
     result = lab.run(lab.Experiment(link=links, users={"per_side": 20}, protocol=short), out=tmp_path)
