@@ -59,27 +59,28 @@ def test_the_token_leaves_the_address_bar_and_the_history(page: Any) -> None:
 
 def test_names_are_text(page: Any) -> None:
     page.goto(page.home + "/")
-    assert page.locator("tbody th", has_text="alert(1)").inner_text() == HOSTILE
+    assert page.locator("th[scope=row]", has_text="alert(1)").inner_text() == HOSTILE
     page.locator("tr", has_text="alert(1)").get_by_role("link").click()
     assert page.locator("h1").inner_text().startswith(HOSTILE)
     page.get_by_role("link", name="All measures").click()
-    assert page.locator("tbody th").first.inner_text() == HOSTILE
+    assert page.locator("th[scope=row]").first.inner_text() == HOSTILE
     assert page.locator("script:not([src])").count() == 0
 
 
 def test_cells_are_chosen_and_compared_with_the_keyboard_alone(page: Any) -> None:
     page.goto(page.home + "/?words=o")
-    names = page.locator("tbody th").all_inner_texts()
+    names = page.locator("th[scope=row]").all_inner_texts()
     chosen = (names.index("codel"), names.index("droptail:limit=20"))
-    for row in sorted(chosen):
-        tab_to(page, f"tbody tr:nth-child({row + 1}) input")
+    cells = [page.locator("input[name=cell]").nth(row).get_attribute("value") for row in sorted(chosen)]
+    for cell in cells:
+        tab_to(page, f"input[value='{cell}']")
         page.keyboard.press("Space")
     assert page.locator("#selected").inner_text() == "2 selected."
     page.keyboard.press("Enter")
     page.wait_for_url("**/compare?**")
-    assert set(page.locator("table").first.locator("tbody th").all_inner_texts()) == {"codel", "droptail:limit=20"}
+    assert set(page.locator("table").first.locator("th[scope=row]").all_inner_texts()) == {"codel", "droptail:limit=20"}
     page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
-    assert page.locator("img").count() == 2
+    assert page.locator("main img").count() == 2
 
 
 def test_the_report_of_a_comparison_is_downloaded(page: Any, tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     page.emulate_media(color_scheme="light")
     assert page.get_by_label("Cell").locator("option").count() == 3, "both schemes, and the uncongested network"
     page.get_by_role("link", name="Results").click()
-    assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("tbody th").all_inner_texts())
+    assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("th[scope=row]").all_inner_texts())
 
 
 def test_few_readings_are_points_without_a_line(page: Any) -> None:
@@ -160,7 +161,7 @@ def test_the_page_of_a_cell_has_its_figures_and_cuts_nothing(page: Any) -> None:
         for path in (f"/cells/{cell}", f"/compare?cell={cell}"):
             page.goto(page.home + path)
             page.wait_for_function(loaded)
-            figures = page.locator("img").evaluate_all(
+            figures = page.locator("main img").evaluate_all(
                 "all => all.map(each => [each.getBoundingClientRect().right, each.currentSrc.includes('narrow')])"
             )
             assert [is_narrow for _, is_narrow in figures] == [width == 390] * 2
@@ -249,9 +250,41 @@ def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
 
 def test_cells_are_found_while_one_types(page: Any) -> None:
     page.goto(page.home + "/")
-    page.get_by_label("Search schemes").press_sequentially("droptail:limit")
-    playwright.expect(page.locator("tbody tr")).to_have_count(2)
-    assert page.url.endswith("words=droptail%3Alimit")
+    page.get_by_label("Search").press_sequentially("droptail:limit")
+    playwright.expect(page.locator("th[scope=row]")).to_have_count(2)
+    assert page.url.endswith("/?words=droptail%3Alimit")
+
+
+def test_an_order_and_a_selection_outlive_a_search(page: Any) -> None:
+    page.evaluate("sessionStorage.clear()")
+    page.goto(page.home + "/?column=response_time_ms_p99")
+    page.get_by_role("link", name="p99, ms").click()
+    playwright.expect(page.locator("th[aria-sort=descending]")).to_have_text("p99, ms")
+    shown = [float(text.replace(",", "")) for text in page.locator("th[scope=row] ~ td:last-child").all_inner_texts()]
+    assert shown == sorted(shown, reverse=True)
+    page.locator("input[name=cell]").first.check()
+    page.get_by_label("Search").fill("codel seed=2")
+    playwright.expect(page.locator("th[scope=row]")).to_have_count(1)
+    playwright.expect(page.locator("th[aria-sort=descending]")).to_have_text("p99, ms")
+    page.locator("input[name=cell]").check()
+    assert page.get_by_role("status").inner_text() == "2 selected."
+    page.get_by_text("Columns").click()
+    page.get_by_label("RTT").check()
+    playwright.expect(page.get_by_role("columnheader", name="RTT")).to_have_count(1)
+    page.go_back()
+    page.get_by_role("link", name="group by experiment").wait_for(state="detached")
+    page.get_by_role("button", name="Compare selected").click()
+    page.wait_for_url("**/compare?**")
+    assert page.url.count("cell=") == 2
+
+
+def test_a_group_is_selected_with_one_box(page: Any) -> None:
+    page.evaluate("sessionStorage.clear()")
+    page.goto(page.home + "/?words=o load>10")
+    page.locator("[data-group]").check()
+    assert page.locator("input[name=cell]:checked").count() == 4
+    page.get_by_role("button", name="Clear").click()
+    assert page.locator("input:checked:not([name=column])").count() == 0
 
 
 def test_a_phone_does_not_scroll_sideways(page: Any) -> None:

@@ -18,6 +18,7 @@ from polars.testing import assert_frame_equal
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.console import queries as console
 from aqmlab.console.auth import Rejected
+from aqmlab.console.cell_list import CellTable, View
 from aqmlab.reports.selection import Choice, select
 from aqmlab.running.run import run_cell
 from aqmlab.spec.experiment import Experiment
@@ -192,7 +193,8 @@ def test_no_command_is_stopped_by_spoilt_cells(whole: Path, tiny: Cell, tmp_path
 def test_the_console_shows_a_store_with_spoilt_cells(whole: Path, tiny: Cell, tmp_path: Path) -> None:
     keys = spoilt(whole, tmp_path / "s", *SPOILT)
     store = Store(tmp_path / "s")
-    assert [row["cell"] for row in console.cells(store, "", 10).rows] == [tiny.key]
+    (group,) = CellTable().page(store, View()).groups
+    assert [row["cell"] for row in group.rows] == [tiny.key]
     for key in keys:
         with pytest.raises(Rejected):
             console.result(store, key)

@@ -19,7 +19,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.cells.cell import cells_of
-from aqmlab.console import app, queries
+from aqmlab.console.cell_list import PAGE_ROWS, CellTable, View
 from aqmlab.running.run import run_cell
 from aqmlab.store.store import Store
 from conftest import Command
@@ -82,13 +82,14 @@ def test_a_list_of_many_cells_opens_no_file_of_a_cell(aqmlab: Command, out: Path
     assert counts["os.listdir"] <= 2
 
 
-def test_the_first_page_shows_the_newest_of_many_cells(out: Path) -> None:
+def test_a_page_of_many_cells_opens_no_file_of_a_cell(out: Path) -> None:
+    table = CellTable()
     with calls() as counts:
-        listed = queries.cells(Store(out), "", app.MAX_ROWS)
-        rows, cell_count = listed.rows, listed.total
-    assert (len(rows), cell_count) == (app.MAX_ROWS, CELLS)
+        page = table.page(Store(out), View())
+        shown = [row for group in page.groups for row in group.rows]
+    assert (len(shown), page.total, page.pages) == (PAGE_ROWS, CELLS, -(-CELLS // PAGE_ROWS))
     assert counts["open"] == 0
     assert counts["os.scandir"] == CELLS
-    assert {*rows[0]} == {*queries._COLUMNS}, "columns that the page does not show are not read"
-    of_scheme = queries.cells(Store(out), "scheme-3", app.MAX_ROWS).total
-    assert of_scheme == CELLS // 7
+    with calls() as counts:
+        assert table.page(Store(out), View(words="scheme-3")).total == CELLS // 7
+    assert counts["os.scandir"] == 0, "no cell was added"

@@ -22,7 +22,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
-from aqmlab.console import form_fields, form_lists, job_requests, queries, third_party, toml_input
+from aqmlab.campaigns.failures import Failures
+from aqmlab.console import cell_list, form_fields, form_lists, job_requests, queries, sparkline, third_party, toml_input
 from aqmlab.console.auth import Guard, Rejected, form
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
@@ -31,13 +32,8 @@ from aqmlab.results import table
 from aqmlab.results.notes import notes
 from aqmlab.storage.errors import StoreError
 from aqmlab.store.store import Store
-from aqmlab.store.table import text_of
 from aqmlab.ui import canvas
 from aqmlab.ui.messages import logger
-
-MAX_ROWS = 500
-"""The largest number of cells on the first page."""
-
 
 INITIAL_VALUES: Mapping[str, Mapping[str, str]] = {
     "sweep": {
@@ -61,6 +57,7 @@ class Console:
         self._watched_request = watched_request
         self._jobs = Jobs()
         self._reports = Reports()
+        self._cell_table = cell_list.CellTable()
         self._pages = Environment(
             loader=PackageLoader("aqmlab.console"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
@@ -70,6 +67,8 @@ class Console:
                 Route("/compare", self._compare),
                 Route("/figure/{kind}.svg", self._figure),
                 Route("/cells/{key}", self._cell),
+                Route("/cells/{key}/delay.svg", self._delay),
+                Route("/pending", self._pending),
                 Route("/report", self._report),
                 Route("/new", self._new),
                 Route("/parameters", self._parameters),
@@ -117,9 +116,41 @@ class Console:
         logger.info("the page stays until Ctrl-C")
 
     async def _cells(self, request: Request) -> Response:
-        query = request.query_params.get("words", "")
-        cell_list = await run_in_threadpool(queries.cells, self._store, query, MAX_ROWS)
-        return self._page("cells", **vars(cell_list), query=query, max_compared=queries.MAX_COMPARED, text_of=text_of)
+        view = cell_list.View.from_query(request.query_params)
+        page = self._page(
+            "cells",
+            view=view,
+            list=await run_in_threadpool(self._cell_table.page, self._store, view),
+            pending=await self._pending_cells(),
+            max_compared=queries.MAX_COMPARED,
+            titles=cell_list.TITLES,
+            filters=cell_list.FILTERS,
+            ages=cell_list.AGES,
+            text_of=cell_list.text_of,
+            is_number=cell_list.is_number,
+        )
+        if request.headers.get("HX-Trigger") == "view":
+            page.headers["HX-Replace-Url"] = view.address()
+        return page
+
+    async def _pending(self, _: Request) -> Response:
+        """Return the cells in progress and the failed cells; the fragment polls while a job runs."""
+        pending = await self._pending_cells()
+        page = self._page("pending", pending=pending)
+        if not pending["jobs"]:
+            page.headers["HX-Trigger"] = "ended"
+        return page
+
+    async def _pending_cells(self) -> Mapping[str, Any]:
+        failures = await run_in_threadpool(Failures(self._out).load)
+        return {
+            "jobs": [(job, _running_cells(job)) for job in self._jobs.list_all() if job.exit_code is None],
+            "failures": sorted(failures.values(), key=lambda failure: failure.at, reverse=True),
+        }
+
+    async def _delay(self, request: Request) -> Response:
+        result = await run_in_threadpool(queries.result, self._store, request.path_params["key"])
+        return Response(await run_in_threadpool(sparkline.svg, result), media_type="image/svg+xml")
 
     async def _compare(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")

@@ -1,14 +1,12 @@
-"""Queries of a store for the console's pages: lists of cells, comparisons, and the output of jobs."""
+"""Queries of a store for the console's pages: comparisons, and the output of jobs."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import polars as pl
 from matplotlib.figure import Figure
 
 from aqmlab import plot
@@ -22,7 +20,6 @@ from aqmlab.console.job_requests import JobRequest
 from aqmlab.results import grouping
 from aqmlab.results.comparison import Comparison
 from aqmlab.storage.location import is_key
-from aqmlab.store import table as cells_table
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 from aqmlab.ui import canvas
@@ -31,34 +28,6 @@ MAX_COMPARED = 60
 """The largest number of cells in a comparison."""
 
 _FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
-
-
-_COLUMNS = (
-    *("cell", "label", "seed", "users_per_side", "load_percent", "rtt", "world", "valid", "created"),
-    *("loss_percent", "throughput_mbps", "response_time_ms_p50", "response_time_ms_p99"),
-    *cells_table.DISTINGUISHING,
-)
-"""The columns of the list of cells."""
-
-
-@dataclass(frozen=True)
-class CellList:
-    """The newest cells of a store, the newest first."""
-
-    rows: Sequence[Mapping[str, Any]]
-    extra_columns: Sequence[str]
-    """The columns in which their experiments differ."""
-    total: int
-    """The number of all cells that were asked for."""
-
-
-def cells(store: Store, query: str, limit: int) -> CellList:
-    """Return the newest cells whose scheme contains all of these words."""
-    label = pl.col("label").str.to_lowercase()
-    conditions = [label.str.contains(word, literal=True) for word in query.lower().split()]
-    matching = store.cells(_COLUMNS).filter(pl.lit(True), *conditions)
-    newest = matching.tail(limit).reverse()
-    return CellList(newest.to_dicts(), cells_table.distinguishing(newest), matching.height)
 
 
 def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:

@@ -1,13 +1,38 @@
 "use strict";
 
-// Show the number of selected cells.
-const count = () => {
-  const selected = document.getElementById("selected");
-  if (selected) selected.textContent = `${document.querySelectorAll("input[name=cell]:checked").length} selected.`;
+// Cells stay selected on other pages and in other searches, until they are compared or cleared.
+const STORED = "selected";
+const selected = new Set(JSON.parse(sessionStorage.getItem(STORED) ?? "[]"));
+const boxes = (scope = document) => [...scope.querySelectorAll("input[name=cell]")];
+const showSelection = () => {
+  sessionStorage.setItem(STORED, JSON.stringify([...selected]));
+  const number = document.getElementById("selected");
+  if (!number) return;
+  number.textContent = `${selected.size} selected.`;
+  document.getElementById("clear").hidden = selected.size === 0;
+  boxes().forEach((box) => { box.checked = selected.has(box.value); });
+  for (const group of document.querySelectorAll("[data-group]")) {
+    group.checked = boxes(group.closest("tbody")).every((box) => box.checked);
+  }
 };
-document.addEventListener("change", count);
-document.addEventListener("htmx:afterSettle", count);
-count();
+document.addEventListener("change", ({ target }) => {
+  const changed = target.matches("[data-group]") ? boxes(target.closest("tbody")) : target.matches("input[name=cell]") ? [target] : [];
+  changed.forEach((box) => selected[target.checked ? "add" : "delete"](box.value));
+  if (changed.length) showSelection();
+});
+document.addEventListener("click", ({ target }) => {
+  if (target.id !== "clear") return;
+  selected.clear();
+  showSelection();
+});
+document.addEventListener("formdata", ({ target, formData }) => {
+  if (target.id !== "selection") return;
+  formData.delete("cell");
+  selected.forEach((cell) => formData.append("cell", cell));
+});
+document.addEventListener("htmx:afterSettle", showSelection);
+addEventListener("pageshow", showSelection);
+showSelection();
 
 // After removing a row, focus the button that adds one.
 document.addEventListener("click", ({ target }) => {

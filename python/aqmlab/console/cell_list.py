@@ -1,0 +1,268 @@
+"""The table of runs: search, filters, order, columns and pages of a store's cells."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import polars as pl
+from starlette.datastructures import QueryParams
+
+from aqmlab.console.auth import Rejected
+from aqmlab.store import rows
+from aqmlab.store.store import Store
+from aqmlab.store.table import DISTINGUISHING, distinguishing
+
+PAGE_ROWS = 100
+
+TITLES = {
+    "label": "scheme",
+    "load_percent": "load, %",
+    "seed": "seed",
+    "response_time_ms_p50": "median, ms",
+    "response_time_ms_p90": "p90, ms",
+    "response_time_ms_p99": "p99, ms",
+    "queue_delay_ms_mean": "queueing delay, ms",
+    "queue_delay_ms_p99": "queueing delay p99, ms",
+    "loss_percent": "loss, %",
+    "mark_percent": "marked, %",
+    "throughput_mbps": "Mbit/s",
+    "utilisation": "utilisation",
+    "completed_requests": "requests",
+    "created": "created, UTC",
+    "rate_mbps": "rate, Mbit/s",
+    "users_per_side": "users per side",
+    "rtt": "RTT",
+    "workload": "workload",
+    "testbed": "testbed",
+    "world": "world",
+    "kernel": "kernel",
+    "unmet": "failed checks",
+    "bytes": "size, MB",
+}
+"""The columns that can be shown, in their order, with their titles."""
+
+DEFAULT_COLUMNS = (
+    *("load_percent", "seed", "response_time_ms_p50", "response_time_ms_p99", "queue_delay_ms_mean"),
+    *("loss_percent", "throughput_mbps", "created"),
+)
+
+FILTERS = {
+    "load": "load_percent",
+    "users": "users_per_side",
+    "rate": "rate_mbps",
+    "seed": "seed",
+    "world": "world",
+    "testbed": "testbed",
+    "delay": "queue_delay_ms_mean",
+    "loss": "loss_percent",
+    "marked": "mark_percent",
+    "throughput": "throughput_mbps",
+    "utilisation": "utilisation",
+    "median": "response_time_ms_p50",
+    "p90": "response_time_ms_p90",
+    "p99": "response_time_ms_p99",
+    "created": "created",
+}
+"""The names in filters such as ``p99>300``, with their columns."""
+
+AGES = {"1": "last day", "7": "last week", "30": "last month"}
+"""Ages of cells in days, with their names."""
+
+_FILTER = re.compile(rf"({'|'.join(FILTERS)})(<=|>=|<|>|=)(.*)")
+_COMPARISONS = {"<": pl.Expr.lt, "<=": pl.Expr.le, ">": pl.Expr.gt, ">=": pl.Expr.ge, "=": pl.Expr.eq}
+
+_COLUMNS = list(dict.fromkeys(("cell", "label", "signal", "valid", *TITLES, *DISTINGUISHING)))
+
+
+@dataclass(frozen=True)
+class View:
+    """A request for rows of the table, which its address contains."""
+
+    words: str = ""
+    """Words of a scheme's name, and filters such as ``p99>300``."""
+    age: str = ""
+    """The largest age in days."""
+    experiment: str = ""
+    """The digest of the only experiment to show."""
+    sort: str = ""
+    """The column of the order, with ``-`` before it from large to small; by experiment if empty."""
+    columns: Sequence[str] = DEFAULT_COLUMNS
+    page: int = 1
+
+    @classmethod
+    def from_query(cls, query: QueryParams) -> View:
+        """Return the view of an address.
+
+        Raises
+        ------
+        Rejected
+            When there is no such column, age or page.
+        """
+        columns = tuple(name for name in TITLES if name in query.getlist("column"))
+        page = query.get("page", "1")
+        words, age, experiment, sort = (query.get(name, "") for name in ("words", "age", "experiment", "sort"))
+        if sort.removeprefix("-") not in ("", *TITLES):
+            raise Rejected(400, f"sort: must be one of {', '.join(TITLES)}")
+        if age not in ("", *AGES):
+            raise Rejected(400, f"age: must be one of {', '.join(AGES)}")
+        if not (page.isascii() and page.isdecimal() and int(page[:9]) > 0):
+            raise Rejected(400, "page: must be a whole number from 1")
+        return cls(words, age, experiment, sort, columns or DEFAULT_COLUMNS, int(page[:9]))
+
+    def address(self, **changes: Any) -> str:
+        """Return the address of this view with some changes, on its first page unless a page is given."""
+        view = replace(self, **{"page": 1, **changes})
+        values = {name: getattr(view, name) for name in ("words", "age", "experiment", "sort")}
+        columns = [] if tuple(view.columns) == DEFAULT_COLUMNS else [("column", name) for name in view.columns]
+        page = [("page", view.page)] if view.page > 1 else []
+        return "/?" + urlencode([*((name, value) for name, value in values.items() if value), *columns, *page])
+
+    def sorted_by(self, column: str) -> str:
+        """Return the address of the order by a column: large values first, then reversed, then by experiment."""
+        turns = {f"-{column}": column, column: ""}
+        return self.address(sort=turns.get(self.sort, f"-{column}"))
+
+    def conditions(self) -> Iterator[pl.Expr]:
+        """Yield the conditions on rows.
+
+        Raises
+        ------
+        ValueError
+            When a filter's value is not of its column's type.
+        """
+        label = pl.col("label").str.to_lowercase()
+        for word in self.words.lower().split():
+            match = _FILTER.fullmatch(word)
+            yield label.str.contains(word, literal=True) if match is None else _condition(*match.groups())
+        if self.age:
+            yield pl.col("created").dt.timestamp("ms") >= 1e3 * (time.time() - 86_400 * int(self.age))
+        if self.experiment:
+            yield pl.col("experiment") == self.experiment
+
+
+def _condition(name: str, comparison: str, text: str) -> pl.Expr:
+    column = FILTERS[name]
+    kind = rows.SCHEMA[column]
+    try:
+        if kind == pl.String:
+            return pl.col(column).str.to_lowercase().str.contains(text, literal=True)
+        value = datetime.fromisoformat(text) if isinstance(kind, pl.Datetime) else float(text)
+    except ValueError:
+        expected = "a date such as 2026-01-31" if isinstance(kind, pl.Datetime) else "a number"
+        raise ValueError(f"{name}: expected {expected}, got {text!r}") from None
+    operand = pl.col(column).dt.replace_time_zone(None) if isinstance(kind, pl.Datetime) else pl.col(column)
+    return _COMPARISONS[comparison](operand, value)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of one experiment, or of several in an order by a column."""
+
+    rows: Sequence[Mapping[str, Any]]
+    experiment: str = ""
+    """The digest of the one experiment."""
+    title: str = ""
+    total: int = 0
+    """The number of the experiment's cells on all pages."""
+
+
+@dataclass(frozen=True)
+class CellPage:
+    """One page of the table."""
+
+    groups: Sequence[Group] = ()
+    columns: Sequence[str] = ()
+    total: int = 0
+    """The number of cells on all pages."""
+    pages: int = 1
+    error: str = ""
+
+
+class CellTable:
+    """The cells of a store, read again when a cell has been added or removed.
+
+    :meth:`aqmlab.Store.cells` compares the stamps of all files, half a second for 20,000 cells.
+    """
+
+    def __init__(self) -> None:
+        self._cells = pl.DataFrame()
+        self._keys: list[str] = []
+
+    def page(self, store: Store, view: View) -> CellPage:
+        """Return a page of the view."""
+        try:
+            conditions = list(view.conditions())
+        except ValueError as error:
+            return CellPage(columns=view.columns, error=str(error))
+        cells = self._read(store).filter(pl.lit(True), *conditions)
+        if cells.is_empty():
+            return CellPage(columns=view.columns)
+        pages = -(-cells.height // PAGE_ROWS)
+        start = (min(view.page, pages) - 1) * PAGE_ROWS
+        if view.sort:
+            column = view.sort.removeprefix("-")
+            ordered = cells.sort(column, descending=view.sort != column, nulls_last=True, maintain_order=True)
+            extra_columns = [name for name in distinguishing(cells) if name not in (*view.columns, "experiment")]
+            groups = [Group(ordered.slice(start, PAGE_ROWS).to_dicts())]
+            return CellPage(groups, [*extra_columns, *view.columns], cells.height, pages)
+        newest_first = pl.col("created").max().over("experiment")
+        ordered = cells.sort(newest_first, "experiment", "label", "seed", descending=[True, False, False, False])
+        return CellPage(_groups(ordered, start), view.columns, cells.height, pages)
+
+    def _read(self, store: Store) -> pl.DataFrame:
+        keys = store.keys()
+        if keys != self._keys:
+            self._cells, self._keys = store.cells(_COLUMNS), keys
+        return self._cells
+
+
+def _groups(ordered: pl.DataFrame, start: int) -> list[Group]:
+    """Return the rows of a page by experiment."""
+    groups = []
+    for shown in ordered.slice(start, PAGE_ROWS).partition_by("experiment", maintain_order=True):
+        experiment = shown["experiment"][0]
+        cells = ordered.filter(pl.col("experiment") == experiment)
+        # The uncongested network has a link of its own.
+        setting = cells.sort(pl.col("signal") == "none").row(0, named=True)
+        groups.append(Group(shown.to_dicts(), experiment, _title(setting), cells.height))
+    return groups
+
+
+def _title(cell: Mapping[str, Any]) -> str:
+    """Return the setting of a cell's experiment."""
+    texts = {
+        "rate_mbps": "{:g} Mbit/s",
+        "load_percent": "load {:g} %",
+        "rtt": "RTT {}",
+        "chain": "{}",
+        "traffic": "{}",
+        "testbed": "{}",
+        "duration_s": "{:g} s",
+    }
+    if cell["load_percent"] is None and cell["users_per_side"]:
+        texts["users_per_side"] = "{:,} users per side"
+    return ", ".join(text.format(cell[name]) for name, text in texts.items() if cell[name] is not None)
+
+
+def text_of(name: str, value: Any) -> str:
+    """Return a value of a column as text."""
+    if value is None:
+        return ""
+    if name == "bytes":
+        value = value / 1e6
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) >= 0.001 else "0"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def is_number(name: str) -> bool:
+    """Return true if a column has numbers."""
+    return rows.SCHEMA[name].is_numeric()
