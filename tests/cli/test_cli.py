@@ -165,7 +165,7 @@ def test_aqm_list_tells_what_there_is(aqmlab: Command, monkeypatch: pytest.Monke
     assert [entry["name"] for entry in entries] == list(disciplines())
     output = aqmlab("aqm", "list").out
     for entry in entries:
-        assert list(entry) == ["name", "family", "decides_at", "summary", "parameters", "classes", "ecn"]
+        assert list(entry) == ["name", "family", "decides_at", "summary", "parameters", "classes", "ecn", "tc"]
         assert f"\n {entry['name']} " in output
         assert entry["summary"] in output
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
-import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
@@ -20,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aqmlab as lab
-from aqmlab.advice import advice, tc
+from aqmlab.advice import advice
 from aqmlab.advice import survey as maps
 from aqmlab.advice.advice import rankings
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
@@ -265,124 +262,6 @@ def test_what_is_no_link_is_refused_in_one_line(change: dict[str, Any], message:
         replace(HOME, **change)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
-
-
-# Commands.
-
-SHAPED = (
-    "tc qdisc replace dev {device} root handle 1: htb default 1",
-    "tc class add dev {device} parent 1: classid 1:1 htb rate {rate} overhead 24 quantum 1514",
-    "tc qdisc add dev {device} parent 1:1 {text}",
-)
-"""By tc-htb(8): 38 bytes of overhead are 24 beside the header, which the kernel counts itself."""
-
-
-@pytest.mark.parametrize(
-    ("scheme", "text"),
-    [
-        ("droptail:limit=1000", "pfifo limit 1000"),
-        ("droptail:limit=64000 B", "bfifo limit 64000"),
-        ("codel:interval=80ms,target=4ms", "codel limit 10000 target 4ms interval 80ms ecn"),
-        (
-            "fq_codel",
-            "fq_codel limit 10240 flows 1024 target 5ms interval 100ms quantum 1514 ecn drop_batch 64",
-        ),
-        ("pie", "pie limit 10000 target 15ms tupdate 15ms alpha 2 beta 20 ecn no_dq_rate_estimator"),
-        (
-            "fq_pie",
-            "fq_pie limit 10240 flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum 1514 ecn_prob 10 ecn"
-            " no_dq_rate_estimator",
-        ),
-        (
-            "dualpi2",
-            "dualpi2 limit 10000 coupling_factor 2 step_thresh 1ms min_qlen_step 0 drop_on_overload drop_dequeue"
-            " classic_protection 10 target 15ms tupdate 16ms alpha 0.16 beta 3.2",
-        ),
-    ],
-)
-def test_a_discipline_is_written_as_its_man_page_has_it(scheme: str, text: str) -> None:
-    lines = tc.commands(cell(scheme)).lines
-    rates = {"$WAN": "20mbit", "$LAN": "500mbit"}
-    expected = [line.format(device=device, rate=rate, text=text) for device, rate in rates.items() for line in SHAPED]
-    assert list(lines) == expected
-
-
-def test_cake_shapes_itself() -> None:
-    commands = tc.commands(cell("fq_cobalt:quantum=610 B,through_old=never"))
-    assert commands.lines == (
-        "tc qdisc replace dev $WAN root cake besteffort flows rtt 100ms memlimit 4194304 bandwidth 20mbit overhead 38",
-        "tc qdisc replace dev $LAN root cake besteffort flows rtt 100ms memlimit 4194304 bandwidth 500mbit overhead 38",
-    )
-    assert any("only in CAKE" in note for note in commands.notes)
-
-
-@pytest.mark.parametrize(
-    ("scheme", "words"),
-    [
-        ("cake", "diffserv3 triple-isolate nonat rtt 100ms egress bandwidth 20mbit overhead 38"),
-        ("cake:bandwidth=18 Mbit/s", "bandwidth 18mbit diffserv3 triple-isolate nonat rtt 100ms egress raw"),
-        (
-            "cake:bandwidth=18 Mbit/s,diffserv=diffserv4,isolation=dual-srchost,link_layer=docsis,rtt=metro",
-            "bandwidth 18mbit diffserv4 dual-srchost nonat rtt 10ms egress overhead 18 mpu 64 noatm",
-        ),
-        (
-            "cake:bandwidth=9 Mbit/s,ingress=true,link_layer=pppoe-ptm,ether_vlan=1,memlimit=8 MB",
-            "bandwidth 9mbit diffserv3 triple-isolate nonat rtt 100ms ingress overhead 34 mpu 0 ptm memlimit 8000000",
-        ),
-    ],
-)
-def test_cake_is_written_in_its_own_words(scheme: str, words: str) -> None:
-    commands = tc.commands(cell(scheme))
-    assert commands.lines[0] == f"tc qdisc replace dev $WAN root cake {words}"
-
-
-def test_red_has_byte_thresholds_for_each_direction() -> None:
-    # C = 20e6 / (8 * 1038) packets of 1000 B: min_th = 5 ms C / 2 = 6.02, max_th three times that.
-    up, down = (line for line in tc.commands(cell("ared:mean_packet=1000 B")).lines if " red " in line)
-    assert " min 6021 max 18064 avpkt 1000 burst " in up
-    assert up.endswith(" adaptive probability 0.1 bandwidth 20mbit ecn harddrop")
-    # 25 times as much.
-    assert " min 150530 max 451590 avpkt 1000 burst " in down
-
-
-@given(st.floats(1e-6, 0.1), st.floats(1, 2000))
-def test_reds_burst_is_the_longest_with_average_below_min_th(weight: float, min_th: float) -> None:
-    burst = tc.burst(weight, min_th)
-    assert burst >= min_th
-    if burst > math.ceil(min_th) + 1:
-        # Floyd and Jacobson (1993): a burst of this length leaves the average at min_th, one more does not.
-        average = [n + 1 + ((1 - weight) ** (n + 1) - 1) / weight for n in (burst, burst + 1)]
-        assert average[0] < min_th * (1 + 1e-6)
-        assert average[1] > min_th * (1 - 1e-6)
-
-
-def test_what_linux_has_not_has_no_command_and_says_why() -> None:
-    assert tc.commands(cell("pi2")) == tc.Commands((), (tc._MISSING["pi2"],))
-    assert tc.commands(cell("rem")).notes == ("Linux has no rem.",)
-
-
-def test_what_tc_cannot_be_told_is_said() -> None:
-    assert (
-        "tc has no mtu, sqrt, next_mark_from, reentry of codel: Linux has its own." in tc.commands(cell("codel")).notes
-    )
-
-
-def test_the_variant_of_linux_has_the_same_commands() -> None:
-    assert tc.commands(cell("codel:variant=linux")) == tc.commands(cell("codel"))
-
-
-@pytest.mark.parametrize("candidate", CANDIDATES)
-def test_tc_understands_each_command(candidate: str) -> None:
-    program = shutil.which("tc")
-    if program is None:
-        pytest.skip("tc is not installed")
-    for line in tc.commands(cell(CANDIDATES[candidate](HOME))).lines:
-        # A device that is not there: nothing is changed, but options are read first.
-        words = shlex.split(line.replace("$WAN", "no-such").replace("$LAN", "no-such"))
-        process = subprocess.run([program, *words[1:]], capture_output=True, text=True)
-        if f'Unknown qdisc "{candidate}"' in process.stderr:
-            pytest.skip(f"tc is too old for {candidate}")
-        assert 'Cannot find device "no-such"' in process.stderr
 
 
 # The command.

@@ -9,8 +9,11 @@ import pytest
 
 import aqmlab as lab
 from aqmlab._core import SpecError
+from aqmlab.cells.cell import cells_of
 from aqmlab.live.kernel_checks import kernel_checks
 from aqmlab.spec import schemes
+from aqmlab.tc import line
+from aqmlab.tc.commands import commands
 from conftest import Command
 
 SPEC = """
@@ -126,3 +129,40 @@ def test_a_scheme_of_the_kernel_is_read_as_it_is_written() -> None:
     scheme = schemes.parse("kernel:codel target 5ms")
     assert scheme.queue.model_dump() == {"kernel": {"tc": "codel target 5ms"}}
     assert schemes.label(scheme.queue, ecn=False) == scheme.label
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "droptail:limit=30000 B",
+        "codel:variant=linux,mtu=1514 B,target=4 ms,interval=80 ms,limit=300 packets,noecn",
+        "fq_codel:variant=linux,mtu=1514 B,flows=32,quantum=300 B,drop_batch=8,limit=500 packets",
+        "pie:variant=linux,mean_packet=1514 B,qdelay_ref=20 ms,t_update=30 ms,alpha=0.25,beta=2,limit=800 packets",
+        "fq_pie:variant=linux,mean_packet=1514 B,flows=64,qdelay_ref=10 ms,mark_ecnth=0.2",
+        "cake:variant=linux,bandwidth=4.5 Mbit/s,diffserv=diffserv4,isolation=dual-srchost,rtt=30 ms,ingress=true,"
+        "link_layer=docsis,overhead=22 B",
+        "cake:variant=linux,diffserv=besteffort,isolation=flows,link_layer=raw,memlimit=8388608 B",
+        "cake:variant=linux,bandwidth=3 Mbit/s,link_layer=pppoe-llcsnap,ether_vlan=1,mpu=120 B",
+    ],
+)
+def test_the_kernel_accepts_and_prints_a_scheme_as_we_do(scheme: str, tmp_path: Path) -> None:
+    experiment = lab.Experiment(users={"per_side": 2}, protocol={"warmup": "0 s", "duration": "1 s"})
+
+    def written(scheme: str) -> str:
+        return commands(cells_of(schemes.parse(scheme).apply_to(experiment), [1])[0]).disciplines[0]
+
+    chosen = schemes.parse(f"kernel:{written(scheme)}").apply_to(experiment.model_copy(update={"world": "kernel"}))
+    result = lab.run(chosen, out=tmp_path / "store")
+    for queue in result.metadata["kernel"]["kernel_queues"]:
+        printed = line.scheme(queue["statistics"])
+        # Linux prints the sum of an overhead and its tags, and no keyword for both.
+        assert as_linux(written(printed)) == as_linux(written(scheme))
+
+
+def as_linux(words: str) -> str:
+    """Return options of CAKE without keywords of link layers, and with one number for overhead and tags."""
+    tags = words.split().count("ether-vlan")
+    words = re.sub(r" (docsis|pppoe-llcsnap|ether-vlan)(?= |$)", "", words)
+    words = re.sub(r" memlimit \d+$", "", words) if "memlimit 8388608" not in words else words
+    return re.sub(r"overhead (\d+)", lambda match: f"overhead {int(match[1]) + 4 * tags}", words)

@@ -48,7 +48,7 @@ def test_a_crate_depends_only_on_those_below_it(crate: str, dependencies: set[st
 
 PACKAGES = (
     *("ui", "disciplines", "models", "design", "spec", "topology"),
-    *("storage", "cells", "metrics", "stats", "store", "running", "results"),
+    *("storage", "cells", "tc", "metrics", "stats", "store", "running", "results"),
     *(
         "calibration",
         "campaigns",

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import aqmlab as lab
-from aqmlab.advice.tc import commands
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec.schemes import label_of, parse
+from aqmlab.tc.commands import commands
 from conftest import Command
 
 

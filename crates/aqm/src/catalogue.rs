@@ -3,7 +3,7 @@
 use aqmlab_units::Stream;
 
 use crate::discipline::Boxed;
-use crate::{DecidesAt, Discipline, EcnUse, LinkContext, Parameter, Qdisc, QueueConfig};
+use crate::{DecidesAt, Discipline, EcnUse, LinkContext, Parameter, Qdisc, QueueConfig, Tc};
 
 /// A discipline's entry in the catalogue.
 ///
@@ -29,6 +29,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// The classes of packets that it treats separately, by name.
     pub classes: &'static [&'static str],
+    /// The words of Linux's `tc` for it, if it has any.
+    pub tc: Option<Tc>,
     /// Its parameters, set to their defaults.
     pub parameters: Vec<Parameter>,
     /// Its page in Markdown: idea, equations, where descriptions differ, how it is validated, references.
@@ -44,6 +46,7 @@ impl Entry {
             ecn: D::ECN,
             summary: D::SUMMARY,
             classes: D::CLASSES,
+            tc: D::TC,
             parameters: D::default().parameters(),
             page,
         }

@@ -4,7 +4,7 @@ use aqmlab_units::Stream;
 
 use crate::law::DecidesAtEnqueue;
 use crate::parameter::check;
-use crate::{Fifo, Limit, LinkContext, ParameterError, Qdisc, Settings};
+use crate::{Fifo, Limit, LinkContext, ParameterError, Qdisc, Settings, Tc};
 
 /// The time at which a discipline drops and marks, with its default parameters.
 ///
@@ -51,6 +51,8 @@ pub trait Discipline: Settings {
     const ECN: EcnUse = EcnUse::Marks;
     /// The classes of packets that it treats separately, by name.
     const CLASSES: &'static [&'static str] = &[];
+    /// The words of Linux's `tc`, if Linux has it and `tc` gives it all that it needs.
+    const TC: Option<Tc> = None;
 
     /// Check this configuration, and fill in its automatic values for `link`.
     fn resolve(&self, link: &LinkContext) -> Result<Self, ParameterError> {

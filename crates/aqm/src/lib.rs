@@ -40,6 +40,7 @@ mod packet;
 mod parameter;
 mod parts;
 mod qdisc;
+mod tc;
 mod without_ecn;
 
 pub use admission::AdmissionControl;
@@ -74,4 +75,5 @@ pub use parts::options::sfb::{AboveHalf, FullBins, Hashing};
 pub use parts::overflow::{Half, QueueEnd};
 pub use parts::queue_unit::Mode;
 pub use qdisc::{Departure, Qdisc};
+pub use tc::{Tc, TcWords};
 pub use without_ecn::WithoutEcn;

@@ -21,7 +21,7 @@ pub use signed_size::SignedSize;
 pub(crate) use aqmlab_units::range::{above, from, up_to};
 use aqmlab_units::{Bytes, Duration, Range};
 
-use crate::Limit;
+use crate::{Limit, TcWords};
 
 /// An invalid parameter: `max_th: must be above min_th = 12 packets, got 8`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +48,8 @@ pub struct Parameter {
     pub meaning: String,
     /// The source of its default.
     pub source: &'static str,
+    /// Its words in Linux's `tc`, if there are any.
+    pub tc: Option<TcWords>,
 }
 
 /// The parameters of a discipline, as the macro that declares them provides them.
@@ -85,13 +87,13 @@ macro_rules! parameters {
             $(
                 $(#[doc = $meaning:literal])+
                 $name:ident: $type:ty = $default:expr
-                    $(, in $range:expr)? $(, unit $unit:literal)?, source $source:literal $(, before $before:ident)?;
+                    $(, in $range:expr)? $(, unit $unit:literal)?, source $source:literal $(, tc $tc:expr)? $(, before $before:ident)?;
             )*
         }
         $(
             $(#[doc = $block_doc:literal])+
             include $block:ident: $Block:ident {
-                $($(#[doc = $other_meaning:literal])* $other:ident = $other_default:expr, source $other_source:literal;)*
+                $($(#[doc = $other_meaning:literal])* $other:ident = $other_default:expr, source $other_source:literal $(, tc $other_tc:expr)?;)*
             }
             $(fixed $fixed:ident = $fixed_value:expr;)*
         )?
@@ -136,6 +138,7 @@ macro_rules! parameters {
                             ),
                             meaning: $crate::parameter::meaning::<$type>(concat!($($meaning),+)),
                             source: $source,
+                            tc: $crate::parameter::parameters!(@option $($tc)?),
                         },
                         before: $crate::parameter::parameters!(@option $(stringify!($before))?),
                     },
@@ -143,7 +146,12 @@ macro_rules! parameters {
                 let included = $crate::parameter::parameters!(@option $(
                     $crate::parameter::with_overrides(
                         $crate::Settings::parameters(&self.$block),
-                        &[$((stringify!($other), concat!($($other_meaning),*), $other_source)),*],
+                        &[$($crate::parameter::Override {
+                            name: stringify!($other),
+                            meaning: concat!($($other_meaning),*),
+                            source: $other_source,
+                            tc: $crate::parameter::parameters!(@option $($other_tc)?),
+                        }),*],
                         &[$(stringify!($fixed)),*],
                     )
                 )?);
@@ -243,17 +251,28 @@ pub(crate) fn meaning<T: Settable>(written: &str) -> String {
     format!("{written}: {} or {last}.", names.join(", "))
 }
 
+/// Differences of an included parameter from its own declaration.
+pub(crate) struct Override {
+    pub(crate) name: &'static str,
+    /// Its meaning; empty if it stays.
+    pub(crate) meaning: &'static str,
+    pub(crate) source: &'static str,
+    /// Its words in `tc`, if they are others.
+    pub(crate) tc: Option<TcWords>,
+}
+
 /// Return the parameters of a block without the `fixed` ones, and with the meanings and sources of `overrides`.
 pub(crate) fn with_overrides(
     mut block: Vec<Parameter>,
-    overrides: &[(&'static str, &'static str, &'static str)],
+    overrides: &[Override],
     fixed: &[&'static str],
 ) -> Vec<Parameter> {
     block.retain(|parameter| !fixed.contains(&parameter.name));
-    for (name, meaning, source) in overrides {
+    for Override { name, meaning, source, tc } in overrides {
         let parameter = block.iter_mut().find(|parameter| parameter.name == *name);
         let parameter = parameter.expect("the field that has another default is a parameter of the block");
         parameter.source = source;
+        parameter.tc = tc.or(parameter.tc);
         if !meaning.is_empty() {
             meaning.trim_ascii().clone_into(&mut parameter.meaning);
         }

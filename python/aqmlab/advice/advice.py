@@ -13,7 +13,7 @@ import polars as pl
 from rich.table import Table
 
 from aqmlab._core import SpecError, results_number
-from aqmlab.advice import table, tc
+from aqmlab.advice import table
 from aqmlab.advice.access_link import AccessLink
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.ranking import Ranking, rank
@@ -26,6 +26,8 @@ from aqmlab.running import checks
 from aqmlab.running.validation import check_out, check_seeds, check_workers
 from aqmlab.stats.intervals import Values
 from aqmlab.store.result import Result
+from aqmlab.tc import commands as tc
+from aqmlab.tc.commands import Commands
 from aqmlab.ui import console
 
 MINIMISED = tuple(name for name in MEASURES if name not in ("loss", "bulk"))
@@ -83,7 +85,7 @@ class Advice:
         return CANDIDATES[self.best_candidate](self.link)
 
     @cached_property
-    def commands(self) -> tc.Commands:
+    def commands(self) -> Commands:
         """The advised scheme as commands of Linux's ``tc``."""
         return tc.commands(next(result.cell for result in self.results if result.cell.label == self.scheme))
 
@@ -125,7 +127,7 @@ class Advice:
             "map": [ranking.record() | {"scheme": CANDIDATES[ranking.candidate](self.link)} for ranking in self.map],
             "run": [ranking.record() | {"scheme": CANDIDATES[ranking.candidate](self.link)} for ranking in self.run],
             "seeds": list(self.seeds),
-            "tc": {"lines": list(self.commands.lines), "notes": list(self.commands.notes)},
+            "tc": self.commands.record(),
             "notes": self.notes,
             "made_by": dict(self.provenance),
         }

@@ -24,6 +24,24 @@ class Parameter:
     source: str
     schema: Mapping[str, Any] = field(default_factory=dict)
     """The JSON Schema of its values: type, range or choices, default, unit."""
+    tc: Mapping[str, Any] | None = None
+    """Its words in Linux's ``tc``, by their kind (``TcWords`` in the engine), if it has any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tc:
+    """A discipline of Linux in ``tc``'s words."""
+
+    names: tuple[str, ...]
+    """Its name, or two: with limits in packets and in bytes."""
+    ecn: bool | None
+    """True if it marks without the word ``ecn``; ``None`` if it has no such word."""
+    values: tuple[tuple[str, str], ...]
+    """Linux's values of parameters, where they differ from the defaults here."""
+    accepted: tuple[str, ...]
+    """Words that are true of this discipline."""
+    refused: tuple[tuple[str, str], ...]
+    """Words that are not modelled, and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +61,8 @@ class Discipline:
     ecn: str = "marks"
     """Its treatment of ECN-capable packets: it ``marks`` them where it would drop others, ``ignores`` ECN, or
     ``requires`` it."""
+    tc: Tc | None = None
+    """The words of Linux's ``tc`` for it, if it has any."""
 
     @property
     def keys(self) -> tuple[Parameter, ...]:
@@ -67,11 +87,19 @@ def disciplines() -> dict[str, Discipline]:
             **{
                 **entry,
                 "classes": tuple(entry["classes"]),
+                "tc": _tc(entry["tc"]),
                 "parameters": tuple(Parameter(**parameter) for parameter in entry["parameters"]),
             }
         )
         for entry in entries
     }
+
+
+def _tc(words: Mapping[str, Any] | None) -> Tc | None:
+    if words is None:
+        return None
+    pairs = {key: tuple(map(tuple, words[key])) for key in ("values", "refused")}
+    return Tc(names=tuple(words["names"]), ecn=words["ecn"], accepted=tuple(words["accepted"]), **pairs)
 
 
 def discipline(name: str) -> Discipline:

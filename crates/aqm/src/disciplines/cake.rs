@@ -18,7 +18,7 @@ use crate::parts::cake::queue::{self, Plan};
 use crate::parts::cake::tin::TinRules;
 use crate::{
     Atm, Bandwidth, DecidesAt, Diffserv, Discipline, Isolation, Limit, LinkContext, LinkLayer,
-    ParameterError, Rtt, SignedSize, Variant, Visitor,
+    ParameterError, Rtt, SignedSize, Tc, TcWords, Variant, Visitor,
 };
 
 /// Rates from one at which a packet takes seconds to a hundred times what is built.
@@ -38,33 +38,34 @@ parameters! {
         /// The arithmetic of the clocks: fractions of nanoseconds are kept, or lost as in Linux.
         variant: Variant = Variant::Published, source "no drift; or Linux sch_cake.c: linux";
         /// The rate of the shaper.
-        bandwidth: Bandwidth = Bandwidth::Unlimited, in RATES, source "tc-cake(8)";
+        bandwidth: Bandwidth = Bandwidth::Unlimited, in RATES, source "tc-cake(8)", tc TcWords::Value("bandwidth");
         /// Estimate the rate of arrivals, and shape to 15/16 of it.
-        autorate_ingress: bool = false, source "tc-cake(8)";
+        autorate_ingress: bool = false, source "tc-cake(8)", tc TcWords::Flag("autorate-ingress", "");
         /// The tins.
-        diffserv: Diffserv = Diffserv::Diffserv3, source "tc-cake(8)";
+        diffserv: Diffserv = Diffserv::Diffserv3, source "tc-cake(8)", tc TcWords::Name(&[]);
         /// The isolation of flows and hosts.
-        isolation: Isolation = Isolation::TripleIsolate, source "tc-cake(8)";
+        isolation: Isolation = Isolation::TripleIsolate, source "tc-cake(8)", tc TcWords::Name(&[]);
+        // `nonat` is not written: a kernel without connection tracking refuses it.
         /// Tell hosts behind a NAT apart.
-        nat: bool = false, source "tc-cake(8)";
+        nat: bool = false, source "tc-cake(8)", tc TcWords::Flag("nat", "");
         /// The round-trip time of typical paths, which COBALT's interval is; its target is a twentieth.
-        rtt: Rtt = Rtt(Duration::from_millis(100)), in above(Duration::ZERO).up_to(HOUR), source "tc-cake(8)";
+        rtt: Rtt = Rtt(Duration::from_millis(100)), in above(Duration::ZERO).up_to(HOUR), source "tc-cake(8)", tc TcWords::Value("rtt");
         /// Shape what has already passed the bottleneck: dropped packets count like sent ones.
-        ingress: bool = false, source "tc-cake(8)";
+        ingress: bool = false, source "tc-cake(8)", tc TcWords::Flag("ingress", "egress");
         /// The layers below IP, whose overhead, minimum and cells count. Automatic: `ip` with `overhead` or `ether_vlan`, else `raw`.
-        link_layer: Option<LinkLayer> = None, source "tc-cake(8)";
+        link_layer: Option<LinkLayer> = None, source "tc-cake(8)", tc TcWords::Name(&["ip"]);
         /// Bytes of each packet on the link beyond its IP packet. Automatic: those of `link_layer`.
-        overhead: Option<SignedSize> = None, in OVERHEADS, source "tc-cake(8)";
+        overhead: Option<SignedSize> = None, in OVERHEADS, source "tc-cake(8)", tc TcWords::Value("overhead");
         /// The length of the shortest packet on the link, with its overhead. Automatic: that of `link_layer`.
-        mpu: Option<Bytes> = None, in up_to(Bytes::new(256)), source "tc-cake(8)";
+        mpu: Option<Bytes> = None, in up_to(Bytes::new(256)), source "tc-cake(8)", tc TcWords::Value("mpu");
         /// The cells into which the link divides packets. Automatic: those of `link_layer`.
-        atm: Option<Atm> = None, source "tc-cake(8)";
+        atm: Option<Atm> = None, source "tc-cake(8)", tc TcWords::Name(&[]);
         /// Tags of virtual networks in each frame, which add 4 B each to the overhead.
-        ether_vlan: u32 = 0, in up_to(8), unit "tags", source "tc-cake(8)";
+        ether_vlan: u32 = 0, in up_to(8), unit "tags", source "tc-cake(8)", tc TcWords::Repeated("ether-vlan");
         /// The longest frame, whose transmission time raises COBALT's target on slow links.
         mtu: Bytes = Bytes::new(1514), in PACKET_SIZE, source "Linux: that of the device; Ethernet";
         /// The memory for waiting packets. Automatic: four times `bandwidth` and `rtt`, at least 4 MiB and at most 10240 frames.
-        memlimit: Option<Bytes> = None, in from(Bytes::new(4096)), source "tc-cake(8)";
+        memlimit: Option<Bytes> = None, in from(Bytes::new(4096)), source "tc-cake(8)", tc TcWords::Value("memlimit");
         /// The maximum that may wait besides `memlimit`.
         limit: Limit = Limit::Packets(100_000), source "ours: memlimit is reached first";
     }
@@ -74,6 +75,19 @@ impl Discipline for CakeConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "A shaper with traffic classes, fair to hosts and flows, under COBALT";
+    const TC: Option<Tc> = Some(Tc {
+        names: &["cake"],
+        ecn: None,
+        values: &[("variant", "linux")],
+        accepted: &["nonat", "nowash", "no-ack-filter", "split-gso"],
+        refused: &[
+            ("ack-filter", "a discipline sees no TCP header"),
+            ("ack-filter-aggressive", "a discipline sees no TCP header"),
+            ("fwmark", "packets have no marks of a firewall"),
+            ("no-split-gso", "packets are no aggregates"),
+            ("wash", "code points belong to flows and keep their value behind the queue"),
+        ],
+    });
 
     fn complete(&self, _link: &LinkContext) -> Result<CakeConfig, ParameterError> {
         let has_overhead = self.overhead.is_some() || self.ether_vlan > 0;

@@ -20,17 +20,17 @@ use crate::parts::linux::fifo::{LinuxFifo, Order};
 use crate::parts::linux::with_linux_values;
 use crate::{
     Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, ParameterError, QueueState,
-    Reentry, Sqrt, Variant, Verdict, Visitor,
+    Reentry, Sqrt, Tc, TcWords, Variant, Verdict, Visitor,
 };
 
 parameters! {
     /// CoDel's parameters, meant to suit any link of the open Internet.
     pub struct CodelConfig {
         /// The acceptable standing sojourn time: 5 to 10 % of `interval`.
-        target: Duration = Duration::from_millis(5), in up_to(HOUR), source "RFC 8289, section 4.3";
+        target: Duration = Duration::from_millis(5), in up_to(HOUR), source "RFC 8289, section 4.3", tc TcWords::Value("target");
         /// The time for which sojourn times must exceed `target` before the first signal: the longest usual
         /// round-trip time.
-        interval: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "RFC 8289, section 4.2";
+        interval: Duration = Duration::from_millis(100), in above(Duration::ZERO).up_to(HOUR), source "RFC 8289, section 4.2", tc TcWords::Value("interval");
         /// No packet is signalled while at most this stays behind it: the largest packet.
         mtu: Bytes = Bytes::new(1500), source "RFC 8289, section 5.6; Ethernet";
         /// The computation of the square root.
@@ -42,7 +42,7 @@ parameters! {
         /// The description that the law follows.
         variant: Variant = Variant::Published, source "RFC 8289; or Linux sch_codel.c: linux";
         /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
-        limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
+        limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets", tc TcWords::Value("limit");
     }
 }
 
@@ -51,6 +51,13 @@ impl Discipline for CodelConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str =
         "Signals with rising frequency while sojourn times exceed a target for an interval";
+    const TC: Option<Tc> = Some(Tc {
+        names: &["codel"],
+        ecn: Some(false),
+        values: &[("variant", "linux"), ("mtu", "1514 B"), ("limit", "1000 packets")],
+        accepted: &[],
+        refused: &[("ce_threshold", "no packet is marked above a threshold alone")],
+    });
 
     fn complete(&self, _link: &LinkContext) -> Result<CodelConfig, ParameterError> {
         with_linux_values(self, self.variant, CodelConfig::set_linux_values)

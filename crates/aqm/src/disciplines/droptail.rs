@@ -4,13 +4,13 @@
 //! 24, 240 and 2,400 packets; 240 packets of the testbed's mean size are 10 ms at 100 Mbit/s.
 
 use crate::parameter::parameters;
-use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, EcnUse, Limit, LinkContext, Visitor};
+use crate::{Aqm, DecidesAt, DecidesAtEnqueue, Discipline, EcnUse, Limit, LinkContext, Tc, TcWords, Visitor};
 
 parameters! {
     /// A drop-tail queue; the default suits a link of 100 Mbit/s.
     pub struct DroptailConfig {
         /// The maximum that may wait. A larger limit costs queueing delay, a smaller one costs packets.
-        limit: Limit = Limit::Packets(240), source "Le et al. 2004, the baseline";
+        limit: Limit = Limit::Packets(240), source "Le et al. 2004, the baseline", tc TcWords::Value("limit");
     }
 }
 
@@ -19,6 +19,13 @@ impl Discipline for DroptailConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const ECN: EcnUse = EcnUse::Ignores;
     const SUMMARY: &'static str = "Drops packets that arrive at a full queue: no active management";
+    const TC: Option<Tc> = Some(Tc {
+        names: &["pfifo", "bfifo"],
+        ecn: None,
+        values: &[("limit", "1000 packets")],
+        accepted: &[],
+        refused: &[],
+    });
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
         visitor.law(self.limit, |_| Droptail)

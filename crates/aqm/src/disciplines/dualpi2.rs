@@ -20,7 +20,7 @@ use crate::parts::dual::coupled::{Coupled, HeadPacket};
 use crate::parts::dual::scheduler::{DualScheduler, Lane};
 use crate::{
     Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, EcnUse, Limit,
-    LinkContext, Native, Overload, Packet, Qdisc, QueueState, Share, Visitor,
+    LinkContext, Native, Overload, Packet, Qdisc, QueueState, Share, Tc, TcWords, Visitor,
 };
 
 parameters! {
@@ -28,27 +28,27 @@ parameters! {
     /// full packets in a millisecond.
     pub struct DualPi2Config {
         /// The target delay of the Classic queue.
-        target: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 9332, appendix A.1; Linux";
+        target: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 9332, appendix A.1; Linux", tc TcWords::Value("target");
         /// The time between two updates of the controller.
-        t_update: Duration = Duration::from_millis(16), in from(Duration::from_micros(100)).up_to(HOUR), source "Linux; RFC 9332 and ns-3 have 15 ms";
+        t_update: Duration = Duration::from_millis(16), in from(Duration::from_micros(100)).up_to(HOUR), source "Linux; RFC 9332 and ns-3 have 15 ms", tc TcWords::Value("tupdate");
         /// The gain on the distance from `target`, for each update.
-        alpha: f64 = 0.16, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 0.15 Hz";
+        alpha: f64 = 0.16, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 0.15 Hz", tc TcWords::Value("alpha");
         /// The gain on the change since the last update.
-        beta: f64 = 3.2, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz";
+        beta: f64 = 3.2, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz", tc TcWords::Value("beta");
         /// The coupling factor: L4S packets are marked with k times p'.
-        k: f64 = 2.0, in from(1.0).up_to(100.0), unit "1", source "RFC 9332, section 2.1";
+        k: f64 = 2.0, in from(1.0).up_to(100.0), unit "1", source "RFC 9332, section 2.1", tc TcWords::Value("coupling_factor");
         /// The delay that is controlled.
         controlled: Controlled = Controlled::Longer, source "RFC 9332, appendix A.2; Linux";
         /// The AQM of the L4S queue alone.
         native: Native = Native::Step, source "Linux; RFC 9332 has ramp";
         /// The delay above which `step` marks.
-        step: Duration = Duration::from_millis(1), in up_to(HOUR), source "Linux";
+        step: Duration = Duration::from_millis(1), in up_to(HOUR), source "Linux", tc TcWords::Value("step_thresh");
         /// The delay above which `ramp` begins to mark.
         min_th: Duration = Duration::from_micros(800), in up_to(HOUR), source "RFC 9332, appendix A.1";
         /// The further delay at which `ramp` marks every packet.
         range: Duration = Duration::from_micros(400), in up_to(HOUR), source "RFC 9332, appendix A.1";
         /// The L4S queue's own AQM marks nothing while fewer L4S packets than this stay behind.
-        min_left: u32 = 0, unit "packets", source "Linux; RFC 9332 has 2: more than Th_len = 1";
+        min_left: u32 = 0, unit "packets", source "Linux; RFC 9332 has 2: more than Th_len = 1", tc TcWords::Value("min_qlen_step");
         /// The base probability and the coupling signal nothing while less than this stays behind.
         min_backlog: Bytes = Bytes::new(3028), source "Linux: two full frames; RFC 9332 has 0 B";
         /// The conversion of probabilities into decisions.
@@ -56,15 +56,15 @@ parameters! {
         /// The scheduler of the two queues.
         share: Share = Share::Wrr, source "Linux; RFC 9332 allows both";
         /// With `wrr`, the share of the Classic queue.
-        classic_weight: u32 = 10, in from(1).up_to(99), unit "percent", source "Linux";
+        classic_weight: u32 = 10, in from(1).up_to(99), unit "percent", source "Linux", tc TcWords::Value("classic_protection");
         /// With `wrr`, the packet size of the L4S queue's initial credit.
         mtu: Bytes = Bytes::new(1514), in up_to(Bytes::new(65_535)), source "Linux";
         /// With `ts_fifo`, the head start of L4S packets.
         tshift: Duration = Duration::from_millis(50), in up_to(HOUR), source "ns-3";
         /// The response to an overload, when marking every L4S packet is not enough.
-        overload: Overload = Overload::Drop, source "RFC 9332, appendix A.2; Linux";
+        overload: Overload = Overload::Drop, source "RFC 9332, appendix A.2; Linux", tc TcWords::Choice(&[("drop", "drop_on_overload"), ("overflow", "overflow")]);
         /// The maximum that may wait in both queues.
-        limit: Limit = Limit::Packets(10_000), source "Linux; RFC 9332 has 250 ms";
+        limit: Limit = Limit::Packets(10_000), source "Linux; RFC 9332 has 250 ms", tc TcWords::Value("limit");
     }
 }
 
@@ -75,6 +75,19 @@ impl Discipline for DualPi2Config {
     const SUMMARY: &'static str =
         "A queue for L4S and one for Classic traffic, coupled under one PI controller";
     const CLASSES: &'static [&'static str] = &["L4S", "Classic"];
+    const TC: Option<Tc> = Some(Tc {
+        names: &["dualpi2"],
+        ecn: None,
+        values: &[],
+        accepted: &["drop_dequeue", "split_gso"],
+        refused: &[
+            ("drop_enqueue", "the Classic queue drops when packets leave"),
+            ("no_split_gso", "packets are no aggregates"),
+            ("memlimit", "only packets are counted"),
+            ("max_rtt", "write target, tupdate, alpha and beta"),
+            ("typical_rtt", "write target, tupdate, alpha and beta"),
+        ],
+    });
 
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| DualPi2::new(self, rng))

@@ -22,22 +22,22 @@ use crate::parts::linux::with_linux_values;
 use crate::parts::overflow::Eviction;
 use crate::{
     Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet,
-    ParameterError, QueueState, ThroughOld, Variant, Verdict, Visitor,
+    ParameterError, QueueState, Tc, TcWords, ThroughOld, Variant, Verdict, Visitor,
 };
 
 parameters! {
     /// FQ-CoDel's parameters, meant to suit any link of the open Internet.
     pub struct FqCodelConfig {
         /// The number of queues that flows are hashed onto.
-        flows: u32 = 1024, in QUEUES, unit "queues", source "RFC 8290, section 5.2";
+        flows: u32 = 1024, in QUEUES, unit "queues", source "RFC 8290, section 5.2", tc TcWords::Value("flows");
         /// The credit of a queue in each round; less favours small packets.
-        quantum: Bytes = Bytes::new(1514), in QUANTUM, source "RFC 8290, section 5.2";
+        quantum: Bytes = Bytes::new(1514), in QUANTUM, source "RFC 8290, section 5.2", tc TcWords::Value("quantum");
         /// The backlog that is compared with `mtu`.
         backlog: Backlog = Backlog::Flow, source "RFC 8289, section 5.6; ns-3; Linux has all", before sqrt;
         /// The measure of the half that an overflow drops from the fattest queue.
         drop_half: Half = Half::Packets, source "RFC 8290, section 4.1; Linux and ns-3 have bytes", before limit;
         /// The maximum number of packets that one overflow drops.
-        drop_batch: u32 = 64, in from(1), unit "packets", source "RFC 8290, section 4.1", before limit;
+        drop_batch: u32 = 64, in from(1), unit "packets", source "RFC 8290, section 4.1", tc TcWords::Value("drop_batch"), before limit;
         /// Count packets that an overflow drops among CoDel's signals, so that its next ones come faster.
         count_evicted: bool = false, source "RFC 8290 has no such rule; Linux: true", before limit;
         /// Passage of a new queue that empties through the old ones.
@@ -58,6 +58,17 @@ impl Discipline for FqCodelConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "A queue for each flow under CoDel, served in fair rounds, new flows first";
+    const TC: Option<Tc> = Some(Tc {
+        names: &["fq_codel"],
+        ecn: Some(true),
+        values: &[("variant", "linux"), ("mtu", "1514 B")],
+        accepted: &["memory_limit 32Mb"],
+        refused: &[
+            ("ce_threshold", "no packet is marked above a threshold alone"),
+            ("memory_limit", "only packets are counted"),
+            ("ce_threshold_selector", "no packet is marked above a threshold alone"),
+        ],
+    });
 
     fn complete(&self, _link: &LinkContext) -> Result<FqCodelConfig, ParameterError> {
         with_linux_values(self, self.codel.variant, |config| {

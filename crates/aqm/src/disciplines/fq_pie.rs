@@ -10,7 +10,7 @@
 //! Linux: the law decides about a packet before the limit drops it, and all queues are updated at once; Linux
 //! updates 2048 at a time. [`Variant::Linux`] is Linux's discipline in every detail but the hash.
 
-use aqmlab_units::{Bytes, Duration, Stream};
+use aqmlab_units::{Bytes, Duration, Prob, Stream};
 
 use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
 use crate::parts::drr::Rules;
@@ -21,17 +21,17 @@ use crate::parts::linux::pie::{LinuxPie, percent};
 use crate::parts::linux::with_linux_values;
 use crate::parts::overflow::Eviction;
 use crate::{
-    DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, ParameterError, Pie, PieConfig,
-    ThroughOld, Variant, Visitor,
+    DecidesAt, DelayFrom, Discipline, Half, Limit, LinkContext, NoRoom, ParameterError, Pie, PieConfig, Tc,
+    TcWords, ThroughOld, Variant, Visitor,
 };
 
 parameters! {
     /// FQ-PIE's parameters.
     pub struct FqPieConfig {
         /// The number of queues that flows are hashed to.
-        flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_fq_pie.c; ns-3";
+        flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_fq_pie.c; ns-3", tc TcWords::Value("flows");
         /// The credit of a queue in each round; less favours small packets.
-        quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_fq_pie.c: one full Ethernet frame";
+        quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_fq_pie.c: one full Ethernet frame", tc TcWords::Value("quantum");
         /// The packets that an overflow drops: the arriving one, or those of the queue with the most bytes.
         no_room: NoRoom = NoRoom::Arrival, source "Linux; ns-3 has fattest";
         /// The maximum number of packets of the fattest queue that one overflow drops.
@@ -43,6 +43,7 @@ parameters! {
     include pie: PieConfig {
         /// The delay to hold in each queue.
         qdelay_ref = Duration::from_millis(15), source "RFC 8033, section 4.2; Linux, ns-3";
+        mark_ecnth = Prob::clamped(0.1), source "RFC 8033, section 5.1", tc TcWords::Multiple("ecn_prob", 100.0);
         /// The measurement of a queue's delay: `timestamp`, `rate_estimate` or `link_rate`, as if the queue had
         /// the link alone.
         delay_from = DelayFrom::Timestamp, source "Linux, ns-3";
@@ -57,6 +58,16 @@ impl Discipline for FqPieConfig {
     const FAMILY: &'static str = "fair queueing";
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str = "A queue for each flow under PIE, served in fair rounds, new flows first";
+    const TC: Option<Tc> = Some(Tc {
+        names: &["fq_pie"],
+        ecn: Some(false),
+        values: &[("variant", "linux"), ("mean_packet", "1514 B")],
+        accepted: &["memory_limit 32Mb"],
+        refused: &[
+            ("bytemode", "the probability does not depend on the size of packets"),
+            ("memory_limit", "only packets are counted"),
+        ],
+    });
 
     fn complete(&self, _link: &LinkContext) -> Result<FqPieConfig, ParameterError> {
         let is_linux = self.pie.variant == Variant::Linux;

@@ -26,26 +26,26 @@ use crate::parts::linux::pie::{LinuxPie, tenth};
 use crate::parts::linux::with_linux_values;
 use crate::{
     Aqm, Decay, DecidesAt, DelayFrom, Discipline, Fifo, LightLoad, Limit, LinkContext, Packet,
-    ParameterError, QueueState, Variant, Verdict, Visitor,
+    ParameterError, QueueState, Tc, TcWords, Variant, Verdict, Visitor,
 };
 
 parameters! {
     /// PIE's parameters.
     pub struct PieConfig {
         /// The delay to hold.
-        qdelay_ref: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 8033, appendix A; Linux, ns-3";
+        qdelay_ref: Duration = Duration::from_millis(15), in up_to(HOUR), source "RFC 8033, appendix A; Linux, ns-3", tc TcWords::Value("target");
         /// The time between two updates of the probability.
-        t_update: Duration = Duration::from_millis(15), in from(Duration::from_micros(1)).up_to(HOUR), source "RFC 8033, appendix A; Linux, ns-3";
+        t_update: Duration = Duration::from_millis(15), in from(Duration::from_micros(1)).up_to(HOUR), source "RFC 8033, appendix A; Linux, ns-3", tc TcWords::Value("tupdate");
         /// The gain on the distance from `qdelay_ref`.
-        alpha: f64 = 0.125, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
+        alpha: f64 = 0.125, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3", tc TcWords::Multiple("alpha", 16.0);
         /// The gain on the change since the last update.
-        beta: f64 = 1.25, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3";
+        beta: f64 = 1.25, in GAIN, unit "Hz", source "RFC 8033, appendix A; Linux, ns-3", tc TcWords::Multiple("beta", 16.0);
         /// The time after quiet times in which no packet is signalled.
         max_burst: Duration = Duration::from_millis(150), in up_to(HOUR), source "RFC 8033, appendix A; Linux; or ns-3: 15 ms";
         /// The probability from which ECN-capable packets are dropped too.
         mark_ecnth: Prob = Prob::clamped(0.1), source "RFC 8033, section 5.1";
         /// The measurement of the delay.
-        delay_from: DelayFrom = DelayFrom::Timestamp, source "RFC 8033, appendix A; Linux, ns-3; or appendix B: rate_estimate";
+        delay_from: DelayFrom = DelayFrom::Timestamp, source "RFC 8033, appendix A; Linux, ns-3; or appendix B: rate_estimate", tc TcWords::Choice(&[("rate_estimate", "dq_rate_estimator"), ("timestamp", "no_dq_rate_estimator")]);
         /// For `rate_estimate`, the bytes that must wait for a measurement to begin, and leave for it to end.
         dq_threshold: Bytes = Bytes::new(16_384), in above(Bytes::ZERO), source "RFC 8033, section 5.2; Linux, ns-3";
         /// For `rate_estimate`, the weight of a new measurement in the average.
@@ -68,7 +68,7 @@ parameters! {
         /// The description that the law follows.
         variant: Variant = Variant::Published, source "RFC 8033; or Linux sch_pie.c: linux";
         /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
-        limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets";
+        limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets", tc TcWords::Value("limit");
     }
 }
 
@@ -77,6 +77,13 @@ impl Discipline for PieConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "A proportional-integral controller that drives the queueing delay to a reference";
+    const TC: Option<Tc> = Some(Tc {
+        names: &["pie"],
+        ecn: Some(false),
+        values: &[("variant", "linux"), ("mean_packet", "1514 B"), ("limit", "1000 packets")],
+        accepted: &[],
+        refused: &[("bytemode", "the probability does not depend on the size of packets")],
+    });
 
     fn complete(&self, _link: &LinkContext) -> Result<PieConfig, ParameterError> {
         self.check_linux()?;

@@ -19,22 +19,22 @@ use crate::parts::linux::with_linux_values;
 use crate::parts::overflow::Eviction;
 use crate::{
     Admission, Counters, DecidesAt, Departure, Discipline, Droptail, EcnUse, Limit, LinkContext, Packet,
-    ParameterError, Qdisc, QueueEnd, QueueState, Turns, Variant, Visitor,
+    ParameterError, Qdisc, QueueEnd, QueueState, Tc, TcWords, Turns, Variant, Visitor,
 };
 
 parameters! {
     /// SFQ's parameters. The limit is the classic one, for slow links; at 100 Mbit/s use some ten times as much.
     pub struct SfqConfig {
         /// The number of queues that flows are hashed to.
-        flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_sfq.c: the hash table's size";
+        flows: u32 = 1024, in QUEUES, unit "queues", source "Linux sch_sfq.c: the hash table's size", tc TcWords::Value("divisor");
         /// The data that a queue may send in its turn.
         turns: Turns = Turns::Surplus, source "Linux sch_sfq.c";
         /// The credit of a queue in each round; no effect with turns of one packet.
-        quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_sfq.c: one full Ethernet frame";
+        quantum: Bytes = Bytes::new(1514), in QUANTUM, source "Linux sch_sfq.c: one full Ethernet frame", tc TcWords::Value("quantum");
         /// The maximum number of packets in one queue.
-        depth: u32 = 127, in from(1), unit "packets", source "Linux sch_sfq.c";
+        depth: u32 = 127, in from(1), unit "packets", source "Linux sch_sfq.c", tc TcWords::Value("depth");
         /// The end of a queue that is too long at which a packet is dropped.
-        drop: QueueEnd = QueueEnd::Tail, source "Linux sch_sfq.c";
+        drop: QueueEnd = QueueEnd::Tail, source "Linux sch_sfq.c", tc TcWords::Choice(&[("head", "headdrop")]);
         /// The time between two changes of the hash; 0 s: never.
         perturb: Duration = Duration::ZERO, source "Linux sch_sfq.c";
         /// At a change of the hash, move waiting packets to their new queues, so that no flow is reordered.
@@ -42,7 +42,7 @@ parameters! {
         /// The description that the discipline follows.
         variant: Variant = Variant::Published, source "McKenney 1990; or Linux sch_sfq.c: linux";
         /// The maximum that may wait in all queues.
-        limit: Limit = Limit::Packets(127), source "Linux sch_sfq.c";
+        limit: Limit = Limit::Packets(127), source "Linux sch_sfq.c", tc TcWords::Value("limit");
     }
 }
 
@@ -51,6 +51,13 @@ impl Discipline for SfqConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const ECN: EcnUse = EcnUse::Ignores;
     const SUMMARY: &'static str = "Hashes flows to queues served in turn, and drops from the longest";
+    const TC: Option<Tc> = Some(Tc {
+        names: &["sfq"],
+        ecn: None,
+        values: &[("variant", "linux")],
+        accepted: &["perturb 0"],
+        refused: &[("perturb", "the hash of variant = linux does not change")],
+    });
 
     fn complete(&self, _link: &LinkContext) -> Result<SfqConfig, ParameterError> {
         let is_too_frequent = Duration::ZERO < self.perturb && self.perturb < Duration::from_millis(1);

@@ -118,12 +118,13 @@ impl Serialize for Value {
 
 impl Serialize for Parameter {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_struct("Parameter", 6)?;
+        let mut row = serializer.serialize_struct("Parameter", 7)?;
         row.serialize_field("name", self.name)?;
         row.serialize_field("unit", self.unit)?;
         row.serialize_field("default", &self.value.to_string())?;
         row.serialize_field("meaning", &self.meaning)?;
         row.serialize_field("source", self.source)?;
+        row.serialize_field("tc", &self.tc)?;
         row.serialize_field("schema", &Schema(self))?;
         row.end()
     }

@@ -6,7 +6,7 @@
 //!
 //! Every table may have `noecn`, as in `tc`: the queue then drops where it would mark.
 
-use aqmlab_aqm::{CakeConfig, EcnUse, Limit, LinkContext, QueueConfig};
+use aqmlab_aqm::{CakeConfig, Discipline, EcnUse, Limit, LinkContext, QueueConfig};
 use aqmlab_units::Bytes;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
@@ -151,20 +151,14 @@ pub(super) const KERNEL: &str = "kernel";
 pub(super) const OF_MARKS: [&str; 5] =
     ["ecn_policy", "next_mark_from", "mark_ecnth", "above_half", "coupled"];
 
-/// The options of tc-cake(8) that are not modelled, and why.
-const ABSENT_FROM_CAKE: [(&str, &str); 5] = [
-    ("ack_filter", "a discipline sees no TCP header"),
-    ("ack_filter_aggressive", "a discipline sees no TCP header"),
-    ("fwmark", "packets have no marks of a firewall"),
-    ("split_gso", "packets are no aggregates"),
-    ("wash", "code points belong to flows and keep their value behind the queue"),
-];
-
 fn refuse_absent_option(path: &str, name: &str, parameters: &Value) -> Result<(), SpecError> {
+    let refused = CakeConfig::TC.map_or(&[][..], |tc| tc.refused);
     let written = parameters.as_object().filter(|_| name == "cake").into_iter().flat_map(Map::keys);
     for key in written {
-        let option = key.replace('-', "_");
-        if let Some((_, why)) = ABSENT_FROM_CAKE.iter().find(|(absent, _)| *absent == option) {
+        let option = key.replace('_', "-");
+        if let Some((_, why)) =
+            refused.iter().find(|(word, _)| word.strip_prefix("no-").unwrap_or(word) == option)
+        {
             return Err(fault(&format!("{path}.cake.{key}"), format!("is not modelled: {why}")));
         }
     }

@@ -76,6 +76,15 @@ def compare(
         ),
     ],
     changes: Changes = None,
+    tc: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tc",
+            metavar="LINE",
+            help="A scheme in the words of Linux's tc, also as tc qdisc show prints it: 'fq_codel limit 1000'."
+            " May be repeated.",
+        ),
+    ] = None,
     world: WorldOverride = None,
     load: Annotated[
         float | None,
@@ -132,6 +141,8 @@ def compare(
     Example: aqmlab compare --load 98 droptail:limit=240 pi:q_ref=24,ecn=true
 
     Example: aqmlab compare examples/home-link.toml fq_codel codel pie droptail
+
+    Example: aqmlab compare examples/home-link.toml --tc "cake bandwidth 20mbit diffserv4" --tc "fq_codel limit 1000"
     """
     from aqmlab.results.compare import plan
     from aqmlab.results.measures import check_cells, extra_cells, numbers, on_request
@@ -141,6 +152,7 @@ def compare(
     from aqmlab.spec.experiment import Experiment
     from aqmlab.storage.location import location
     from aqmlab.storage.marker import folder_for_users
+    from aqmlab.tc import line
     from aqmlab.ui import console
 
     if record not in (None, "exchanges"):
@@ -168,6 +180,7 @@ def compare(
     }
     option_changes = [overrides.assignment(path, value) for path, value in options.items() if value is not None]
     file, schemes = spec_and_schemes(given)
+    schemes += [line.scheme(text) for text in tc or ()]
     experiment = Experiment.from_toml(file, changes=[*option_changes, *(changes or ())])
     comparison_plan = plan(
         schemes,

@@ -1,0 +1,1 @@
+"""Queue disciplines in the words of Linux's ``tc``: lines that are read as schemes, and schemes as commands."""
