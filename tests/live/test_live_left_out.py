@@ -40,15 +40,17 @@ def keys(folder: Path, *, valid: bool | None = None) -> list[str]:
 
 def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
     store = lab.Store(doctored)
-    compared, notes = queries.comparison(store, keys(doctored))
-    assert [(scheme["label"], scheme["seeds"]) for scheme in compared.schemes] == [
+    compared = queries.comparison(store, tuple(keys(doctored)))
+    ((_, _, notes),) = queries.tables(compared)
+    (panel,) = compared.panels.panels
+    assert [(scheme["label"], scheme["seeds"]) for scheme in panel.selection.schemes] == [
         ("droptail:limit=20", [1, 2]),
         ("codel", [1]),
     ]
-    (sentence,) = notes
+    sentence = next(note for note in notes if "invalid" in note)
     assert sentence.endswith("seed 2 is invalid and left out: the router was late.")
     with pytest.raises(Rejected, match=r"seed 2 is invalid and left out: the router was late\.$"):
-        queries.comparison(store, keys(doctored, valid=False))
+        queries.comparison(store, tuple(keys(doctored, valid=False)))
     with fixtures.console.console(doctored) as address:
         visitor = Visitor(address)
         visitor.go_in()

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import polars as pl
 import pytest
 
 import fixtures.console
+from aqmlab.reports import labels
 from browser import NEEDS_CHROMIUM, WIDER, chromium, playwright, record_events, tab_to
 from fixtures.console import HOSTILE
 
@@ -63,7 +65,8 @@ def test_names_are_text(page: Any) -> None:
     page.locator("tr", has_text="alert(1)").get_by_role("link").click()
     assert page.locator("h1").inner_text().startswith(HOSTILE)
     page.get_by_role("link", name="All measures").click()
-    assert page.locator("th[scope=row]").first.inner_text() == HOSTILE
+    assert page.locator(".ranking th[scope=row]").inner_text() == labels.visible(HOSTILE)
+    assert page.locator("th[scope=row]").last.inner_text() == HOSTILE
     assert page.locator("script:not([src])").count() == 0
 
 
@@ -79,8 +82,7 @@ def test_cells_are_chosen_and_compared_with_the_keyboard_alone(page: Any) -> Non
     page.keyboard.press("Enter")
     page.wait_for_url("**/compare?**")
     assert set(page.locator("table").first.locator("th[scope=row]").all_inner_texts()) == {"codel", "droptail:limit=20"}
-    page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
-    assert page.locator("main img").count() == 2
+    page.locator("figure").last.locator("svg path").first.wait_for(state="attached")
 
 
 def test_the_report_of_a_comparison_is_downloaded(page: Any, tmp_path: Path) -> None:
@@ -155,21 +157,45 @@ def test_few_readings_are_points_without_a_line(page: Any) -> None:
 def test_the_page_of_a_cell_has_its_figures_and_cuts_nothing(page: Any) -> None:
     page.goto(page.home + "/")
     cell = page.locator("input[name=cell]").last.get_attribute("value")
-    loaded = "[...document.images].every(image => image.complete && image.naturalWidth > 0)"
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 800})
         for path in (f"/cells/{cell}", f"/compare?cell={cell}"):
             page.goto(page.home + path)
-            page.wait_for_function(loaded)
-            figures = page.locator("main img").evaluate_all(
-                "all => all.map(each => [each.getBoundingClientRect().right, each.currentSrc.includes('narrow')])"
-            )
-            assert [is_narrow for _, is_narrow in figures] == [width == 390] * 2
-            assert max(right for right, _ in figures) <= width
+            page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
+            ends = page.locator(".chart svg").evaluate_all("all => all.map(each => each.getBoundingClientRect().right)")
+            assert len(ends) >= 5
+            assert max(ends) <= width
     page.goto(page.home + f"/cells/{cell}")
     cut = "all => all.filter(each => each.scrollWidth > each.clientWidth).length"
     assert page.locator(".facts, .facts td, .facts th").evaluate_all(cut) == 0
     page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_a_figure_is_read_at_the_pointer_and_saved(page: Any, tmp_path: Path) -> None:
+    page.goto(page.home + "/?words=o load>10")
+    cells = page.locator("input[name=cell]").evaluate_all("boxes => boxes.map(box => box.value)")
+    compared = "&".join(f"cell={cell}" for cell in cells)
+    page.goto(page.home + f"/compare?{compared}")
+    figure = page.locator("[data-chart=response-times]")
+    figure.locator("svg path").first.wait_for(state="attached")
+    shares = []
+    for x in (0.3, 0.8):
+        box = figure.locator(".chart").bounding_box()
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + 50)
+        assert figure.locator(".place").inner_text().startswith("response time, ms: ")
+        shares.append([float(text) for text in figure.locator(".legend output").all_inner_texts()])
+    assert len(shares[0]) == 2, "one for each scheme"
+    assert all(0 <= one <= other <= 100 for one, other in zip(*shares, strict=True)), "a distribution never falls"
+    page.mouse.move(0, 0)
+    assert figure.locator(".legend output").all_inner_texts() == ["", ""]
+    for kind, begins in (("csv", "time_ms,within,"), ("svg", "<svg")):
+        with page.expect_download() as download:
+            figure.get_by_role("button", name=f"Save as {kind.upper()}").click()
+        download.value.save_as(tmp_path / kind)
+        assert download.value.suggested_filename == f"response-times.{kind}"
+        assert (tmp_path / kind).read_text().startswith(begins)
+    rows = page.request.get(page.home + f"/charts.json?{compared}").json()["charts"]["response-times"]["rows"]
+    assert pl.read_csv(tmp_path / "csv").height == len(rows)
 
 
 def test_a_sweep_is_started_and_its_means_appear(page: Any) -> None:
@@ -267,7 +293,7 @@ def test_an_order_and_a_selection_outlive_a_search(page: Any) -> None:
     playwright.expect(page.locator("th[scope=row]")).to_have_count(1)
     playwright.expect(page.locator("th[aria-sort=descending]")).to_have_text("p99, ms")
     page.locator("input[name=cell]").check()
-    assert page.get_by_role("status").inner_text() == "2 selected."
+    playwright.expect(page.locator("#selected")).to_have_text("2 selected.")
     page.get_by_text("Columns").click()
     page.get_by_label("RTT").check()
     playwright.expect(page.get_by_role("columnheader", name="RTT")).to_have_count(1)

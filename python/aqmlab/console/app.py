@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -28,7 +28,7 @@ from aqmlab.console.auth import Guard, Rejected, form
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
 from aqmlab.disciplines.catalogue import disciplines
-from aqmlab.results import table
+from aqmlab.reports.ranking import rankings
 from aqmlab.results.notes import notes
 from aqmlab.storage.errors import StoreError
 from aqmlab.store.store import Store
@@ -58,14 +58,18 @@ class Console:
         self._jobs = Jobs()
         self._reports = Reports()
         self._cell_table = cell_list.CellTable()
+        self._store = Store(out)
         self._pages = Environment(
-            loader=PackageLoader("aqmlab.console"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+            loader=ChoiceLoader([PackageLoader("aqmlab.console"), PackageLoader("aqmlab.reports")]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
         )
         app = Starlette(
             routes=[
                 Route("/", self._cells),
                 Route("/compare", self._compare),
-                Route("/figure/{kind}.svg", self._figure),
+                Route("/charts.json", self._charts),
                 Route("/cells/{key}", self._cell),
                 Route("/cells/{key}/delay.svg", self._delay),
                 Route("/pending", self._pending),
@@ -79,6 +83,8 @@ class Console:
                 Route("/runs/{number:int}/events", self._events),
                 Route("/runs/{number:int}/progress", self._progress),
                 Route("/runs/{number:int}/stop", self._stop, methods=["POST"]),
+                Mount("/static/reports", StaticFiles(packages=[("aqmlab.reports", "static")])),
+                Mount("/static/vega", StaticFiles(packages=[("aqmlab.reports", "vendored")])),
                 Mount("/static", StaticFiles(packages=[("aqmlab.console", "static")])),
             ],
             exception_handlers={
@@ -153,33 +159,35 @@ class Console:
         return Response(await run_in_threadpool(sparkline.svg, result), media_type="image/svg+xml")
 
     async def _compare(self, request: Request) -> Response:
-        keys = request.query_params.getlist("cell")
-        comparison, invalid_notes = await run_in_threadpool(queries.comparison, self._store, keys)
-        schemes = await run_in_threadpool(lambda: comparison.schemes)
+        comparison = await self._comparison(request.query_params.getlist("cell"))
         return self._page(
             "compare",
-            parts=table.parts(schemes),
-            captions=[*invalid_notes, *table.captions(schemes, comparison.notes)],
-            query=urlencode([("cell", key) for key in keys]),
-            cells=[(result.location.name, str(result.cell)) for result in comparison.results],
+            comparison=comparison,
+            styles=comparison.styles,
+            parts=await run_in_threadpool(queries.tables, comparison),
+            rankings=rankings,
+            query=urlencode([("cell", key) for key in request.query_params.getlist("cell")]),
         )
 
-    async def _figure(self, request: Request) -> Response:
-        keys = request.query_params.getlist("cell")
-        comparison, _ = await run_in_threadpool(queries.comparison, self._store, keys)
-        narrow = "narrow" in request.query_params
-        svg = await run_in_threadpool(queries.figure, comparison, request.path_params["kind"], narrow=narrow)
-        return Response(svg, media_type="image/svg+xml")
+    async def _charts(self, request: Request) -> Response:
+        """Return the figures of a comparison for its script."""
+        comparison = await self._comparison(request.query_params.getlist("cell"))
+        return JSONResponse(await run_in_threadpool(comparison.record))
+
+    async def _comparison(self, keys: Sequence[str]) -> queries.Comparison:
+        return await run_in_threadpool(queries.comparison, self._store, tuple(keys))
 
     async def _cell(self, request: Request) -> Response:
         key = request.path_params["key"]
+        comparison = await self._comparison([key])
         result = await run_in_threadpool(queries.result, self._store, key)
         return self._page(
             "cell",
             key=key,
             name=str(result.cell),
             facts=result.facts,
-            has_requests=result.summary["completed_requests"] > 0,
+            comparison=comparison,
+            styles=comparison.styles,
             notes=notes([result]),
             spec=json.dumps(result.cell.resolved, indent=2),
             metadata=json.dumps(result.metadata, indent=2),
@@ -309,10 +317,6 @@ class Console:
         elif isinstance(error, HTTPException):
             page.status_code = error.status_code
         return page
-
-    @property
-    def _store(self) -> Store:
-        return Store(self._out)
 
     def _page(self, template: str, /, **values: object) -> HTMLResponse:
         page = self._pages.get_template(f"{template}.html")

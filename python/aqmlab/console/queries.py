@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import lru_cache
+from typing import Any
 
-from matplotlib.figure import Figure
-
-from aqmlab import plot
+from aqmlab._core import SpecError
 from aqmlab.campaigns import table
 from aqmlab.campaigns.campaign import Campaign, plan, select_numbers
 from aqmlab.campaigns.failures import Failure
@@ -17,39 +15,71 @@ from aqmlab.campaigns.grid import Grid
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.console.auth import Rejected
 from aqmlab.console.job_requests import JobRequest
+from aqmlab.reports import narrative
+from aqmlab.reports.charts import Chart
+from aqmlab.reports.panels import Panels, panels
 from aqmlab.results import grouping
-from aqmlab.results.comparison import Comparison
+from aqmlab.results import table as comparison_table
+from aqmlab.results.table import ComparisonTable
 from aqmlab.storage.location import is_key
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
-from aqmlab.ui import canvas
 
 MAX_COMPARED = 60
 """The largest number of cells in a comparison."""
 
-_FIGURES = {"cdf": plot.cdf, "ccdf": plot.ccdf}
+
+@dataclass(frozen=True)
+class Comparison:
+    """The content of a page that compares cells."""
+
+    panels: Panels
+    charts: Sequence[Chart]
+    names: Mapping[str, str]
+    """The short names of schemes."""
+    styles: Mapping[str, Any]
+    """The lines of schemes by short name."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the figures for the page's script."""
+        return {"schemes": list(self.styles), "charts": {chart.name: chart.record() for chart in self.charts}}
 
 
-def comparison(store: Store, keys: Sequence[str]) -> tuple[Comparison, list[str]]:
-    """Return a comparison of cells by scheme, in the order of their start, and sentences about cells left out.
-
-    Schemes with the same name in different experiments get labels with their users and a number. Invalid live runs are
-    left out.
+@lru_cache(maxsize=4)
+def comparison(store: Store, keys: tuple[str, ...]) -> Comparison:
+    """Return a comparison of cells, with a panel for each experiment; the page and its figures are two requests.
 
     Raises
     ------
     Rejected
         When there are no cells, too many, a missing one, or no valid one.
     """
-    valid, invalid = grouping.split_valid(results(store, keys))
-    notes = grouping.invalid_note(invalid)
-    if not valid:
-        raise Rejected(400, " ".join(notes))
-    return Comparison(grouping.by_scheme(valid)), notes
+    try:
+        found = panels(results(store, keys))
+    except SpecError as error:
+        raise Rejected(400, str(error)) from None
+    charts, vega = found.charts()
+    return Comparison(found, charts, vega.names, vega.styles)
+
+
+def tables(comparison: Comparison) -> list[tuple[str, list[ComparisonTable], list[str]]]:
+    """Return the title, the tables and the captions of each panel."""
+    found = []
+    for panel in comparison.panels.panels:
+        schemes = panel.selection.schemes
+        captions = [*narrative.notes(panel.selection), *comparison_table.captions(schemes, ())]
+        found.append((panel.title, comparison_table.parts(schemes), captions))
+    return found
 
 
 def results(store: Store, keys: Sequence[str]) -> list[Result]:
-    """Return the results of distinct cells in the order of their start; errors are those of :func:`comparison`."""
+    """Return the results of distinct cells in the order of their start.
+
+    Raises
+    ------
+    Rejected
+        When there are no cells, too many, or a missing one.
+    """
     if not 1 <= len(keys) <= MAX_COMPARED:
         raise Rejected(400, f"choose from 1 to {MAX_COMPARED} cells")
     return sorted((result(store, key) for key in dict.fromkeys(keys)), key=grouping.started_at_s)
@@ -67,36 +97,6 @@ def result(store: Store, key: str) -> Result:
     if stored is None:
         raise Rejected(404, "there is no such cell")
     return stored
-
-
-def figure(comparison: Comparison, kind: str, *, narrow: bool = False) -> bytes:
-    """Return a figure of response times as SVG; ``narrow`` is for a phone.
-
-    Raises
-    ------
-    Rejected
-        When there is no such figure.
-    """
-    if kind not in _FIGURES:
-        raise Rejected(404, "there is no such figure")
-    draw = _FIGURES[kind]
-    curves = comparison.response_times()
-
-    def draw_figure(figure: Figure) -> None:
-        axis = figure.subplots()
-        draw(curves, axis)
-        if narrow:
-            canvas.legend_below(axis)
-        else:
-            canvas.label_lines(axis)
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, f"{kind}.svg")
-        if narrow:
-            canvas.write(file, draw_figure, size=canvas.NARROW)
-        else:
-            canvas.write(file, draw_figure)
-        return file.read_bytes()
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Chart:
 def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingProxyType({})) -> list[Chart]:
     """Return the non-empty figures of a selection, with ``times`` also the breakdown of requests."""
     figures = [
-        _response_times(selection, vega),
+        response_times(selection, vega),
         _differences(selection, vega),
         _sizes(selection, vega),
         _slowdowns(selection, vega),
@@ -83,23 +83,28 @@ def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingPr
     return [chart for chart in figures if chart is not None]
 
 
-def _response_times(selection: Selection, vega: VegaBuilder) -> Chart | None:
-    columns = (CDF.x.expression, CDF.y.expression, CCDF.y.expression)
-    frames = {label: downsample.distribution(results).select(columns) for label, results in selection.by_label.items()}
+def response_times(selection: Selection, vega: VegaBuilder, place: str = "") -> Chart | None:
+    """Return the figure of response times; ``place`` is that of the selection among others."""
+    points = {label: downsample.distribution(results) for label, results in selection.by_label.items()}
+    frames = {label: CDF.rows(frame).with_columns(frame.select(CCDF.y.expression)) for label, frame in points.items()}
     rows = vega.rows(frames)
     if rows.is_empty():
         return None
+    has_bands = "low" in rows.columns
     log = TIME.log()
     ccdf_axis = replace(CCDF.y, is_log=False, limits=(0, 100))
     views = {
-        "CDF, linear": vega.lines(CDF),
-        "CDF, logarithmic": vega.lines(Lines(log, CDF.y)),
+        "CDF, linear": vega.lines(CDF, band=has_bands),
+        "CDF, logarithmic": vega.lines(Lines(log, CDF.y), band=has_bands),
         "CCDF, linear": vega.lines(Lines(CDF.x, ccdf_axis)),
         # The longest time has a share of 0, which has no place on a logarithmic axis.
         "CCDF, logarithmic": vega.lines(Lines(log, CCDF.y.log()), where="datum.beyond > 0"),
     }
     caption = "CDF: the share of requests answered within a time. CCDF: the share of requests that take longer."
-    return Chart("response-times", "Response times", caption, rows, views)
+    if has_bands:
+        caption += " Bands: 95 % confidence intervals for each time over the seeds (Student's t)."
+    name = f"response-times-{place}" if place else "response-times"
+    return Chart(name, f"Response times, {place}" if place else "Response times", caption, rows, views)
 
 
 def _differences(selection: Selection, vega: VegaBuilder) -> Chart | None:

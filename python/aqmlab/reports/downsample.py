@@ -24,9 +24,13 @@ _MIN_REQUESTS = 10
 
 
 def distribution(results: Sequence[Result]) -> pl.DataFrame:
-    """Return points of the distribution of response times over all seeds, as ``time_ms`` and ``fraction``."""
-    curve = pooled_cdf(results).with_columns(step=(pl.col("time_ms").log10() * _PER_DECADE).floor())
-    return curve.group_by("step", maintain_order=True).last().select("time_ms", "fraction")
+    """Return points of the distribution of response times over all seeds, as ``time_ms`` and ``fraction``.
+
+    With several seeds, ``low`` and ``high`` bound its 95 % interval for each time separately.
+    """
+    steps = pooled_cdf(results).with_columns(step=(pl.col("time_ms").log10() * _PER_DECADE).floor())
+    points = steps.group_by("step", maintain_order=True).last().select("time_ms", "fraction")
+    return stats.share_intervals(points, [result.response_time_bins for result in results])
 
 
 def difference(first: Result, other: Result) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from typing import Any
 
 from aqmlab import studies
 from aqmlab._core import SpecError
-from aqmlab.reports import breakdown, narrative, reproduce, study, templating
+from aqmlab.reports import breakdown, narrative, ranking, reproduce, study, templating
 from aqmlab.reports.breakdown import Breakdown
 from aqmlab.reports.charts import charts
 from aqmlab.reports.selection import Choice, Selection, select
@@ -108,14 +108,17 @@ def html(selection: Selection, times: Breakdown = MappingProxyType({})) -> str:
     figures = charts(selection, vega, times)
     schemes = selection.schemes
     question, setting = narrative.question(selection, vega.names)
-    scripts = [*map(templating.read_file, _VEGA), templating.read_file("templates/report.js")]
+    ranks = ranking.rankings(selection)
+    scripts = [*map(templating.read_file, _VEGA), templating.read_file("static/report.js")]
     results = selection.valid + selection.invalid
     shared, provenance = _provenance(results)
     return templating.render(
         "report.html",
         question=question,
         setting=setting,
-        answer=narrative.answer(selection, vega.names),
+        answer=narrative.answer(selection, ranks, vega.names),
+        rankings=ranks,
+        names=vega.names,
         notes=narrative.notes(selection),
         parts=[*table.parts(schemes), *([breakdown.table(times)] if times else [])],
         captions=table.captions(schemes, ()),

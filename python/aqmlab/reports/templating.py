@@ -25,7 +25,9 @@ def render(template: str, **values: Any) -> str:
     )
     pages.filters["breakable"] = _breakable
     return pages.get_template(template).render(
-        css=raw(read_file("templates/report.css")), version=version("aqmlab"), **values
+        css=raw(read_file("static/figures.css") + read_file("templates/report.css")),
+        version=version("aqmlab"),
+        **values,
     )
 
 

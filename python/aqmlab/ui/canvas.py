@@ -5,7 +5,6 @@ The same data give identical files.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,12 +41,6 @@ _MAX_WIDTH, _MIN_WIDTH = 2.8, 1.3
 
 _SIZE = (8, 4.5)
 """The size of a figure in inches."""
-
-NARROW = (4, 3)
-"""The size in inches of a figure for phones, at whose width letters keep their size."""
-
-_BELOW_ID, _BELOW_COLUMNS = "below", 36
-"""The identifier of a legend below its axis, and the characters of its lines."""
 
 _RC: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -187,18 +180,6 @@ def legend_right(target: Axes | Figure, lines: Sequence[Artist], *, colour: str 
         target.legend(handles=lines, loc="outside right center", labelcolor=colour)
 
 
-def legend_below(axis: Axes) -> None:
-    """Move the legend of a figure's only axis below it, for a narrow screen."""
-    figure = axis.get_figure(root=True)
-    assert figure is not None, "it is drawn on"
-    if (inner_legend := axis.get_legend()) is not None:
-        inner_legend.remove()
-    lines = _lines_from_top(axis)
-    names = [textwrap.fill(str(line.get_label()), _BELOW_COLUMNS) for line in lines]
-    legend = figure.legend(lines, names, loc="outside lower left", labelcolor="linecolor")
-    legend.set_gid(_BELOW_ID)
-
-
 def label_lines(axis: Axes) -> Axes:
     """Name the lines at the right of the axis, from top to bottom as they lie in it; empty lines come last."""
     legend_right(axis, _lines_from_top(axis))
@@ -235,11 +216,9 @@ def _make_room(figure: Figure) -> None:
     width, height = figure.get_size_inches()
     outer = [(legend, 0.4) for axis in figure.axes if (legend := axis.get_legend()) is not None]
     extra_width = extra_height = 0.0
-    bottom = [legend for legend in figure.legends if legend.get_gid() == _BELOW_ID]
     # A legend of a figure must not make its panels smaller.
-    for legend, share in (*outer, *((legend, 0.0) for legend in figure.legends if legend not in bottom)):
+    for legend, share in (*outer, *((legend, 0.0) for legend in figure.legends)):
         size = legend.get_window_extent()
         extra_width = max(extra_width, size.width / figure.dpi - share * width)
         extra_height = max(extra_height, size.height / figure.dpi - 0.9 * height)
-    extra_height += sum(legend.get_window_extent().height / figure.dpi for legend in bottom)
     figure.set_size_inches(width + extra_width, height + extra_height)
