@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
-from aqmlab import stats
 from aqmlab.cells.cell import Cell
 from aqmlab.metrics.numbers import NUMBERS
 from aqmlab.reports import downsample
+from aqmlab.reports.ranking import BEST, SIMILAR, Ranking
 from aqmlab.reports.selection import Selection
 from aqmlab.results import grouping
 from aqmlab.results.cells import BASELINE
-from aqmlab.spec import directions
-from aqmlab.stats import MIN_SEEDS, from_best
-from aqmlab.stats.intervals import Values
-from aqmlab.store.result import Result
+from aqmlab.stats import MIN_SEEDS
 
 _MAX_NAMES = 6
 """The largest number of schemes in a sentence; the tables have all."""
-
-_TIMES = {"p50": "the median response time", "p90": "the 90th percentile"}
 
 
 def question(selection: Selection, names: Mapping[str, str]) -> tuple[str, str]:
@@ -44,18 +35,13 @@ def question(selection: Selection, names: Mapping[str, str]) -> tuple[str, str]:
     return text, f"{_setting(cells[0])} {_seeds(cell.seed for cell in cells)}"
 
 
-def answer(selection: Selection, names: Mapping[str, str]) -> list[str]:
-    """Return the sentences of the answer; intervals are 95 % intervals."""
-    if all(_values(selection.by_label[label], partial(_time, "p50")) is None for label in selection.labels):
-        sentences = [
-            _time_sentence(selection, names, partial(_delay, number), f"the mean delay in the queue {position}")
-            for number, position in enumerate(directions.by_place(selection.valid[0].record()["directions"]))
-        ]
-    else:
-        sentences = [
-            _time_sentence(selection, names, partial(_time, share), quantity) for share, quantity in _TIMES.items()
-        ]
-    sentences += [_loss_sentence(selection, names), _precision_sentence(selection)]
+def answer(selection: Selection, rankings: Sequence[Ranking], names: Mapping[str, str]) -> list[str]:
+    """Return the sentences around the ranking of schemes: the best, losses, and the precision."""
+    sentences = [
+        *(_best_sentence(one, names) for one in rankings if one.has_verdicts),
+        _loss_sentence(selection, names),
+        _precision_sentence(selection),
+    ]
     return [sentence[0].upper() + sentence[1:] for sentence in sentences if sentence]
 
 
@@ -108,49 +94,13 @@ def _seeds(seeds: Iterable[int]) -> str:
     return "One seed." if len(numbers) == 1 else f"{len(numbers)} seeds."
 
 
-def _time_sentence(selection: Selection, names: Mapping[str, str], measure: Measure, quantity: str) -> str:
-    """Return a sentence about a time: the shortest, the indistinguishable and the longer ones, or all without pairs."""
-    cells = selection.pairs
-    if not selection.has_enough_pairs:
-        cells = {label: selection.by_label[label] for label in selection.labels}
-    times = {label: values for label, results in cells.items() if (values := _values(results, measure)) is not None}
-    if not times:
-        return ""
-    baseline = _values(selection.by_label.get(BASELINE, []), measure)
-    baseline_clause = "" if baseline is None else f"; on the uncongested network it is {_number(baseline.mean())} ms"
-    if len(times) == 1 or not selection.has_enough_pairs:
-        means = [f"{_mean(values)} under {names[label]}" for label, values in times.items()]
-        return f"{quantity} is {_join_words(_shorten(means), 'and')}{baseline_clause}."
-    differences = from_best(times)
-    best = next(iter(differences))
-    others = [(names[label], difference) for label, difference in differences.items() if difference is not None]
-    similar = [
-        name + _brackets(difference.low, difference.high, " ms")
-        for name, difference in others
-        if not difference.is_significant
-    ]
-    longer = [
-        f"{_number(difference.mean)} ms longer under {name}{_brackets(difference.low, difference.high)}"
-        for name, difference in others
-        if difference.is_significant
-    ]
-    parts = [f"{quantity} is shortest under {names[best]}, {_mean(times[best])}{baseline_clause}"]
-    if similar:
-        verb = "is" if len(similar) == 1 else "are"
-        parts.append(f"not distinguishable from it {verb} {_join_words(_shorten(similar), 'and')}")
-    if longer:
-        parts.append(f"it is {_join_words(_shorten(longer), 'and')}")
-    return f"{'; '.join(parts)}."
-
-
-def _mean(values: Values) -> str:
-    """Return a mean time as text with its interval, if any, limited to 0."""
-    mean, low, high = stats.mean_interval(values)
-    return f"{_number(mean)} ms" + (_brackets(max(low, 0.0), high) if len(values) >= MIN_SEEDS else "")
-
-
-def _brackets(low: float, high: float, unit: str = "") -> str:
-    return f" ({_number(low)} to {_number(high)}{unit})" if math.isfinite(high) else ""
+def _best_sentence(one: Ranking, names: Mapping[str, str]) -> str:
+    """Return a sentence with the best scheme of a ranking, and those that are not distinguishable from it."""
+    quantity, _, unit = one.quantity.rpartition(", ")
+    best = next(label for label, rank in one.ranks.items() if rank.verdict == BEST)
+    similar = [names[label] for label, rank in one.ranks.items() if rank.verdict == SIMILAR]
+    ties = f", and is not distinguishable from that under {_join_words(_shorten(similar), 'and')}" if similar else ""
+    return f"the {quantity} is shortest under {names[best]}, {one.ranks[best].mean} {unit}{ties}."
 
 
 def _loss_sentence(selection: Selection, names: Mapping[str, str]) -> str:
@@ -179,25 +129,6 @@ def _precision_sentence(selection: Selection) -> str:
     return f"The brackets are 95 % intervals over {seeds} seeds (Student's t).{pairs}"
 
 
-Measure = Callable[[Result], float | None]
-
-
-def _time(share: str, result: Result) -> float | None:
-    return result.measure(f"response_time_ms.{share}")
-
-
-def _delay(direction: int, result: Result) -> float | None:
-    """Return the mean queueing delay in a direction of a link."""
-    mean: float | None = result.summary["directions"][direction]["queue_delay_ms"]["mean"]
-    return mean
-
-
-def _values(results: Sequence[Result], measure: Measure) -> Any:
-    """Return a measure of all seeds; ``None`` if a seed lacks it."""
-    values = [measure(result) for result in results]
-    return np.array(values, dtype=float) if values and None not in values else None
-
-
 def _shorten(names: list[str]) -> list[str]:
     return names if len(names) <= _MAX_NAMES else [*names[: _MAX_NAMES - 1], f"{len(names) - _MAX_NAMES + 1} more"]
 
@@ -215,8 +146,3 @@ def _rate(bps: int) -> str:
         if bps >= 10**6
         else f"{bps / 1e3:g} kbit/s"
     )
-
-
-def _number(value: float) -> str:
-    """Return a number with three digits and grouped thousands."""
-    return f"{float(f'{value:.3g}'):,.10g}"
