@@ -5,8 +5,10 @@ Only the pages beside this file are written for Sphinx: they say what stands whe
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +27,6 @@ include_patterns = [
     "docs/**/*.md",
     "docs/notebooks/*.ipynb",
     "crates/*/README.md",
-    "crates/aqm/pages/*.md",
     "examples/*/README.md",
     "benches/README.md",
     "benches/**/README.md",
@@ -46,3 +47,21 @@ html_favicon = "../../python/aqmlab/console/static/icon.svg"
 # Light or dark as the reader's machine is.
 html_context = {"default_mode": "auto"}
 html_theme_options = {"secondary_sidebar_items": ["page-toc"], "show_prev_next": False}
+
+
+def setup(app: Any) -> None:
+    """Put the explanation of each discipline, which its crate documents, into its reference page."""
+    app.connect("source-read", _explain)
+
+
+_EXPLANATION = re.compile(r"^\[Its page\]\(([^)]*)\): .*$", re.MULTILINE)
+
+
+def _explain(_: Any, document: str, source: list[str]) -> None:
+    folder = (ROOT / document).parent
+    source[0] = _EXPLANATION.sub(lambda link: _body(folder / link[1]), source[0])
+
+
+def _body(page: Path) -> str:
+    """Return a page without its title."""
+    return page.read_text(encoding="utf-8").partition("\n")[2]

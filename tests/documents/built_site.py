@@ -27,7 +27,6 @@ KINDS = (
     "docs/reference/aqm/codel",
     "docs/reference/commands",
     "docs/studies/le2003",
-    "crates/aqm/pages/codel",
 )
 MISSING = "[...document.images].filter(each => each.complete && !each.naturalWidth).map(each => each.src)"
 
@@ -103,8 +102,23 @@ def test_the_root_leads_to_the_start_page(browser: Any, address: str) -> None:
     page.close()
 
 
-def test_the_search_finds_a_discipline(browser: Any, address: str) -> None:
+@pytest.mark.parametrize(("words", "title"), [("CoDel", "CoDel"), ("ce_threshold", "CoDel"), ("bufferbloat", "aqmlab")])
+def test_the_search_finds_a_page(browser: Any, address: str, words: str, title: str) -> None:
     page = browser.new_page()
-    page.goto(f"{address}search.html?q=CoDel")
-    page.locator("#search-results a", has_text="CoDel").first.wait_for()
+    page.goto(f"{address}search.html?q={words}")
+    page.locator("#search-results a", has_text=title).first.wait_for()
+    page.close()
+
+
+def test_each_discipline_stands_once_in_the_navigation(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}docs/reference/aqm/codel.html")
+    linked = page.locator(".bd-sidebar-primary a").evaluate_all("links => links.map(link => link.href)")
+    disciplines = [file.stem for file in (SITE / "docs/reference/aqm").glob("*.html")]
+    counts = {name: sum(href.partition("#")[0].endswith(f"/{name}.html") for href in linked) for name in disciplines}
+    # The link to the page itself has no file in it.
+    assert {name: count for name, count in counts.items() if count != 1 and name != "codel"} == {}
+    assert sum(name == "CoDel" for name in page.locator(".bd-sidebar-primary a").all_inner_texts()) == 1
+    for heading in ("Idea", "Equations", "Parameters"):
+        assert page.get_by_role("heading", name=heading).count() == 1
     page.close()
