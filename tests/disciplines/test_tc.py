@@ -56,13 +56,19 @@ def resolved(scheme: str) -> Any:
         (
             "qdisc fq_codel 0: dev wan root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms"
             " memory_limit 32Mb ecn drop_batch 64 \n Sent 512 bytes 4 pkt (dropped 0, overlimits 0 requeues 0)",
-            "fq_codel:variant=linux,mtu=1514 B",
+            "fq_codel:variant=linux,mtu=1514 B,memory_limit=33554432 B",
         ),
         ("sudo tc qdisc add dev eth0 parent 1:1 fq_codel limit 300 noecn", "fq_codel:variant=linux,mtu=1514 B,"
-         "limit=300 packets,noecn"),
+         "memory_limit=33554432 B,limit=300 packets,noecn"),
         ("tc -s qdisc replace dev $WAN root handle 1: codel ecn", "codel:variant=linux,mtu=1514 B,limit=1000 packets"),
         ("codel target 1500", "codel:variant=linux,mtu=1514 B,limit=1000 packets,target=1.5 ms,noecn"),
         ("pfifo", "droptail:limit=1000 packets"),
+        ("pfifo_head_drop limit 50", "droptail:limit=50 packets,drop=head"),
+        (
+            "fq_codel limit 900 memory_limit 4Mb ce_threshold 1ms ce_threshold_selector 0x1/0x3",
+            "fq_codel:variant=linux,mtu=1514 B,memory_limit=4194304 B,limit=900 packets,ce_threshold=1 ms,"
+            "ce_threshold_selector=ect1",
+        ),
         ("bfifo limit 64k", "droptail:limit=65536 B"),
         ("dualpi2 step_thresh 500us coupling_factor 3", "dualpi2:step=500 us,k=3"),
     ],
@@ -75,6 +81,10 @@ def test_a_line_is_the_scheme_of_linux(text: str, scheme: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "fq_codel ce_threshold_selector 0xb8/0xfc",
+            "tc fq_codel: ce_threshold_selector: is not modelled: laws see no",
+        ),
         ("htb default 1", "tc htb: is not modelled (a shaper is a link: write link.rate); there are pfifo, bfifo,"),
         ("cake wash", "tc cake: wash: is not modelled: code points belong to flows"),
         ("cake bandwith 20mbit", "tc cake: bandwith: is no option of cake (did you mean 'bandwidth'?)"),
@@ -114,7 +124,7 @@ def drawn(parameter: Parameter) -> st.SearchStrategy[Any]:
         return st.booleans()
     if kind == "name":
         return st.sampled_from([choice["const"] for choice in parameter.schema["oneOf"]])
-    if kind == "choice":
+    if kind in ("choice", "kind"):
         return st.sampled_from([name for name, _ in declared])
     if kind == "multiple":
         return st.integers(1, 32).map(lambda number: number / declared[1])
@@ -124,7 +134,7 @@ def drawn(parameter: Parameter) -> st.SearchStrategy[Any]:
         values.SIZE: st.integers(64, 200).map(lambda size: f"{size} B"),
         values.LIMIT: st.integers(2, 5_000).map(lambda limit: f"{limit} packets"),
     }
-    if parameter.name == "memlimit":
+    if parameter.name in ("memlimit", "memory_limit"):
         return st.integers(4_096, 10**9).map(lambda size: f"{size} B")
     return whole.get(parameter.unit, st.integers(1, 8))
 
@@ -137,11 +147,14 @@ def schemes_of_linux(draw: st.DrawFn) -> str:
     chosen = draw(st.lists(st.sampled_from(own), unique_by=lambda parameter: parameter.name))
     parameters = {**dict(tc.values), **{parameter.name: draw(drawn(parameter)) for parameter in chosen}}
     parameters.pop("nat", None)
+    if "ce_threshold" not in parameters:
+        parameters.pop("ce_threshold_selector", None)
     if parameters.get("link_layer") == "raw":
         parameters |= {"overhead": "0 B", "ether_vlan": 0}
     if tc.ecn is not None and draw(st.booleans()):
         # The probability from which ECN-capable packets are dropped has no effect then.
-        parameters.pop("mark_ecnth", None)
+        for name in ("mark_ecnth", "ce_threshold", "ce_threshold_selector"):
+            parameters.pop(name, None)
         parameters["noecn"] = True
     return schemes.label(lab.Experiment(queue={entry.name: parameters}).queue, ecn=False)
 
@@ -343,6 +356,6 @@ def test_compare_takes_lines_of_tc(aqmlab: Command, tmp_path: Any) -> None:
     (tmp_path / "small.toml").write_text('users.per_side = 2\nprotocol = {warmup = "1 s", duration = "2 s"}')
     given = ["compare", str(tmp_path / "small.toml"), "--seeds", "1", "--no-figures", "--out", str(tmp_path / "out")]
     outcome = aqmlab(*given, "codel", "--tc", "fq_codel limit 1000", "--json")
-    assert "fq_codel:variant=linux,mtu=1514 B,limit=1000 packets" in outcome.out
+    assert "fq_codel:variant=linux,mtu=1514 B,memory_limit=33554432 B,limit=1000 packets" in outcome.out
     refused = aqmlab(*given, "--tc", "fq_codel limit")
     assert refused.err == "aqmlab: tc fq_codel: limit: needs a value after it\n"

@@ -33,7 +33,7 @@ class Comparison:
 
 _CODEL = {**LINUX, "mtu": "1514 B", "limit": "1000 packets"}
 
-_FQ_CODEL = {**LINUX, "mtu": "1514 B", "flows": 1024}
+_FQ_CODEL = {**LINUX, "mtu": "1514 B", "flows": 1024, "memory_limit": "32 MiB"}
 
 _FQ_PIE = {**LINUX, "mean_packet": "1514 B", "flows": 1024}
 
@@ -54,6 +54,7 @@ _CAKE = {**LINUX, "diffserv": "besteffort", "isolation": "flowblind"}
 COMPARISONS = (
     Comparison("pfifo", "pfifo limit 50", "droptail", {"limit": "50 packets"}),
     Comparison("bfifo", "bfifo limit 30000", "droptail", {"limit": "30000 B"}),
+    Comparison("pfifo-head", "pfifo_head_drop limit 50", "droptail", {"limit": "50 packets", "drop": "head"}),
     Comparison("codel", "codel", "codel", _CODEL),
     Comparison("codel-ecn", "codel ecn", "codel", _CODEL, ecn=True),
     Comparison(
@@ -63,6 +64,7 @@ COMPARISONS = (
         {**_CODEL, "limit": "60 packets", "target": "1 ms", "interval": "20 ms"},
         ecn=True,
     ),
+    Comparison("codel-threshold", "codel ce_threshold 1ms ecn", "codel", {**_CODEL, "ce_threshold": "1 ms"}, ecn=True),
     Comparison("pie", "pie", "pie", _PIE),
     Comparison("pie-ecn", "pie ecn", "pie", _PIE, ecn=True),
     Comparison(
@@ -88,6 +90,20 @@ COMPARISONS = (
             "target": "1 ms",
             "interval": "20 ms",
         },
+        ecn=True,
+    ),
+    Comparison(
+        "fq_codel-threshold",
+        "fq_codel ce_threshold 2ms ce_threshold_selector 0x1/0x3",
+        "fq_codel",
+        {**_FQ_CODEL, "ce_threshold": "2 ms", "ce_threshold_selector": "ect1"},
+        ecn=True,
+    ),
+    Comparison(
+        "fq_codel-memory",
+        "fq_codel flows 8 memory_limit 60000 drop_batch 4",
+        "fq_codel",
+        {**_FQ_CODEL, "flows": 8, "memory_limit": "60000 B", "drop_batch": 4},
         ecn=True,
     ),
     Comparison("fq_pie", "fq_pie", "fq_pie", _FQ_PIE),

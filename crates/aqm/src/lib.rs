@@ -59,6 +59,7 @@ pub use parameter::{
     Settings, SignedSize, Value,
 };
 pub use parts::cake::options::{Atm, Diffserv, Isolation, LinkLayer};
+pub use parts::ce_threshold::CeSelector;
 pub use parts::control_law::Sqrt;
 pub use parts::delay::DelayFrom;
 pub use parts::drr::Turns;

@@ -50,6 +50,8 @@ pub struct Parameter {
     pub source: &'static str,
     /// Its words in Linux's `tc`, if there are any.
     pub tc: Option<TcWords>,
+    /// False if a configuration is written without it: it has its default, and came after the first results.
+    pub is_written: bool,
 }
 
 /// The parameters of a discipline, as the macro that declares them provides them.
@@ -79,7 +81,8 @@ pub trait Settings: Clone + Default {
 /// At the end there may be a block of another law's parameters, as a field that holds them; in text they are
 /// among the others. The block lists the differences: another default with its source, or a `fixed` value, which
 /// is then no parameter. A parameter of the same name here replaces an included one, and `before` inserts one
-/// among them.
+/// among them. With `omit default` a parameter is not written while it has its default, so that specs that do not
+/// write it have the keys that they had before it was a parameter.
 macro_rules! parameters {
     (
         $(#[$attribute:meta])*
@@ -87,7 +90,7 @@ macro_rules! parameters {
             $(
                 $(#[doc = $meaning:literal])+
                 $name:ident: $type:ty = $default:expr
-                    $(, in $range:expr)? $(, unit $unit:literal)?, source $source:literal $(, tc $tc:expr)? $(, before $before:ident)?;
+                    $(, in $range:expr)? $(, unit $unit:literal)?, source $source:literal $(, tc $tc:expr)? $(, omit $omit:ident)? $(, before $before:ident)?;
             )*
         }
         $(
@@ -139,6 +142,7 @@ macro_rules! parameters {
                             meaning: $crate::parameter::meaning::<$type>(concat!($($meaning),+)),
                             source: $source,
                             tc: $crate::parameter::parameters!(@option $($tc)?),
+                            is_written: $crate::parameter::parameters!(@written self.$name, $default $(, $omit)?),
                         },
                         before: $crate::parameter::parameters!(@option $(stringify!($before))?),
                     },
@@ -217,6 +221,8 @@ macro_rules! parameters {
 
     (@range) => { Default::default() };
     (@range $range:expr) => { $range };
+    (@written $value:expr, $default:expr) => { true };
+    (@written $value:expr, $default:expr, default) => { $value != $default };
     (@option) => { None };
     (@option $value:expr) => { Some($value) };
     (@unit $type:ty) => { <$type as $crate::parameter::Settable>::UNIT };

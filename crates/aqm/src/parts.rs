@@ -3,6 +3,7 @@
 pub(crate) mod average;
 pub(crate) mod bloom;
 pub(crate) mod cake;
+pub(crate) mod ce_threshold;
 pub(crate) mod cobalt;
 pub(crate) mod control_law;
 pub(crate) mod delay;

@@ -30,6 +30,8 @@ pub enum TcWords {
     Flag(&'static str, &'static str),
     /// The value's name alone, but for some names that have no word.
     Name(&'static [&'static str]),
+    /// The name of the discipline for some values.
+    Kind(&'static [(&'static str, &'static str)]),
     /// The words for some values.
     Choice(&'static [(&'static str, &'static str)]),
 }

@@ -148,6 +148,9 @@ def _differences(cell: Cell, name: str, parameters: Mapping[str, Any], text: str
     queue = schemes.parse(line.scheme(text)).queue.model_dump()
     resolved = json.loads(Resolved(json.dumps({**cell.resolved, "queue": queue, "queue_back": queue})).json)
     in_linux = resolved["queue"][name]
-    others = [f"{key} = {schemes.text_of(value)}" for key, value in in_linux.items() if parameters.get(key) != value]
-    others = [other for other in others if not other.startswith(f"{_VARIANT} ")]
+    others = [
+        f"{key} = {schemes.text_of(in_linux.get(key, 'its default'))}"
+        for key in {**in_linux, **parameters}
+        if key != _VARIANT and parameters.get(key) != in_linux.get(key)
+    ]
     return [f"Linux has in its {name}: {', '.join(others)}."] if others else []

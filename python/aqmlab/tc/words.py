@@ -23,8 +23,16 @@ def disciplines() -> dict[str, tuple[Discipline, Tc]]:
         name: (entry, entry.tc)
         for entry in catalogue.disciplines().values()
         if entry.tc is not None
-        for name in entry.tc.names
+        for name in (*entry.tc.names, *(name for _, _, name in _kinds(entry)))
     }
+
+
+def _kinds(entry: Discipline) -> Iterator[tuple[str, Any, str]]:
+    """Yield the parameters that give a discipline another name, with the value and that name."""
+    for parameter in entry.parameters:
+        for kind, declared in (parameter.tc or {}).items():
+            if kind == "kind":
+                yield from ((parameter.name, value, name) for value, name in declared)
 
 
 def write(entry: Discipline, tc: Tc, parameters: Mapping[str, Any]) -> list[str]:
@@ -35,9 +43,11 @@ def write(entry: Discipline, tc: Tc, parameters: Mapping[str, Any]) -> list[str]
         if parameter.tc is None or value is None:
             continue
         own = _words(parameter, value)
-        if _BFIFO in tc.names and not own:
+        if _BFIFO in tc.names and parameter.name == "limit" and not own:
             name, own = _BFIFO, ["limit", str(values.written(value, values.SIZE))]
         words += own
+    for key, value, kind in _kinds(entry):
+        name = kind if parameters.get(key) == value else name
     if tc.ecn is not None:
         words.append(NOECN if parameters.get(NOECN) else ECN)
     return [name, *(word for word in words if word)]
@@ -49,8 +59,8 @@ def _words(parameter: Parameter, value: Any) -> list[str]:
         return [declared[0 if value else 1]]
     if kind == "name":
         return [] if value in declared else [value]
-    if kind == "choice":
-        return [word for name, word in declared if name == value]
+    if kind in ("choice", "kind"):
+        return [word for name, word in declared if name == value and kind == "choice"]
     if kind == "repeated":
         return [declared] * value
     if kind == "multiple":
@@ -70,15 +80,18 @@ def read(name: str, entry: Discipline, tc: Tc, words: Sequence[str]) -> dict[str
     ValueError
         When an option is unknown or not modelled, or its value is none.
     """
-    parameters: dict[str, Any] = dict(tc.values)
+    parameters: dict[str, Any] = {
+        **dict(tc.values),
+        **{key: value for key, value, kind in _kinds(entry) if kind == name},
+    }
     has_ecn, position = tc.ecn, 0
     options = _options(entry)
     while position < len(words):
-        word = words[position]
-        accepted = next((text for text in tc.accepted if _begins(words[position:], text)), None)
-        if accepted is not None:
+        if accepted := next((text for text in tc.accepted if _begins(words[position:], text)), None):
             position += len(accepted.split())
             continue
+        # An option may have its value in it.
+        word = next((text for text in options if _begins(words[position:], text)), words[position])
         if word in (ECN, NOECN) and tc.ecn is not None:
             has_ecn = word == ECN
         elif word in dict(tc.refused):
@@ -93,7 +106,7 @@ def read(name: str, entry: Discipline, tc: Tc, words: Sequence[str]) -> dict[str
             elif value is _REPEATED:
                 value = parameters.get(parameter.name, 0) + 1
             parameters[parameter.name] = value
-        position += 1
+        position += len(word.split())
     if name == _BFIFO and parameters == dict(tc.values):
         raise ValueError("limit: needs a value, because Linux takes its default from the device")
     if has_ecn is False:
@@ -121,7 +134,7 @@ def _meanings(parameter: Parameter) -> Iterator[tuple[str, Any]]:
             yield from ((word, name) for name, word in declared)
         elif kind == "repeated":
             yield declared, _REPEATED
-        else:
+        elif kind != "kind":
             yield (declared if kind == "value" else declared[0]), _FOLLOWS
             yield from ((name, name) for name in _names(parameter))
 

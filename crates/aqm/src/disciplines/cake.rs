@@ -36,7 +36,7 @@ parameters! {
     /// CAKE's parameters, under the names of tc-cake(8).
     pub struct CakeConfig {
         /// The arithmetic of the clocks: fractions of nanoseconds are kept, or lost as in Linux.
-        variant: Variant = Variant::Published, source "no drift; or Linux sch_cake.c: linux";
+        variant: Variant = Variant::Published, source "no drift; or Linux sch_cake.c: linux", omit default;
         /// The rate of the shaper.
         bandwidth: Bandwidth = Bandwidth::Unlimited, in RATES, source "tc-cake(8)", tc TcWords::Value("bandwidth");
         /// Estimate the rate of arrivals, and shape to 15/16 of it.

@@ -13,14 +13,15 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::parameter::{HOUR, above, parameters, up_to};
+use crate::parameter::{HOUR, above, check, parameters, up_to};
+use crate::parts::ce_threshold::CeThreshold;
 use crate::parts::control_law::ControlLaw;
 use crate::parts::linux::codel::LinuxCodel;
 use crate::parts::linux::fifo::{LinuxFifo, Order};
 use crate::parts::linux::with_linux_values;
 use crate::{
-    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, ParameterError, QueueState,
-    Reentry, Sqrt, Tc, TcWords, Variant, Verdict, Visitor,
+    Aqm, CeSelector, DecidesAt, Discipline, Fifo, Limit, LinkContext, NextMarkFrom, Packet, ParameterError,
+    QueueState, Reentry, Sqrt, Tc, TcWords, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -39,8 +40,12 @@ parameters! {
         next_mark_from: NextMarkFrom = NextMarkFrom::DropNext, source "Linux; ns-3 has now";
         /// The rate with which the next episode starts after a recent one.
         reentry: Reentry = Reentry::Delta, source "RFC 8289, section 5.5; Linux";
+        /// The sojourn time above which each ECN-capable packet is marked, besides the signals of the law. Automatic: none.
+        ce_threshold: Option<Duration> = None, in up_to(HOUR), source "Linux; RFC 8289 has none", tc TcWords::Value("ce_threshold"), omit default;
+        /// The packets that `ce_threshold` marks.
+        ce_threshold_selector: CeSelector = CeSelector::Any, source "Linux; its codel has any", omit default;
         /// The description that the law follows.
-        variant: Variant = Variant::Published, source "RFC 8289; or Linux sch_codel.c: linux";
+        variant: Variant = Variant::Published, source "RFC 8289; or Linux sch_codel.c: linux", omit default;
         /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets", tc TcWords::Value("limit");
     }
@@ -56,11 +61,15 @@ impl Discipline for CodelConfig {
         ecn: Some(false),
         values: &[("variant", "linux"), ("mtu", "1514 B"), ("limit", "1000 packets")],
         accepted: &[],
-        refused: &[("ce_threshold", "no packet is marked above a threshold alone")],
+        refused: &[],
     });
 
     fn complete(&self, _link: &LinkContext) -> Result<CodelConfig, ParameterError> {
-        with_linux_values(self, self.variant, CodelConfig::set_linux_values)
+        self.check_selector()?;
+        with_linux_values(self, self.variant, |config| {
+            config.set_linux_values();
+            config.ce_threshold_selector = CeSelector::Any;
+        })
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
@@ -74,6 +83,12 @@ impl Discipline for CodelConfig {
 }
 
 impl CodelConfig {
+    /// Refuse a selector without a threshold.
+    pub(crate) fn check_selector(&self) -> Result<(), ParameterError> {
+        let has_effect = self.ce_threshold.is_some() || self.ce_threshold_selector == CeSelector::Any;
+        check(has_effect, "ce_threshold_selector", "any without ce_threshold", &self.ce_threshold_selector)
+    }
+
     pub(crate) fn set_linux_values(&mut self) {
         self.sqrt = Sqrt::Newton16;
         self.next_mark_from = NextMarkFrom::DropNext;
@@ -90,6 +105,7 @@ pub struct Codel {
     next_mark_from: NextMarkFrom,
     reentry: Reentry,
     control_law: ControlLaw,
+    ce_threshold: CeThreshold,
     /// The time at which sojourn times will have exceeded `target` for an interval; `None` if the last one did
     /// not.
     first_above_time: Option<Time>,
@@ -113,6 +129,7 @@ impl Codel {
             next_mark_from: config.next_mark_from,
             reentry: config.reentry,
             control_law: ControlLaw::new(config.interval, config.sqrt),
+            ce_threshold: CeThreshold::new(config.ce_threshold, config.ce_threshold_selector),
             first_above_time: None,
             dropping: false,
             drop_next: Time::ZERO,
@@ -164,12 +181,11 @@ impl Codel {
         // drop_next = now + interval / sqrt(count)
         self.drop_next = self.control_law.after(now);
     }
-}
 
-impl Aqm for Codel {
-    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
+    /// Return CoDel's own verdict on a packet that leaves.
+    fn signal(&mut self, pkt: &Packet, sojourn_time: Duration, queue: QueueState, now: Time) -> Verdict {
         let after_drop = std::mem::take(&mut self.after_drop);
-        if !self.update_first_above_time(now.saturating_since(enqueued_at), queue, now) {
+        if !self.update_first_above_time(sojourn_time, queue, now) {
             self.dropping = false;
             return Verdict::Pass;
         }
@@ -200,6 +216,14 @@ impl Aqm for Codel {
             self.after_drop = true;
         }
         Verdict::Mark
+    }
+}
+
+impl Aqm for Codel {
+    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
+        let sojourn_time = now.saturating_since(enqueued_at);
+        let signal = self.signal(pkt, sojourn_time, queue, now);
+        self.ce_threshold.verdict(signal, pkt.ecn, |threshold| sojourn_time > threshold)
     }
 
     fn on_empty(&mut self, _now: Time) {

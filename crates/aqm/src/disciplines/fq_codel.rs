@@ -13,7 +13,7 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::parameter::{QUANTUM, QUEUES, from, parameters};
+use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
 use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::linux::codel::LinuxCodel;
@@ -21,7 +21,7 @@ use crate::parts::linux::flow_queue::LinuxFlowQueue;
 use crate::parts::linux::with_linux_values;
 use crate::parts::overflow::Eviction;
 use crate::{
-    Aqm, Backlog, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet,
+    Aqm, Backlog, CeSelector, Codel, CodelConfig, DecidesAt, Discipline, Half, Limit, LinkContext, Packet,
     ParameterError, QueueState, Tc, TcWords, ThroughOld, Variant, Verdict, Visitor,
 };
 
@@ -38,6 +38,8 @@ parameters! {
         drop_half: Half = Half::Packets, source "RFC 8290, section 4.1; Linux and ns-3 have bytes", before limit;
         /// The maximum number of packets that one overflow drops.
         drop_batch: u32 = 64, in from(1), unit "packets", source "RFC 8290, section 4.1", tc TcWords::Value("drop_batch"), before limit;
+        /// The memory for waiting packets, as Linux counts it. Automatic: no limit.
+        memory_limit: Option<Bytes> = None, in from(Bytes::new(4096)), source "Linux; RFC 8290 has none", tc TcWords::Value("memory_limit"), omit default, before limit;
         /// Count packets that an overflow drops among CoDel's signals, so that its next ones come faster.
         count_evicted: bool = false, source "RFC 8290 has no such rule; Linux: true", before limit;
         /// Passage of a new queue that empties through the old ones.
@@ -49,6 +51,7 @@ parameters! {
         target = Duration::from_millis(5), source "RFC 8290, section 5.2";
         interval = Duration::from_millis(100), source "RFC 8290, section 5.2";
         mtu = Bytes::new(1500), source "RFC 8289, section 5.6; Linux has 1514 B";
+        ce_threshold_selector = CeSelector::Any, source "Linux", tc TcWords::Choice(&[("ect0", "ce_threshold_selector 0x2/0x3"), ("ect1", "ce_threshold_selector 0x1/0x3")]);
         /// The maximum that may wait in all queues.
         limit = Limit::Packets(10_240), source "RFC 8290, section 5.2";
     }
@@ -61,16 +64,18 @@ impl Discipline for FqCodelConfig {
     const TC: Option<Tc> = Some(Tc {
         names: &["fq_codel"],
         ecn: Some(true),
-        values: &[("variant", "linux"), ("mtu", "1514 B")],
-        accepted: &["memory_limit 32Mb"],
-        refused: &[
-            ("ce_threshold", "no packet is marked above a threshold alone"),
-            ("memory_limit", "only packets are counted"),
-            ("ce_threshold_selector", "no packet is marked above a threshold alone"),
-        ],
+        values: &[("variant", "linux"), ("mtu", "1514 B"), ("memory_limit", "33554432 B")],
+        accepted: &[],
+        refused: &[(
+            "ce_threshold_selector",
+            "laws see no code points: write 0x1/0x3 for ECT(1) or 0x2/0x3 for ECT(0)",
+        )],
     });
 
     fn complete(&self, _link: &LinkContext) -> Result<FqCodelConfig, ParameterError> {
+        self.codel.check_selector()?;
+        let counts_memory = self.memory_limit.is_none() || self.codel.variant == Variant::Linux;
+        check(counts_memory, "memory_limit", "automatic with variant = published", &self.memory_limit)?;
         with_linux_values(self, self.codel.variant, |config| {
             config.codel.set_linux_values();
             config.backlog = Backlog::All;
@@ -85,6 +90,7 @@ impl Discipline for FqCodelConfig {
             Variant::Published => visitor.queue(|rng| self.queue(link, rng)),
             Variant::Linux => visitor.queue(|mut rng| {
                 LinuxFlowQueue::new(self.plan(), &mut rng, |_| LinuxCodel::new(&self.codel))
+                    .with_memory_limit(self.memory_limit)
             }),
         }
     }

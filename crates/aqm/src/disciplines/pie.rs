@@ -66,7 +66,7 @@ parameters! {
         /// No packet is signalled while at most two packets of this size wait.
         mean_packet: Bytes = Bytes::new(1024), in PACKET_SIZE, source "RFC 8034; or ns-3: 1000 B, Linux: the MTU; RFC 8033 has no value";
         /// The description that the law follows.
-        variant: Variant = Variant::Published, source "RFC 8033; or Linux sch_pie.c: linux";
+        variant: Variant = Variant::Published, source "RFC 8033; or Linux sch_pie.c: linux", omit default;
         /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "ours: no tail drops; Linux has 1000 packets", tc TcWords::Value("limit");
     }

@@ -55,7 +55,7 @@ parameters! {
         /// sent when idle.
         mean_packet: Bytes = Bytes::new(500), in PACKET_SIZE, source "ns-2; Le et al. 2004: a little over 500 B";
         /// The description that the law follows.
-        variant: Variant = Variant::Published, source "Floyd & Jacobson 1993; or Linux sch_red.c: linux";
+        variant: Variant = Variant::Published, source "Floyd & Jacobson 1993; or Linux sch_red.c: linux", omit default;
         /// The maximum that may wait: large enough to avoid tail drops, which would hide the law's effect.
         limit: Limit = Limit::Packets(10_000), source "Le et al. 2004: no tail drops";
     }

@@ -40,7 +40,7 @@ parameters! {
         /// At a change of the hash, move waiting packets to their new queues, so that no flow is reordered.
         rehash: bool = true, source "Linux sch_sfq.c; McKenney 1990: false";
         /// The description that the discipline follows.
-        variant: Variant = Variant::Published, source "McKenney 1990; or Linux sch_sfq.c: linux";
+        variant: Variant = Variant::Published, source "McKenney 1990; or Linux sch_sfq.c: linux", omit default;
         /// The maximum that may wait in all queues.
         limit: Limit = Limit::Packets(127), source "Linux sch_sfq.c", tc TcWords::Value("limit");
     }

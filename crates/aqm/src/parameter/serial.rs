@@ -13,13 +13,12 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserializer, Serialize, Serializer};
 
 use super::{Allowed, Parameter, Settable, Value};
-use crate::{Settings, Variant};
+use crate::Settings;
 
 /// Write a configuration: its parameters in their order.
 pub(crate) fn write<C: Settings, S: Serializer>(config: &C, serializer: S) -> Result<S::Ok, S::Error> {
     let mut parameters = config.parameters();
-    // Left out, so that specs that do not write it have the keys that they had before it was a parameter.
-    parameters.retain(|parameter| parameter.value != Variant::Published.value());
+    parameters.retain(|parameter| parameter.is_written);
     let mut map = serializer.serialize_map(Some(parameters.len()))?;
     for Parameter { name, value, .. } in &parameters {
         map.serialize_entry(name, value)?;

@@ -5,7 +5,6 @@ pub(crate) mod clock;
 pub(crate) mod framing;
 pub(crate) mod hosts;
 pub(crate) mod labels;
-pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod queue;
 pub(crate) mod rotation;

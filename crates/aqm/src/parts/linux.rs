@@ -6,8 +6,10 @@
 pub(crate) mod choke;
 pub(crate) mod codel;
 pub(crate) mod coin;
+pub(crate) mod drop_head;
 pub(crate) mod fifo;
 pub(crate) mod flow_queue;
+pub(crate) mod memory;
 pub(crate) mod pie;
 pub(crate) mod red;
 pub(crate) mod sfq;

@@ -2,8 +2,8 @@
 #![expect(clippy::float_cmp, reason = "the link of these tests takes packets at whole milliseconds")]
 
 use aqmlab_aqm::{
-    Aqm, Codel, CodelConfig, Counters, Ecn, NextMarkFrom, Packet, QueueConfig, QueueState, Reentry, Sqrt,
-    Verdict,
+    Aqm, CeSelector, Codel, CodelConfig, Counters, Ecn, NextMarkFrom, Packet, QueueConfig, QueueState,
+    Reentry, Sqrt, Verdict,
 };
 use aqmlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
@@ -228,4 +228,38 @@ fn a_new_episode_resumes_the_last_rate_per_the_option() {
 fn an_episode_of_the_paper_begins_an_interval_later() {
     assert_eq!(second_episode(Reentry::Delta, 400).0, 100.0);
     assert_eq!(second_episode(Reentry::Paper, 400).0, 200.0);
+}
+
+/// The verdict on the first packet of `ecn` that leaves after a sojourn time in milliseconds, with a threshold of 1 ms.
+fn above_threshold(selector: CeSelector, ecn: Ecn, sojourn: u64) -> Verdict {
+    let ce_threshold = Some(Duration::from_millis(1));
+    let mut law =
+        codel(&CodelConfig { ce_threshold, ce_threshold_selector: selector, ..CodelConfig::default() });
+    law.on_dequeue(&packet(1500, ecn), at(1000 - sojourn), backlog(), at(1000))
+}
+
+#[test]
+fn a_threshold_marks_selected_packets_above_it_and_drops_none() {
+    for (selector, marked) in [
+        (CeSelector::Any, [false, true, true, true]),
+        (CeSelector::Ect0, [false, true, false, false]),
+        (CeSelector::Ect1, [false, false, true, false]),
+    ] {
+        for (ecn, is_marked) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce].into_iter().zip(marked) {
+            let expected = if is_marked { Verdict::Mark } else { Verdict::Pass };
+            assert_eq!(above_threshold(selector, ecn, 2), expected, "{selector} {ecn:?}");
+            assert_eq!(
+                above_threshold(selector, ecn, 1),
+                Verdict::Pass,
+                "at the threshold: {selector} {ecn:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_selector_without_a_threshold_is_refused() {
+    let config = CodelConfig { ce_threshold_selector: CeSelector::Ect1, ..CodelConfig::default() };
+    let refused = QueueConfig::Codel(config).resolve(&link()).unwrap_err();
+    assert_eq!(refused.to_string(), "ce_threshold_selector: must be any without ce_threshold, got ect1");
 }

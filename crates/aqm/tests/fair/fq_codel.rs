@@ -115,6 +115,7 @@ fn settings() -> impl Strategy<Value = FqCodelConfig> {
     (codel, 1_u32..64, 64_u64..4000, (half, 1_u32..10), (any::<bool>(), any_through_old()), limit).prop_map(
         |((target, interval, mtu, backlog), flows, quantum, (drop_half, drop_batch), flags, limit)| {
             FqCodelConfig {
+                memory_limit: None,
                 flows,
                 quantum: Bytes::new(quantum),
                 backlog,

@@ -100,7 +100,7 @@ pub(crate) fn share(config: &QueueConfig, Scenario { adaptive, load }: Scenario)
 
 /// The control: no active management, with the room that the disciplines have.
 pub(crate) fn droptail(room: u32) -> QueueConfig {
-    QueueConfig::Droptail(DroptailConfig { limit: Limit::Packets(room) })
+    QueueConfig::Droptail(DroptailConfig { limit: Limit::Packets(room), ..DroptailConfig::default() })
 }
 
 #[test]

@@ -88,9 +88,14 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
     ];
     let spacing = prop_oneof![Just(Spacing::Uniform), Just(Spacing::Wait), Just(Spacing::Altq)];
     prop_oneof![
-        (1..30u32).prop_map(|n| QueueConfig::Droptail(DroptailConfig { limit: Limit::Packets(n) })),
-        (1..30_000u64)
-            .prop_map(|n| QueueConfig::Droptail(DroptailConfig { limit: Limit::Bytes(Bytes::new(n)) })),
+        (1..30u32).prop_map(|n| QueueConfig::Droptail(DroptailConfig {
+            limit: Limit::Packets(n),
+            ..DroptailConfig::default()
+        })),
+        (1..30_000u64).prop_map(|n| QueueConfig::Droptail(DroptailConfig {
+            limit: Limit::Bytes(Bytes::new(n)),
+            ..DroptailConfig::default()
+        })),
         (mode(), policy, spacing, any::<bool>()).prop_map(move |(mode, ecn_policy, spacing, gentle)| {
             let byte_scaling = ByteScaling::AfterSpacing;
             let defaults = RedConfig::default();

@@ -148,8 +148,8 @@ pub(super) const NOECN: &str = "noecn";
 pub(super) const KERNEL: &str = "kernel";
 
 /// The parameters that concern marks alone, of any discipline.
-pub(super) const OF_MARKS: [&str; 5] =
-    ["ecn_policy", "next_mark_from", "mark_ecnth", "above_half", "coupled"];
+pub(super) const OF_MARKS: [&str; 6] =
+    ["ce_threshold", "ecn_policy", "next_mark_from", "mark_ecnth", "above_half", "coupled"];
 
 fn refuse_absent_option(path: &str, name: &str, parameters: &Value) -> Result<(), SpecError> {
     let refused = CakeConfig::TC.map_or(&[][..], |tc| tc.refused);

@@ -9,9 +9,9 @@ use super::autorate::ArrivalRate;
 use super::clock::{ByteTime, Shaper};
 use super::framing::Framing;
 use super::labels::Labels;
-use super::memory;
 use super::options::Diffserv;
 use super::tin::{Served, Tin, TinRules, Waiting};
+use crate::parts::linux::memory;
 use crate::{Admission, Counters, Departure, FlowLabel, Limit, Packet, Qdisc, QueueState};
 
 /// The least memory of a queue that shapes.

@@ -6,6 +6,7 @@
 
 use aqmlab_units::{Bytes, Duration, Time};
 
+use crate::parts::ce_threshold::CeThreshold;
 use crate::{Aqm, CodelConfig, Packet, QueueState, Verdict};
 
 /// A time in units of 1024 ns, which wraps after 73 minutes.
@@ -66,6 +67,7 @@ pub(crate) struct LinuxCodel {
     first_above_time: Option<Ticks>,
     drop_next: Ticks,
     next: Next,
+    ce_threshold: CeThreshold,
 }
 
 impl LinuxCodel {
@@ -82,12 +84,12 @@ impl LinuxCodel {
             first_above_time: None,
             drop_next: Ticks(0),
             next: Next::First,
+            ce_threshold: CeThreshold::new(config.ce_threshold, config.ce_threshold_selector),
         }
     }
 
     /// True if sojourn times have exceeded the target for more than an interval.
-    fn is_above(&mut self, enqueued_at: Time, queue: QueueState, now: Ticks) -> bool {
-        let sojourn = now.since(Ticks::at(enqueued_at));
+    fn is_above(&mut self, sojourn: Ticks, queue: QueueState, now: Ticks) -> bool {
         if sojourn.is_before(self.target) || queue.bytes <= self.mtu {
             self.first_above_time = None;
             return false;
@@ -139,12 +141,10 @@ impl LinuxCodel {
             self.next = Next::Schedules;
         }
     }
-}
 
-impl Aqm for LinuxCodel {
-    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
-        let now = Ticks::at(now);
-        let is_above = self.is_above(enqueued_at, queue, now);
+    /// Return CoDel's own verdict on a packet that leaves.
+    fn verdict(&mut self, pkt: &Packet, sojourn: Ticks, queue: QueueState, now: Ticks) -> Verdict {
+        let is_above = self.is_above(sojourn, queue, now);
         let next = std::mem::replace(&mut self.next, Next::First);
         if next == Next::Leaves {
             return Verdict::Pass;
@@ -166,6 +166,15 @@ impl Aqm for LinuxCodel {
         }
         self.signal(pkt.ecn.is_capable());
         Verdict::Mark
+    }
+}
+
+impl Aqm for LinuxCodel {
+    fn on_dequeue(&mut self, pkt: &Packet, enqueued_at: Time, queue: QueueState, now: Time) -> Verdict {
+        let now = Ticks::at(now);
+        let sojourn = now.since(Ticks::at(enqueued_at));
+        let signal = self.verdict(pkt, sojourn, queue, now);
+        self.ce_threshold.verdict(signal, pkt.ecn, |threshold| Ticks::of(threshold).is_before(sojourn))
     }
 
     fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, _now: Time) {

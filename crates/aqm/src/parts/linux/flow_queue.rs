@@ -8,6 +8,7 @@ use crate::parts::drr::Round;
 use crate::parts::flows::hash::FlowHash;
 use crate::parts::flows::queue::Plan;
 use crate::parts::flows::store::FlowStore;
+use crate::parts::linux::memory;
 use crate::parts::overflow::{Eviction, QueueEnd};
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState, Verdict};
 
@@ -26,6 +27,9 @@ pub(crate) struct LinuxFlowQueue<A, P> {
     waiting: FlowStore<P>,
     bypassing: Option<Departure<P>>,
     counters: Counters,
+    /// The memory for waiting packets, and the memory that they take, if it is limited.
+    memory_limit: Option<u64>,
+    memory: u64,
 }
 
 impl<A: Aqm, P> LinuxFlowQueue<A, P> {
@@ -44,7 +48,29 @@ impl<A: Aqm, P> LinuxFlowQueue<A, P> {
             waiting: FlowStore::new(queues),
             bypassing: None,
             counters: Counters::default(),
+            memory_limit: None,
+            memory: 0,
         }
+    }
+
+    /// Return the empty queues with a limit on the memory of waiting packets, which an overflow of it evicts.
+    pub(crate) fn with_memory_limit(self, limit: Option<Bytes>) -> LinuxFlowQueue<A, P> {
+        LinuxFlowQueue { memory_limit: limit.map(Bytes::get), ..self }
+    }
+
+    fn push(&mut self, queue: usize, arrived: Departure<P>) {
+        if self.memory_limit.is_some() {
+            self.memory += memory::of_packet(arrived.packet.size);
+        }
+        self.waiting.push(queue, arrived);
+    }
+
+    fn pop(&mut self, queue: usize) -> Option<Departure<P>> {
+        let head = self.waiting.pop(queue, QueueEnd::Head)?;
+        if self.memory_limit.is_some() {
+            self.memory -= memory::of_packet(head.packet.size);
+        }
+        Some(head)
     }
 
     /// The backlog that the law of `queue` sees.
@@ -73,7 +99,8 @@ impl<A: Aqm, P> LinuxFlowQueue<A, P> {
     /// Evict packets if there are more than the limit. The law of their queue gets each of them as an overflow.
     fn make_room(&mut self, now: Time, lost: &mut dyn FnMut(P)) {
         let Some(eviction) = self.eviction else { return };
-        if self.limit.holds(self.state()) {
+        let has_memory = self.memory_limit.is_none_or(|limit| self.memory <= limit);
+        if has_memory && self.limit.holds(self.state()) {
             return;
         }
         let queue = self.waiting.longest(eviction);
@@ -81,7 +108,7 @@ impl<A: Aqm, P> LinuxFlowQueue<A, P> {
         let (packets, bytes) = eviction.share(before);
         let mut after = before;
         while before.packets - after.packets < packets && before.bytes - after.bytes < bytes {
-            let evicted = self.waiting.pop(queue, QueueEnd::Head).expect("its half is more than nothing");
+            let evicted = self.pop(queue).expect("its half is more than nothing");
             self.counters.evicted += 1;
             self.laws[queue].on_overflow(&evicted.packet, before, now);
             lost(evicted.payload);
@@ -107,7 +134,7 @@ impl<A: Aqm, P> Qdisc<P> for LinuxFlowQueue<A, P> {
         if admission == Admission::Marked {
             packet.ecn = Ecn::Ce;
         }
-        self.waiting.push(queue, Departure { packet, payload, enqueued_at: now });
+        self.push(queue, Departure { packet, payload, enqueued_at: now });
         self.round.on_arrival(queue);
         self.make_room(now, lost);
         admission
@@ -119,7 +146,7 @@ impl<A: Aqm, P> Qdisc<P> for LinuxFlowQueue<A, P> {
         }
         loop {
             let queue = self.round.next_queue(|queue| self.waiting.head(queue))?;
-            while let Some(mut head) = self.waiting.pop(queue, QueueEnd::Head) {
+            while let Some(mut head) = self.pop(queue) {
                 let backlog = self.visible_backlog(queue);
                 let verdict = self.laws[queue].on_dequeue(&head.packet, head.enqueued_at, backlog, now);
                 if self.counters.release(verdict, &mut head.packet) {
