@@ -137,7 +137,8 @@ def test_a_scheme_of_the_kernel_is_read_as_it_is_written() -> None:
     [
         "droptail:limit=30000 B",
         "codel:variant=linux,mtu=1514 B,target=4 ms,interval=80 ms,limit=300 packets,noecn",
-        "fq_codel:variant=linux,mtu=1514 B,flows=32,quantum=300 B,drop_batch=8,limit=500 packets",
+        "fq_codel:variant=linux,mtu=1514 B,flows=32,quantum=300 B,drop_batch=8,limit=500 packets,memory_limit=4 MiB,"
+        "ce_threshold=2 ms,ce_threshold_selector=ect1",
         "pie:variant=linux,mean_packet=1514 B,qdelay_ref=20 ms,t_update=30 ms,alpha=0.25,beta=2,limit=800 packets",
         "fq_pie:variant=linux,mean_packet=1514 B,flows=64,qdelay_ref=10 ms,mark_ecnth=0.2",
         "cake:variant=linux,bandwidth=4.5 Mbit/s,diffserv=diffserv4,isolation=dual-srchost,rtt=30 ms,ingress=true,"
