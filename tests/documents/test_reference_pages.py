@@ -47,7 +47,7 @@ def test_every_key_of_a_spec_in_full_is_on_its_page() -> None:
         link=[{"queue": {"pi": {}}, "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}, {}],
         tcp={"mix": [{"share": 0.5, "side": 0, "role": "client"}]},
         users={"per_side": 1, "path": [1, 2]},
-        record={"losses": True},
+        record={"losses": True, "flows": {"every": "10 ms", "users": 1}},
     )
     spec: dict[str, Any] = json.loads(_core.Resolved(experiment.to_json()).json)
     for heading, keys in {
@@ -116,7 +116,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
             {"datagrams": {"rate": "500 kbit/s"}},
         ],
         "protocol": {"warmup": "1 s", "duration": "20 s"},
-        "record": {"exchanges": True, "losses": True},
+        "record": {"exchanges": True, "losses": True, "flows": "100 ms"},
         "users": {"per_side": 300},
     }
     out = tmp_path_factory.mktemp("results")

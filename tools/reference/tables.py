@@ -15,7 +15,7 @@ from markdown import flowing, table
 
 Schema = Mapping[str, Any]
 
-STORED = ("summary", "queue", "link", "response_times", "exchanges", "losses")
+STORED = ("summary", "queue", "link", "response_times", "exchanges", "losses", "flows")
 """The tables of a cell, each a Parquet file of that name."""
 
 EXPLAINED = {"explanations": "requests", "timelines": "timelines"}

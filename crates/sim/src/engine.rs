@@ -17,6 +17,7 @@ mod connections;
 mod content;
 pub(crate) mod emulated;
 mod endpoints;
+mod flow_recorder;
 pub(crate) mod hosts;
 mod limits;
 pub(crate) mod observer;
@@ -35,6 +36,7 @@ use aqmlab_workload::{User, UserAction, Web};
 use self::applications::Flows;
 use self::connections::Connections;
 use self::content::{ApplicationId, UserId};
+use self::flow_recorder::FlowRecorder;
 use self::hosts::{Hosts, Stacks};
 use self::limits::Limits;
 use self::observer::Observer;
@@ -78,6 +80,8 @@ enum ControlEvent {
     ReadLinks,
     /// Sample what limits some connections.
     SampleLimits,
+    /// Sample the recorded flows.
+    SampleFlows,
 }
 
 const _: () = assert!(size_of::<Event<WindowScale>>() == 20);
@@ -157,7 +161,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             sources: Sources::new(traffic.sources),
             flows: Flows::default(),
             flow_actions: Vec::new(),
-            recorder: Recorder::new(spec),
+            recorder: Recorder::new(spec, FlowRecorder::new(spec, seed)),
             readings: Readings::new(spec),
             limits: Limits::new(1 + spec.sources.len(), seed, window_start),
             labels: Labels::new(spec),
@@ -185,6 +189,9 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         // The first reading is the start of the window.
         engine.wheel.push(window_start, Event::Control(ControlEvent::ReadLinks));
         engine.schedule_limits_sample();
+        if engine.recorder.flows.is_some() {
+            engine.wheel.push(window_start, Event::Control(ControlEvent::SampleFlows));
+        }
         engine
     }
 
@@ -238,6 +245,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             ControlEvent::SampleQueues => self.sample_queues(),
             ControlEvent::ReadLinks => self.read_links(),
             ControlEvent::SampleLimits => self.sample_limits(),
+            ControlEvent::SampleFlows => self.sample_flows(),
         }
     }
 

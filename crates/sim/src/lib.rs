@@ -38,12 +38,12 @@ pub use link::{
     BucketSpec, CapacitySpec, KernelDecision, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec,
 };
 pub use record::{
-    Column, ExchangeTable, ExplanationTable, GaugeTable, LinkTable, LossTable, QueueTable,
+    Column, ExchangeTable, ExplanationTable, FlowTable, GaugeTable, LinkTable, LossTable, QueueTable,
     ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
 };
 pub use simulation::Simulation;
 pub use spec::{
-    BurstsSpec, CustomLaw, DelayAt, DisciplineSpec, Dscp, GilbertElliottSpec, HopSpec, HostsSpec,
+    BurstsSpec, CustomLaw, DelayAt, DisciplineSpec, Dscp, FlowsSpec, GilbertElliottSpec, HopSpec, HostsSpec,
     KernelDiscipline, LinkSpec, LinksSpec, LossSpec, MixSpec, PathSpec, PerDirection, ProtocolSpec,
     QueueSpec, RateChange, RateSpec, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec,
     Testbed, TestbedValue, UsersSpec,

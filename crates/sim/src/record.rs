@@ -2,6 +2,7 @@
 
 mod columns;
 mod explanations;
+mod flows;
 mod response_times;
 mod variables;
 
@@ -16,6 +17,8 @@ use crate::side::{Direction, Side};
 pub use self::columns::{Column, Table, Values};
 use self::columns::{table, tables};
 pub use self::explanations::{ExplanationTable, TimelineTable};
+pub(crate) use self::flows::FlowRow;
+pub use self::flows::FlowTable;
 pub(crate) use self::response_times::ResponseTimes;
 pub use self::response_times::ResponseTimesTable;
 pub use self::variables::Variables;
@@ -31,6 +34,8 @@ pub struct Tables {
     pub exchanges: ExchangeTable,
     /// One row per packet dropped, when asked for.
     pub losses: LossTable,
+    /// Chosen connections, sampled regularly, when asked for.
+    pub flows: FlowTable,
     /// One row per completed exchange of an explained run.
     pub explanations: ExplanationTable,
     /// The events of the exchanges whose timelines were requested.

@@ -2,6 +2,7 @@
 
 mod delay;
 mod dscp;
+mod flows;
 mod hosts;
 mod link;
 mod links;
@@ -31,6 +32,7 @@ use crate::side::Direction;
 
 pub use self::delay::DelayAt;
 pub use self::dscp::Dscp;
+pub use self::flows::FlowsSpec;
 pub use self::hosts::HostsSpec;
 pub(crate) use self::link::RATES;
 pub use self::link::{LinkSpec, RateChange};
@@ -133,7 +135,7 @@ impl Default for ProtocolSpec {
 }
 
 /// The tables of a run beside its summary.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Record", transform = with_ranges::<RecordSpec>))]
 #[serde(deny_unknown_fields, default)]
@@ -149,6 +151,11 @@ pub struct RecordSpec {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
     pub losses: bool,
+    /// The time between two rows of each connection of a source, such as `"10 ms"`; or a table that chooses the sources, and
+    /// web users.
+    // Left out of a spec in full unless it is given, for the same reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowsSpec>,
 }
 
 ranges! {
@@ -165,6 +172,7 @@ impl Default for RecordSpec {
             link_every: Duration::from_millis(100),
             exchanges: false,
             losses: false,
+            flows: None,
         }
     }
 }
@@ -236,6 +244,9 @@ impl Spec {
     fn check(&self) -> Result<(), SpecError> {
         within("protocol", &self.protocol)?;
         within("record", &self.record)?;
+        if let Some(flows) = &self.record.flows {
+            flows.check(&self.users, &self.sources)?;
+        }
         if !self.kernel_disciplines().is_empty() {
             self.check_labels()?;
         }

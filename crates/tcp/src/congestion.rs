@@ -28,7 +28,7 @@ pub use ledbat::Ledbat;
 pub use prague::Prague;
 pub use reno::{ClassicReno, Reno};
 
-use crate::Profile;
+use crate::{ControlVariables, Profile};
 
 registry::controls! {
     /// Halves the window for a loss, and adds a segment for each round trip without one (RFC 5681).
@@ -51,7 +51,7 @@ registry::controls! {
 
 /// Bound of every congestion window in bytes: the largest window that TCP can advertise (RFC 7323 §2.2). Also the
 /// first slow-start threshold, which RFC 5681 §3.1 wants arbitrarily high.
-const MAX_WINDOW: u32 = 1 << 30;
+pub(crate) const MAX_WINDOW: u32 = 1 << 30;
 
 /// Content of one acknowledgement that delivers data. A basic endpoint fills in `now`, `bytes` and `mss` only.
 #[derive(Clone, Copy, Debug, Default)]
@@ -148,6 +148,11 @@ pub trait CongestionControl: Debug + Send + 'static {
     /// The rate at which segments may leave; `None` if only the window limits them.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
+    }
+
+    /// Its own variables.
+    fn variables(&self) -> ControlVariables {
+        ControlVariables::default()
     }
 
     /// Data were delivered, in loss recovery or outside. Called before any other method about the same

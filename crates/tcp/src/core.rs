@@ -127,6 +127,11 @@ impl Core {
         self.snd_max - self.snd_una
     }
 
+    /// Data bytes acknowledged in order, modulo 2^32.
+    pub(crate) fn data_acknowledged(&self) -> u32 {
+        self.snd_una.min(self.snd_end) - Seq::new(1)
+    }
+
     /// Complete the handshake at this end, with a segment that acknowledges `ack`.
     #[inline(always)]
     pub(crate) fn establish(&mut self, ack: Seq, now: Time, profile: &Profile) {

@@ -11,10 +11,10 @@ use std::mem::offset_of;
 
 use aqmlab_units::Time;
 
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, MAX_WINDOW};
 use crate::core::{Core, Status};
 use crate::timer::TimerKind;
-use crate::{Basic, Full, LimitedBy, Profile, RecoveryCounts, Sender, Seq, State};
+use crate::{Basic, Full, Info, LimitedBy, Profile, RecoveryCounts, Sender, Seq, State};
 
 /// Events for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +191,22 @@ impl<S: Sender> Endpoint<S> {
     /// [`Endpoint::poll_transmit`] first.
     pub fn limited_by(&self, profile: &Profile) -> LimitedBy {
         self.sender.limited_by(&self.core, profile)
+    }
+
+    /// The state of its sender. Valid between calls, as [`Endpoint::limited_by`].
+    pub fn info(&self, profile: &Profile) -> Info {
+        let (core, congestion) = (&self.core, self.sender.congestion());
+        Info {
+            sender: self.sender.info(core),
+            sent: core.snd_max.min(core.snd_end) - Seq::new(1),
+            cwnd: congestion.cwnd(),
+            ssthresh: Some(congestion.ssthresh()).filter(|&ssthresh| ssthresh < MAX_WINDOW),
+            pacing_rate: congestion.pacing_rate(),
+            srtt: core.rtt.srtt(),
+            rttvar: core.rtt.rttvar(),
+            rto: profile.backed_off_rto(core.rtt.rto(), core.timeouts),
+            limited_by: self.limited_by(profile),
+        }
     }
 
     /// Bytes sent and not acknowledged.

@@ -13,6 +13,7 @@ pub mod congestion;
 mod core;
 mod ecn;
 mod endpoint;
+mod info;
 mod limited;
 mod profile;
 mod reassembly;
@@ -26,6 +27,7 @@ pub use congestion::{Ack, Algorithm, ClassicReno, CongestionControl, Marks, Rate
 pub use core::{RecoveryCounts, State};
 pub use ecn::EcnPolicy;
 pub use endpoint::{Endpoint, Event};
+pub use info::{CongestionState, ControlVariables, Info, SenderInfo};
 pub use limited::LimitedBy;
 pub use profile::{HyStartForm, Profile, RequiredStack};
 pub use segment::{Flags, HeaderOptions, Options, Segment, Seq, WindowScale, options};

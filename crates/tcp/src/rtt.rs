@@ -50,6 +50,11 @@ impl RttEstimator {
         self.srtt.map(|srtt| Duration::from_micros(u64::from(srtt.get())))
     }
 
+    /// The variation of the round-trip time.
+    pub(crate) fn rttvar(&self) -> Duration {
+        Duration::from_micros(u64::from(self.rttvar))
+    }
+
     /// The retransmission timeout before back-off.
     #[inline]
     pub(crate) fn rto(&self) -> Duration {

@@ -12,7 +12,7 @@ use crate::congestion::{ClassicReno, CongestionControl};
 use crate::core::{Core, Limits};
 use crate::options::HeaderOptions;
 use crate::timer::TimerKind;
-use crate::{LimitedBy, Profile, Segment, Seq};
+use crate::{LimitedBy, Profile, Segment, SenderInfo, Seq};
 
 pub(crate) use classic::Classic;
 pub(crate) use modern::Modern;
@@ -105,6 +105,9 @@ pub trait Sender: Debug + Send + Sized + 'static {
 
     /// The reason why an open connection sends no more at the moment.
     fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy;
+
+    /// Its part of the [`Info`] of an open connection.
+    fn info(&self, core: &Core) -> SenderInfo;
 
     // Timers.
 

@@ -188,7 +188,7 @@ def write_tables(cell: Cell, directory: Path, simulation: RunningSimulation, wat
     """Run a cell to its end and write its tables."""
     simulation = with_monitoring(cell, simulation)
     record = cell.resolved["record"]
-    streamed = ["queue", "link", *(name for name in ("exchanges", "losses") if record.get(name))]
+    streamed = ["queue", "link", *(name for name in ("exchanges", "losses", "flows") if record.get(name))]
     parts = 10 if need_of(cell).max_bytes > _LARGE_RUN_BYTES else 1
     with _Tables(directory, cell) as tables:
         for step in itertools.count(1):

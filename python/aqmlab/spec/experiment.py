@@ -169,6 +169,7 @@ class Record(SpecPart):
     link_every: Duration = DECLARED
     exchanges: StrictBool = DECLARED
     losses: StrictBool = DECLARED
+    flows: str | dict[str, Any] | None = DECLARED
 
 
 _TABLE, _LIST = TAGS

@@ -88,6 +88,11 @@ class Result:
         return self._recorded_table("losses")
 
     @property
+    def flows(self) -> pl.DataFrame:
+        """The state of the recorded connections over time: window, round-trip time, bytes, limit and own variables."""
+        return self._recorded_table("flows")
+
+    @property
     def valid(self) -> bool:
         """False for a live run whose machine did not keep up; see ``aqmlab live``."""
         return bool(self.metadata.get("live", {}).get("valid", True))
@@ -180,7 +185,8 @@ class Result:
 
     def _recorded_table(self, name: str) -> pl.DataFrame:
         if not self.cell.resolved["record"].get(name):
-            raise SpecError(f"record.{name}: must be true to have this table, got false")
+            given = "a period such as `10 ms`, got none" if name == "flows" else "true to have this table, got false"
+            raise SpecError(f"record.{name}: must be {given}")
         return self._table(name)
 
     def _table(self, name: str) -> pl.DataFrame:

@@ -10,6 +10,7 @@
                         response_times.parquet  log histogram by response size
                         exchanges.parquet       one row for each request, if recorded
                         losses.parquet          one row for each packet dropped, if recorded
+                        flows.parquet           the state of connections over time, if recorded
             aqmlab-store.json                   the marker of a store
             index/                              rows of all cells, so that listing thousands of cells opens none
             drafts/                             cells that are being written

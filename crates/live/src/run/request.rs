@@ -102,6 +102,11 @@ fn check(spec: &Spec) -> Result<(), Error> {
         let reason = "the kernel does not say what loss and marks cost each exchange";
         return Err(Error::Refused(format!("live has no record.exchanges: {reason}")));
     }
+    if spec.record.flows.is_some() {
+        return Err(Error::Refused(
+            "live has no record.flows: the state of the kernel's TCP is not read".into(),
+        ));
+    }
     if spec.users.per_side > MOST_USERS {
         let per_side = spec.users.per_side;
         return Err(Error::Refused(format!("users.per_side: live has at most {MOST_USERS}, got {per_side}")));

@@ -69,6 +69,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             let mss = stacks.map(|stack| self.stacks.profile(stack).mss);
             capture.opened(&NewConnection { client: id, origin, host, mss });
         }
+        self.record_opened(id);
         let session = self.connections.session_mut(id);
         if let Some((at, event)) = self.timers.opened::<S>(id, session, self.now) {
             self.wheel.push(at, Event::Control(ControlEvent::Timer(event)));

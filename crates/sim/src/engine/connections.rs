@@ -302,6 +302,11 @@ impl<S: Sender> Connections<S> {
     }
 }
 
+/// True if the handshake is complete at an endpoint in this state, and the connection is not over (RFC 9293 §3.3.2).
+pub(super) fn is_synchronized(state: State) -> bool {
+    !matches!(state, State::SynSent | State::SynReceived | State::Listen | State::Closed)
+}
+
 /// True if an endpoint in this state does nothing more unless a packet arrives.
 #[inline]
 pub(super) fn is_done(state: State) -> bool {

@@ -95,7 +95,7 @@ impl EmulatedNetwork {
             next_reading: window_start,
             readings: Readings::new(spec),
             labels,
-            recorder: Recorder::new(spec),
+            recorder: Recorder::new(spec, None),
             sources: SourcesSeen::new(spec.sources.len()),
             spec: spec.clone(),
         }

@@ -68,7 +68,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         let highest = socket.tcp.highest_sent();
         while let Some(segment) = socket.tcp.poll_transmit(self.now, profile) {
             if segment.is_retransmission(highest) {
-                self.recorder.repeated(self.now);
+                let again = u32::from(segment.len).min(highest - segment.seq);
+                self.recorder.repeated(id, again, self.now);
             }
             socket.sent_packet();
             let packet = Packet { to: id.peer(), segment };

@@ -4,10 +4,10 @@
 //! owner are sampled. So packets cost nothing: the limit follows from a connection's state at that time. Accounts
 //! kept at each change cost 5 to 9 % of a run's instructions, these samples under 1 %.
 
-use aqmlab_tcp::{LimitedBy, Sender, State};
+use aqmlab_tcp::{LimitedBy, Sender};
 use aqmlab_units::{Duration, Stream, Time};
 
-use super::connections::Connections;
+use super::connections::{Connections, Socket, is_synchronized};
 use super::hosts::{Hosts, Stacks};
 use super::observer::Observer;
 use super::{ControlEvent, Engine, Event};
@@ -39,11 +39,41 @@ pub(super) struct Limits {
 struct Samples {
     /// Index of the connection sampled last among those that are open.
     next: usize,
-    /// Weighted samples by limit, numbered as in [`LimitedBy`], with the interface last.
-    counts: [f64; 6],
+    /// Weighted samples by [`Limit`].
+    counts: [f64; Limit::NAMES.len()],
 }
 
-const INTERFACE: usize = LimitedBy::Pacing as usize + 1;
+/// The limit of a sender: a [`LimitedBy`] by its number, or its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limit(usize);
+
+impl Limit {
+    const APPLICATION: Limit = Limit(LimitedBy::Application as usize);
+    const INTERFACE: Limit = Limit(LimitedBy::Pacing as usize + 1);
+    /// The names of all limits in the order of their numbers.
+    const NAMES: [&'static str; Limit::INTERFACE.0 + 1] =
+        ["application", "receive_window", "congestion_window", "recovery", "pacing", "interface"];
+
+    /// The limit of `socket`, the end `id`, at `now`.
+    pub(super) fn of<S: Sender>(
+        socket: &Socket<S>,
+        id: EndpointId,
+        hosts: &Hosts,
+        stacks: &Stacks,
+        now: Time,
+    ) -> Limit {
+        let in_interface = || hosts.backlog(socket.interface(), id, now) > INTERFACE_BACKLOG;
+        if socket.tcp.in_flight() > 0 && in_interface() {
+            Limit::INTERFACE
+        } else {
+            Limit(socket.tcp.limited_by(stacks.profile(socket.stack())) as usize)
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        Limit::NAMES[self.0]
+    }
+}
 
 impl Limits {
     /// Return the samples, of which the first is after `window_start`.
@@ -69,7 +99,7 @@ impl Limits {
             for _ in 0..count {
                 samples.next = (samples.next + 1) % open.len();
                 if let Some(limit) = limit(connections, open[samples.next], hosts, stacks, now) {
-                    samples.counts[limit] += open.len() as f64 / count as f64;
+                    samples.counts[limit.0] += open.len() as f64 / count as f64;
                 }
             }
         }
@@ -93,24 +123,13 @@ fn limit<S: Sender>(
     hosts: &Hosts,
     stacks: &Stacks,
     now: Time,
-) -> Option<usize> {
+) -> Option<Limit> {
     let ends = [client, client.peer()];
-    let is_open =
-        |state| !matches!(state, State::SynSent | State::SynReceived | State::Listen | State::Closed);
-    if !ends.iter().all(|&id| is_open(connections.socket(id).tcp.state())) {
+    if !ends.iter().all(|&id| is_synchronized(connections.socket(id).tcp.state())) {
         return None;
     }
-    let limits = ends.map(|id| {
-        let socket = connections.socket(id);
-        let in_interface = || hosts.backlog(socket.interface(), id, now) > INTERFACE_BACKLOG;
-        if socket.tcp.in_flight() > 0 && in_interface() {
-            INTERFACE
-        } else {
-            socket.tcp.limited_by(stacks.profile(socket.stack())) as usize
-        }
-    });
-    let [client, server] = limits;
-    Some(if server == LimitedBy::Application as usize { client } else { server })
+    let [client, server] = ends.map(|id| Limit::of(connections.socket(id), id, hosts, stacks, now));
+    Some(if server == Limit::APPLICATION { client } else { server })
 }
 
 impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {

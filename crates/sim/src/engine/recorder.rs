@@ -2,7 +2,8 @@
 
 use aqmlab_units::Time;
 
-use crate::packet::Owner;
+use super::flow_recorder::FlowRecorder;
+use crate::packet::{EndpointId, Owner};
 use crate::record::{ExchangeRow, ResponseTimes, Tables};
 use crate::spec::Spec;
 
@@ -20,6 +21,8 @@ pub(super) struct Recorder {
     /// Segments that hosts sent again in the measured window.
     pub(super) repeats: u64,
     pub(super) tables: Tables,
+    /// The recorder of flows, if any are recorded.
+    pub(super) flows: Option<Box<FlowRecorder>>,
 }
 
 /// The totals of one owner's exchanges in the measured window.
@@ -31,7 +34,7 @@ pub(super) struct OwnerTotals {
 }
 
 impl Recorder {
-    pub(super) fn new(spec: &Spec) -> Recorder {
+    pub(super) fn new(spec: &Spec, flows: Option<Box<FlowRecorder>>) -> Recorder {
         let account = || OwnerTotals { completed: 0, aborted: 0, times: ResponseTimes::new() };
         Recorder {
             window_start: Time::ZERO + spec.protocol.warmup,
@@ -40,6 +43,7 @@ impl Recorder {
             accounts: (0..=spec.sources.len()).map(|_| account()).collect(),
             repeats: 0,
             tables: Tables::default(),
+            flows,
         }
     }
 
@@ -48,10 +52,13 @@ impl Recorder {
         now > self.window_start
     }
 
-    /// A segment is sent again at `now`.
+    /// A segment of `end` with `bytes` of data is sent again at `now`.
     #[cold]
-    pub(super) fn repeated(&mut self, now: Time) {
+    pub(super) fn repeated(&mut self, end: EndpointId, bytes: u32, now: Time) {
         self.repeats += u64::from(self.counts(now));
+        if let Some(flows) = &mut self.flows {
+            flows.retransmitted(end, bytes);
+        }
     }
 
     /// An exchange of `owner` is complete, and counts.

@@ -248,8 +248,8 @@ impl TcpSpec {
     }
 }
 
-/// A stack can be that of a source that has connections.
-fn check_source(path: &str, name: &str, sources: &[SourceSpec]) -> Result<(), SpecError> {
+/// Checks that `name` is a source that has connections.
+pub(super) fn check_source(path: &str, name: &str, sources: &[SourceSpec]) -> Result<(), SpecError> {
     let mut names = Vec::new();
     for SourceSpec { config, .. } in sources {
         if !matches!(config, SourceConfig::Datagrams(_)) {

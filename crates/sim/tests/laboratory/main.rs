@@ -3,6 +3,7 @@
 mod accounting;
 mod custom;
 mod determinism;
+mod flows;
 mod labels;
 mod limits;
 mod population;

@@ -34,7 +34,7 @@ use self::probe_rtt::PathDelay;
 use self::round::{RoundCounter, Sample};
 use self::startup::FullPipe;
 use super::{Ack, CongestionControl};
-use crate::Profile;
+use crate::{ControlVariables, Profile};
 
 /// BBR's state machine and its model of the path. Volumes are bytes, rates bytes per second.
 #[derive(Debug)]
@@ -87,6 +87,19 @@ impl BbrState {
             BbrState::ProbeBwUp => 2.25,
             BbrState::ProbeRtt => 0.5,
             _ => 2.0,
+        }
+    }
+
+    /// The draft's name.
+    fn name(self) -> &'static str {
+        match self {
+            BbrState::Startup => "Startup",
+            BbrState::Drain => "Drain",
+            BbrState::ProbeBwDown => "ProbeBW_DOWN",
+            BbrState::ProbeBwCruise => "ProbeBW_CRUISE",
+            BbrState::ProbeBwRefill => "ProbeBW_REFILL",
+            BbrState::ProbeBwUp => "ProbeBW_UP",
+            BbrState::ProbeRtt => "ProbeRTT",
         }
     }
 
@@ -165,6 +178,18 @@ impl CongestionControl for Bbr {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     fn pacing_rate(&self) -> Option<BitRate> {
         BitRate::from_bits_per_sec((8.0 * self.control.pacing_rate).max(1.0) as u64)
+    }
+
+    fn variables(&self) -> ControlVariables {
+        let bound = |bytes: f64| Some(bytes).filter(|bytes| bytes.is_finite());
+        ControlVariables {
+            phase: self.state.name(),
+            max_bw: Some(self.model.max_bw),
+            bw: Some(self.model.bw),
+            inflight_longterm: bound(self.model.inflight_longterm),
+            inflight_shortterm: bound(self.model.inflight_shortterm),
+            ..ControlVariables::default()
+        }
     }
 
     /// `UpdateOnACK()`

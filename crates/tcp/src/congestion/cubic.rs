@@ -17,8 +17,8 @@ use aqmlab_units::{Duration, Time};
 
 use super::hystart::HyStart;
 use super::{Ack, CongestionControl, MAX_WINDOW};
-use crate::Profile;
 use crate::profile::HyStartForm;
+use crate::{ControlVariables, Profile};
 
 /// The multiplicative decrease, in 1,024ths: 0.7 (RFC 9438 §4.6).
 const BETA: u32 = 717;
@@ -257,6 +257,17 @@ impl CongestionControl for Cubic {
 
     fn has_abe(&self) -> bool {
         true
+    }
+
+    fn variables(&self) -> ControlVariables {
+        let bytes = |segments: u32| f64::from(segments) * f64::from(self.mss);
+        let Curve { w_max, stage, w_est, .. } = self.curve;
+        ControlVariables {
+            w_max: (w_max > 0).then(|| bytes(w_max)),
+            k: stage.map(|stage| stage.k as f64 / 1024.0),
+            w_est: stage.map(|_| bytes(w_est)),
+            ..ControlVariables::default()
+        }
     }
 
     fn on_delivery(&mut self, ack: &Ack) {

@@ -13,7 +13,7 @@ use aqmlab_units::{Duration, Time};
 use super::slow_start::SlowStart;
 use super::smoothed_rtt::SmoothedRtt;
 use super::{Ack, CongestionControl, MAX_WINDOW};
-use crate::Profile;
+use crate::{ControlVariables, Profile};
 
 /// C in segments per cubic second (RFC 9438 §5.1).
 const C: f64 = 0.4;
@@ -167,6 +167,15 @@ impl CongestionControl for CubicRfc9438 {
 
     fn has_abe(&self) -> bool {
         true
+    }
+
+    fn variables(&self) -> ControlVariables {
+        ControlVariables {
+            w_max: self.window.w_max,
+            k: self.window.epoch.map(|stage| stage.k),
+            w_est: self.window.epoch.map(|stage| stage.w_est),
+            ..ControlVariables::default()
+        }
     }
 
     fn on_delivery(&mut self, ack: &Ack) {

@@ -16,7 +16,7 @@
 
 use super::reno::Reno;
 use super::{Ack, CongestionControl, Marks};
-use crate::Profile;
+use crate::{ControlVariables, Profile};
 
 /// The gain g of the estimate (RFC 8257 §4.2).
 const G: f64 = 1.0 / 16.0;
@@ -80,6 +80,10 @@ impl CongestionControl for Dctcp {
 
     fn marks(&self) -> Marks {
         Marks::Counted
+    }
+
+    fn variables(&self) -> ControlVariables {
+        ControlVariables { alpha: Some(self.estimate.alpha()), ..ControlVariables::default() }
     }
 
     fn on_delivery(&mut self, ack: &Ack) {

@@ -14,7 +14,7 @@
 use aqmlab_units::{Duration, Time};
 
 use super::{Ack, CongestionControl, MAX_WINDOW};
-use crate::Profile;
+use crate::{ControlVariables, Profile};
 
 /// Segments per round trip by which the window grows without a queue (§2.5: 1 or less).
 const GAIN: f64 = 1.0;
@@ -93,6 +93,11 @@ impl CongestionControl for Ledbat {
     /// There is no slow start.
     fn ssthresh(&self) -> u32 {
         self.cwnd()
+    }
+
+    fn variables(&self) -> ControlVariables {
+        let base_delay = self.base_delays.iter().flatten().min().copied();
+        ControlVariables { base_delay, ..ControlVariables::default() }
     }
 
     fn on_ack(&mut self, ack: &Ack) {

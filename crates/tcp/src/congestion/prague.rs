@@ -16,7 +16,7 @@ use super::aimd::{AimdWindow, whole};
 use super::dctcp::Estimate;
 use super::smoothed_rtt::SmoothedRtt;
 use super::{Ack, CongestionControl, Marks};
-use crate::Profile;
+use crate::{ControlVariables, Profile};
 
 /// The reference round-trip time: `RTT_ref = max(RTT, 25 ms)` (the draft's default).
 const RTT_REF: Duration = Duration::from_millis(25);
@@ -97,6 +97,10 @@ impl CongestionControl for Prague {
         let window = self.window.cwnd().max(f64::from(self.in_flight));
         let factor = if self.window.cwnd() < self.window.ssthresh() / 2.0 { 2.0 } else { 1.0 };
         BitRate::from_bits_per_sec((8.0 * factor * window / srtt) as u64)
+    }
+
+    fn variables(&self) -> ControlVariables {
+        ControlVariables { alpha: Some(self.estimate.alpha()), ..ControlVariables::default() }
     }
 
     fn on_delivery(&mut self, ack: &Ack) {

@@ -23,9 +23,16 @@ macro_rules! controls {
                 [$(($name, Algorithm::$Control)),+];
         }
 
+        impl Algorithm {
+            /// Its name in specs.
+            pub fn name(self) -> &'static str {
+                match self {$(Algorithm::$Control => $name,)+}
+            }
+        }
+
         impl std::fmt::Display for Algorithm {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self {$(Algorithm::$Control => $name,)+})
+                f.write_str(self.name())
             }
         }
 
@@ -79,6 +86,10 @@ macro_rules! controls {
 
             fn pacing_rate(&self) -> Option<BitRate> {
                 of_any!(self, pacing_rate())
+            }
+
+            fn variables(&self) -> ControlVariables {
+                of_any!(self, variables())
             }
 
             fn on_delivery(&mut self, ack: &Ack) {

@@ -59,6 +59,11 @@ impl EcnState {
         std::mem::take(&mut self.pending)
     }
 
+    /// True if the feedback counts marks.
+    pub(crate) fn counts_marks(self) -> bool {
+        matches!(self.feedback, Feedback::Dctcp | Feedback::Accurate)
+    }
+
     /// True if both ends use accurate feedback.
     pub(crate) fn is_accurate(self) -> bool {
         self.feedback == Feedback::Accurate

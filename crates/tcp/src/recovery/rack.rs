@@ -46,6 +46,11 @@ impl Rack {
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
     }
 
+    /// The minimum round-trip time, once there is a sample.
+    pub(crate) fn measured_min_rtt(&self) -> Option<Duration> {
+        self.min_rtt
+    }
+
     pub(crate) fn min_rtt(&self) -> Duration {
         self.min_rtt.unwrap_or(Duration::ZERO)
     }

@@ -88,6 +88,11 @@ impl RateEstimator {
         RateEstimator { delivered: 0, round_end: 0, rates: measures_rates.then(|| Box::new(rates())) }
     }
 
+    /// Bytes delivered so far, with those of a FIN.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
     /// Record that a segment of `len` bytes up to `end` leaves, with `pipe` bytes in flight and `lost` bytes lost
     /// so far. Return the bytes delivered so far.
     #[inline]

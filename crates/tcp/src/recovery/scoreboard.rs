@@ -73,6 +73,11 @@ impl Scoreboard {
         self.records.len()
     }
 
+    /// True if duplicates or selective acknowledgements report data beyond a gap.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.totals.sacked_segments > 0 || self.presumed > 0
+    }
+
     /// Number of selectively acknowledged segments.
     pub(crate) fn sacked_segments(&self) -> usize {
         self.totals.sacked_segments as usize

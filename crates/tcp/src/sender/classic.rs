@@ -10,7 +10,7 @@ use crate::ecn::carries_ecn;
 use crate::ecn::policy::PacketKind;
 use crate::options::WindowScale;
 use crate::timer::TimerKind;
-use crate::{Flags, LimitedBy, Profile, Segment, Seq};
+use crate::{CongestionState, Flags, LimitedBy, Profile, Segment, SenderInfo, Seq};
 
 /// The two windows of a sender. Its other state is in the [`Core`].
 #[derive(Debug)]
@@ -96,6 +96,25 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
             _ if end > self.scaling.peer_window(core.snd_wnd) => LimitedBy::ReceiveWindow,
             _ if end > self.congestion.cwnd() => LimitedBy::CongestionWindow,
             _ => LimitedBy::Application,
+        }
+    }
+
+    fn info(&self, core: &Core) -> SenderInfo {
+        let state = if core.status.any(Status::IN_RECOVERY) {
+            CongestionState::Recovery
+        } else if core.snd_una < core.recover {
+            CongestionState::Loss
+        } else if core.dup_acks > 0 {
+            CongestionState::Disorder
+        } else {
+            CongestionState::Open
+        };
+        SenderInfo {
+            state,
+            in_flight: core.in_flight(),
+            delivered: core.data_acknowledged(),
+            receive_window: self.scaling.peer_window(core.snd_wnd),
+            ..SenderInfo::default()
         }
     }
 

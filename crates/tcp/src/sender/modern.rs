@@ -8,6 +8,7 @@
 //! * `recovery`: detection of losses, start and end of recoveries, and undo of spurious ones.
 //! * `phase`: the state of loss recovery.
 //! * `ecn`: marks.
+//! * `info`: its state at one moment.
 //! * `frto`: detection of spurious timeouts.
 //! * `probe`: tail loss probes.
 //! * `transmit`: choice and pacing of the next segment.
@@ -20,6 +21,7 @@ mod acknowledge;
 mod burst;
 mod ecn;
 mod frto;
+mod info;
 mod negotiate;
 mod phase;
 mod probe;
@@ -44,7 +46,7 @@ use crate::ecn::{byte_counts, carries_ecn};
 use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::recovery::{Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
-use crate::{LimitedBy, Profile, Segment, Seq};
+use crate::{LimitedBy, Profile, Segment, SenderInfo, Seq};
 
 /// State of a modern sender.
 #[derive(Debug)]
@@ -77,6 +79,8 @@ pub struct Modern<C> {
     pacing_limited: bool,
     /// Marked bytes that the peer reports.
     marked_bytes: byte_counts::MarkedBytes,
+    /// Marked bytes that the congestion control knows of.
+    marked_total: u64,
 }
 
 impl<C: CongestionControl> Sender for Modern<C> {
@@ -107,6 +111,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             window_limited: false,
             pacing_limited: false,
             marked_bytes: byte_counts::MarkedBytes::default(),
+            marked_total: 0,
         }
     }
 
@@ -194,6 +199,10 @@ impl<C: CongestionControl> Sender for Modern<C> {
 
     fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {
         if self.is_classic { self.classic.limited_by(core, profile) } else { self.limit(core) }
+    }
+
+    fn info(&self, core: &Core) -> SenderInfo {
+        if self.is_classic { self.classic.info(core) } else { self.state(core) }
     }
 
     #[inline(always)]

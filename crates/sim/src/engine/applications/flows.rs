@@ -86,6 +86,11 @@ impl Flows {
         (*serial == id.serial).then_some(flow)
     }
 
+    /// Return the number of flow `id`, which is active, among those of its source.
+    pub(in crate::engine) fn number(&self, id: FlowId) -> u64 {
+        self.slots[id.slot as usize].as_ref().map_or(0, |(_, flow)| flow.number)
+    }
+
     fn end(&mut self, id: FlowId) {
         self.slots[id.slot as usize] = None;
         self.free.push(id.slot);

@@ -38,11 +38,14 @@ impl<C: CongestionControl> Modern<C> {
 
     /// Take the marked ones of the `delivered` bytes.
     pub(super) fn take_marked_bytes(&mut self, core: &mut Core, delivered: u32) -> u32 {
-        if !core.ecn.is_accurate() {
-            return core.take_marked_bytes(delivered, self.segment_size());
-        }
-        core.ecn.take_marks();
-        self.marked_bytes.take(delivered)
+        let marked = if core.ecn.is_accurate() {
+            core.ecn.take_marks();
+            self.marked_bytes.take(delivered)
+        } else {
+            core.take_marked_bytes(delivered, self.segment_size())
+        };
+        self.marked_total += u64::from(marked);
+        marked
     }
 
     /// Respond to marks that an acknowledgement reports which delivers no data.
