@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,12 @@ PLATFORM = "x86_64-unknown-linux-gnu"
 NAMES = ("LICEN[SC]E*", "COPYING*", "NOTICE*", "COPYRIGHT*")
 
 
-def bundled(metadata: dict[str, Any]) -> list[dict[str, Any]]:
+def bundled(metadata: dict[str, Any], binaries: Iterable[str] = BINARIES) -> list[dict[str, Any]]:
     """Return the packages that are linked into the binaries, ours left out, by name and version."""
     packages = {package["id"]: package for package in metadata["packages"]}
     needs = {node["id"]: node["deps"] for node in metadata["resolve"]["nodes"]}
     reached: set[str] = set()
-    waiting = [id_ for id_, package in packages.items() if package["name"] in BINARIES]
+    waiting = [id_ for id_, package in packages.items() if package["name"] in binaries]
     while waiting:
         id_ = waiting.pop()
         # A macro's crate works while others are compiled, and is in no binary.
@@ -46,25 +46,25 @@ def texts(package: dict[str, Any]) -> Iterator[str]:
         yield file.read_text(encoding="utf-8", errors="replace").strip()
 
 
-def main(target: str) -> None:
-    """Write the file."""
+def text(binaries: Iterable[str], libraries: Iterable[third_party.Library]) -> str:
+    """Return the licences of what is linked into binaries, and of the libraries of pages."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", PLATFORM]
     metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
     lines = ["What is in this package beside aqmlab itself, what it is under, and the texts that say so.\n"]
     holders: dict[str, list[str]] = {}
-    for package in bundled(metadata):
+    for package in bundled(metadata, binaries):
         name = f"{package['name']} {package['version']}"
         lines.append(f"{name}: {package['license']}; {', '.join(package['authors']) or 'its contributors'}")
-        for text in texts(package):
-            holders.setdefault(text, []).append(name)
-    for library in third_party.LIBRARIES:
+        for licence in texts(package):
+            holders.setdefault(licence, []).append(name)
+    for library in libraries:
         name = f"{library.name} {library.version}"
         lines.append(f"{name}: {library.licence}; its contributors")
         holders.setdefault(library.text.read_text(encoding="utf-8").strip(), []).append(name)
-    for text, names in holders.items():
-        lines.append(f"\n{'=' * 72}\n{', '.join(names)}\n{'=' * 72}\n\n{text}")
-    Path(target).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for licence, names in holders.items():
+        lines.append(f"\n{'=' * 72}\n{', '.join(names)}\n{'=' * 72}\n\n{licence}")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    Path(sys.argv[1]).write_text(text(BINARIES, third_party.LIBRARIES), encoding="utf-8")
