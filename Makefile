@@ -9,7 +9,8 @@
 #   make studies        write the pages of docs/studies: twelve hours of processor time; resumes where it stopped
 #   make accounting     write docs/studies/accounting.md: consistency of loss and delay in the papers' tables and ours
 #   make laws           write docs/guide/kernel-laws.md: our queue disciplines against those of the Linux kernel; needs make kernel
-#   make parity         write docs/studies/parity.md: disciplines over this kernel's TCP and in the simulator; 25 minutes, Linux only.
+#   make parity         write docs/studies/parity.md: disciplines over the TCP of Linux in virtual time and in the simulator; 45 minutes of
+#                       processor time a seed; needs make kernel.
 #                       SEEDS=3 runs three seeds and gives intervals
 #   make sensitivity    write docs/studies/sensitivity.md: the settings of RED, PIE and CoDel that matter, and the gain from tuning
 #   make reference      write docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
@@ -56,7 +57,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel sdist-check crates clean
+.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -166,7 +167,7 @@ studies: $(READY)
 	    $(BIN)/aqmlab study $$study --full --pages docs/studies || exit; done
 	PYTHONPATH=tools $(BIN)/python -m accounting docs/studies
 
-parity: $(READY) .venv/live.stamp
+parity: $(READY) .venv/kernel.stamp
 	$(BIN)/python tools/parity.py docs/studies --results results --seeds $(or $(SEEDS),1)
 
 accounting: $(READY)
@@ -211,6 +212,10 @@ wheel: $(READY) $(if $(IS_LINUX),.venv/live.stamp)
 	$(WITH_PYTHON) maturin build --release --locked --out dist
 	$(WITH_PYTHON) maturin sdist --out dist
 	$(BIN)/python tools/try_package.py dist/*.whl
+
+# Packs the kernel and its engine for users who do not build it, and its complete source, which GPL-2.0 asks to offer beside it.
+kernel-wheel: $(READY) .venv/kernel.stamp
+	PYTHONPATH=tools $(BIN)/python tools/kernel_wheel.py $(KERNEL_SOURCE) dist
 
 # Compiles everything from the source distribution.
 sdist-check:

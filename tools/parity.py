@@ -1,26 +1,27 @@
-"""The page docs/studies/parity.md: disciplines over the kernel's TCP and in the simulator, at three loads of one link.
+"""The page docs/studies/parity.md: disciplines over the TCP of Linux in virtual time and in the simulator.
 
 ``make parity`` runs this module, which fills in parity.md. ``make parity SEEDS=3`` runs three seeds and gives
-intervals. It takes as long as its live runs, 25 minutes a seed. Valid live runs in the store are reused.
+intervals. Each seed takes about 45 minutes of processor time. Stored runs are reused.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
+import aqmlab as lab
 from aqmlab import stats
 from aqmlab._core import results_number
 from aqmlab.cli.options import read_seeds
-from aqmlab.live.parity import Pair, SchemeParity, parity
 from aqmlab.metrics.numbers import NUMBERS, Number
-from aqmlab.running.run import run
-from aqmlab.spec import schemes, testbeds
+from aqmlab.results import curves
+from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.store.result import Result
 from aqmlab.ui import console
@@ -48,7 +49,10 @@ SCHEMES = (
 
 LOADS = (80, 90, 98)
 
-_RATE, _WARMUP, _DURATION = "10 Mbit/s", "5 s", "30 s"
+LINUX, HOSTS_OF_2001 = "linux-6", "unc-testbed"
+"""The profiles of the simulated hosts: the kernel's, and those of Le et al. (2003)."""
+
+_RATE, _WARMUP, _DURATION = "100 Mbit/s", "5 s", "30 s"
 
 _MIN_DIFFERENCE = 0.2
 """Two schemes count as different if their simulated values differ by more than this share of the larger. Our choice."""
@@ -59,40 +63,26 @@ _NUMBERS = [NUMBERS[name] for name in ("loss", "retransmitted", "delay", "p50", 
 
 @dataclass(frozen=True)
 class ParityRow:
-    """One scheme at one load: in both worlds, and simulated with the kernel's initial RTO, seed by seed."""
+    """One scheme at one load, seed by seed."""
 
     load: int
-    both: SchemeParity
-    as_kernel: tuple[Result, ...]
+    scheme: str
+    kernel: tuple[Result, ...]
+    """The runs over the kernel's TCP."""
+    linux: tuple[Result, ...]
+    """The simulated runs with hosts like the kernel's."""
+    hosts_of_2001: tuple[Result, ...]
 
     @property
-    def scheme(self) -> str:
-        """The scheme's label."""
-        return self.both.label
+    def worlds(self) -> tuple[tuple[Result, ...], ...]:
+        """The results in the order of the page."""
+        return self.kernel, self.linux, self.hosts_of_2001
 
-    def worlds(self) -> tuple[list[Result], list[Result], list[Result]]:
-        """Return the valid live results, and both simulated results of the same seeds."""
-        valid = [(pair, kernels) for pair, kernels in zip(self.both.pairs, self.as_kernel, strict=True) if pair.valid]
-        return (
-            [pair.real for pair, _ in valid],
-            [pair.simulated for pair, _ in valid],
-            [kernels for _, kernels in valid],
-        )
-
-    def distances(self) -> tuple[list[float], list[float]]:
-        """Return the distances of both simulated response-time distributions from the live one, seed by seed."""
-        live, simulated, as_kernel = self.worlds()
-        return _distances_of(live, simulated), _distances_of(live, as_kernel)
-
-
-def _distances_of(live: Iterable[Result], simulated: Iterable[Result]) -> list[float]:
-    return [Pair(one, other).distance_percent for one, other in zip(live, simulated, strict=True)]
-
-
-def _measured(number: Number, results: Iterable[Result]) -> list[float]:
-    """Return the values of a measure, without the results that lack it."""
-    values = (number.read(result.summary) for result in results)
-    return [value for value in values if value is not None]
+    def distances(self, simulated: Sequence[Result]) -> list[float]:
+        """Return the distances of simulated response-time distributions from the kernel's, in percent of the frame."""
+        return [
+            curves.distance(one, other, 0.0, curves.AXIS_MS) for one, other in zip(self.kernel, simulated, strict=True)
+        ]
 
 
 def main() -> None:
@@ -106,54 +96,60 @@ def main() -> None:
     (arguments.pages / "parity.md").write_text(page(rows), encoding="utf-8")
 
 
-def _experiment(load: int, tcp: Mapping[str, object]) -> Experiment:
+def experiment_of(load: int, profile: str, world: str = "simulated") -> Experiment:
+    """Return the experiment at a load, with hosts of a profile."""
     return Experiment.model_validate(
         {
             "testbed": testbeds.PAPERS,
+            "world": world,
             "link": {"rate": _RATE, "device_fifo": 0},
             "queue": {"droptail": {}},
             "users": {"load": load},
-            "tcp": tcp,
+            "tcp": {"profile": profile},
             "protocol": {"warmup": _WARMUP, "duration": _DURATION},
         }
     )
 
 
 def _rows(load: int, seeds: Sequence[int], out: Path) -> Iterator[ParityRow]:
-    in_both = parity(*SCHEMES, experiment=_experiment(load, {}), seeds=seeds, out=out)
-    as_kernel = _experiment(load, {"initial_rto": "1 s"})
-    for scheme in in_both.schemes:
-        experiment = schemes.parse(scheme.label).apply_to(as_kernel)
-        yield ParityRow(load, scheme, tuple(run(experiment, seed=seed, out=out) for seed in seeds))
+    experiments = (
+        experiment_of(load, LINUX, "kernel"),
+        experiment_of(load, LINUX),
+        experiment_of(load, HOSTS_OF_2001),
+    )
+    by_scheme = [_results_by_scheme(experiment, seeds, out) for experiment in experiments]
+    return (
+        ParityRow(load, scheme, *worlds) for scheme, worlds in zip(SCHEMES, zip(*by_scheme, strict=True), strict=True)
+    )
+
+
+def _results_by_scheme(experiment: Experiment, seeds: Sequence[int], out: Path) -> list[tuple[Result, ...]]:
+    results = lab.compare(*SCHEMES, experiment=experiment, seeds=seeds, baseline=False, out=out).results
+    return [results[start : start + len(seeds)] for start in range(0, len(results), len(seeds))]
 
 
 def page(rows: Sequence[ParityRow]) -> str:
     """Return the page for these rows."""
-    orders = [_order(load, number, rows) for load, number in itertools.product(LOADS, _NUMBERS)]
-    pairs = [(row, pair) for row in rows for pair in row.both.pairs]
-    live = [pair.real.metadata["live"] for _, pair in pairs]
-    invalid = [f"{row.scheme} at {row.load} %, seed {pair.real.cell.seed}" for row, pair in pairs if not pair.valid]
-    seeds = sorted({pair.real.cell.seed for _, pair in pairs})
-    busy = [run_metadata["load"] for run_metadata in live]
-    lateness = [run_metadata["router_lateness_ms_p99"] for run_metadata in live]
+    first = rows[0].kernel
+    seeds = [result.cell.seed for result in first]
+    orders = [Order.of(load, number, rows) for load, number in itertools.product(LOADS, _NUMBERS)]
     return _TEMPLATE.read_text(encoding="utf-8").format(
-        kernel=live[0]["kernel"],
+        kernel=first[0].metadata["kernel"]["kernel"],
         rate=_RATE,
         testbed=testbeds.PAPERS,
         results=results_number(),
         warmup=_WARMUP,
         duration=_DURATION,
-        schemes=len({row.scheme for row in rows}),
+        schemes=len(SCHEMES),
         seeds=f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]} alone",
         precision=(_SEVERAL_SEEDS if len(seeds) > 1 else _ONE_SEED).format(duration=_DURATION),
-        busy=f"{min(busy):.1f} to {max(busy):.1f}",
-        lateness=f"{min(lateness):.2f} to {max(lateness):.2f}",
-        valid=f"{len(pairs) - len(invalid)} of {len(pairs)}",
-        invalid=f" All numbers exclude the invalid runs: {'; '.join(invalid)}." if invalid else "",
         min_difference=f"{100 * _MIN_DIFFERENCE:.0f}",
-        pairs=sum(order.pairs for order in orders),
-        same=sum(order.pairs - len(order.reversed_pairs) for order in orders),
-        orders=table(("load", "measure", "different pairs", "same order live", "reversed live"), map(_line, orders)),
+        pairs=sum(order.linux.pairs for order in orders),
+        same=sum(order.linux.same for order in orders),
+        pairs_2001=sum(order.hosts_of_2001.pairs for order in orders),
+        same_2001=sum(order.hosts_of_2001.same for order in orders),
+        orders=_orders(orders),
+        ratios=_ratios(rows),
         distances=_distances(rows),
         tables="\n".join(_table(load, [row for row in rows if row.load == load]) for load in LOADS),
     )
@@ -167,22 +163,123 @@ _ONE_SEED = """\
 
 _SEVERAL_SEEDS = """\
 **Numbers are means over the seeds**, of {duration} each, ± half the width of their 95 % interval (Student's t).
-  Users are the same in both worlds: `aqmlab parity` gives intervals of the paired differences between the worlds."""
+  Users are the same in both worlds: `aqmlab parity --world kernel` gives intervals of the paired differences."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The agreement of simulated hosts with the kernel on the order of the schemes."""
+
+    pairs: int
+    """Pairs of schemes that differ in the simulator."""
+    reversed_pairs: tuple[str, ...]
+    """The pairs among them that have the reverse order over the kernel's TCP."""
+
+    @property
+    def same(self) -> int:
+        """The number of pairs with the same order."""
+        return self.pairs - len(self.reversed_pairs)
+
+    @staticmethod
+    def of(means: dict[str, tuple[float, float]]) -> Agreement:
+        """Compare the orders of schemes by a measure, given as over the kernel's TCP and simulated."""
+        pairs, reversed_pairs = 0, []
+        for names in itertools.combinations(means, 2):
+            kernel, simulated = zip(*(means[name] for name in names), strict=True)
+            if max(simulated) - min(simulated) <= _MIN_DIFFERENCE * max(simulated):
+                continue
+            pairs += 1
+            if (simulated[0] < simulated[1]) != (kernel[0] < kernel[1]):
+                reversed_pairs.append(" and ".join(f"`{name}`" for name in names))
+        return Agreement(pairs, tuple(reversed_pairs))
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order of the schemes by one measure at one load."""
+
+    load: int
+    measure: str
+    linux: Agreement
+    hosts_of_2001: Agreement
+
+    @staticmethod
+    def of(load: int, number: Number, rows: Iterable[ParityRow]) -> Order:
+        """Compare the order of the schemes in the worlds."""
+        values = {row.scheme: [_measured(number, world) for world in row.worlds] for row in rows if row.load == load}
+        means = {
+            scheme: [float(np.mean(world)) for world in worlds] for scheme, worlds in values.items() if all(worlds)
+        }
+        linux, hosts_of_2001 = (
+            Agreement.of({scheme: (worlds[0], worlds[which]) for scheme, worlds in means.items()}) for which in (1, 2)
+        )
+        return Order(load, number.heading, linux, hosts_of_2001)
+
+
+def _orders(orders: Iterable[Order]) -> str:
+    head = ("load", "measure", f"pairs, `{LINUX}`", "same order", "reversed", f"pairs, `{HOSTS_OF_2001}`", "same order")
+    return table(
+        head,
+        (
+            (
+                f"{order.load} %",
+                order.measure,
+                str(order.linux.pairs),
+                str(order.linux.same),
+                "; ".join(order.linux.reversed_pairs),
+                str(order.hosts_of_2001.pairs),
+                str(order.hosts_of_2001.same),
+            )
+            for order in orders
+        ),
+    )
+
+
+def _ratios(rows: Sequence[ParityRow]) -> str:
+    """Return the table of simulated values divided by the kernel's, over all schemes and loads."""
+    lines = []
+    for number in _NUMBERS:
+        pairs = [[_measured(number, world) for world in (row.kernel, row.linux)] for row in rows]
+        ratios = sorted(
+            float(np.mean(linux)) / float(np.mean(kernel))
+            for kernel, linux in pairs
+            if kernel and linux and any(kernel)
+        )
+        if ratios:
+            lines.append((number.heading, *(f"{ratio:.2f}" for ratio in (ratios[0], median(ratios), ratios[-1]))))
+    return table(("measure", "smallest", "median", "largest"), lines)
+
+
+def _distances(rows: Sequence[ParityRow]) -> str:
+    """Return the table of distances between the distributions: the median and the largest, with each kind of hosts."""
+    lines = []
+    for load in LOADS:
+        here = [row for row in rows if row.load == load]
+        columns = [
+            [float(np.mean(row.distances(row.linux))) for row in here],
+            [float(np.mean(row.distances(row.hosts_of_2001))) for row in here],
+        ]
+        lines.append((f"{load} %", *(f"{median(column):.1f}, {max(column):.1f}" for column in columns)))
+    return table(("load", f"`{LINUX}`", f"`{HOSTS_OF_2001}`"), lines)
 
 
 def _table(load: int, rows: Iterable[ParityRow]) -> str:
-    head = ("scheme", *(number.heading for number in _NUMBERS), "distance, %", "valid")
-    lines = [(f"`{row.scheme}`", *_values(row), _by_world(row.distances()), _validity(row)) for row in rows]
+    head = ("scheme", *(number.heading for number in _NUMBERS), "distance, %")
+    lines = [
+        (
+            f"`{row.scheme}`",
+            *(_by_world(_measured(number, world) for world in row.worlds) for number in _NUMBERS),
+            _by_world(map(row.distances, row.worlds[1:])),
+        )
+        for row in rows
+    ]
     return f"### {load} % load\n\n{table(head, lines)}"
 
 
-def _validity(row: ParityRow) -> str:
-    lives = [pair.real.metadata["live"] for pair in row.both.pairs if not pair.valid]
-    return "; ".join(f"NOT: {reason}" for live in lives for reason in live["invalid_reasons"]) or "yes"
-
-
-def _values(row: ParityRow) -> Iterator[str]:
-    return (_by_world(_measured(number, world) for world in row.worlds()) for number in _NUMBERS)
+def _measured(number: Number, results: Iterable[Result]) -> list[float]:
+    """Return the values of a measure, without the results that lack it."""
+    values = (number.read(result.summary) for result in results)
+    return [value for value in values if value is not None]
 
 
 def _by_world(worlds: Iterable[Sequence[float]]) -> str:
@@ -197,51 +294,6 @@ def _mean(values: Sequence[float]) -> str:
     digits = 0 if mean >= 100 else 1
     half = f" ± {console.number(high - mean, digits)}" if len(values) > 1 else ""
     return console.number(mean, digits) + half
-
-
-def _distances(rows: Sequence[ParityRow]) -> str:
-    """Return the table of distances between the distributions: the median and the largest, with each initial RTO."""
-    lines = []
-    for load in LOADS:
-        means = [
-            [float(np.mean(distances)) for distances in row.distances()]
-            for row in rows
-            if row.load == load and row.both.valid
-        ]
-        columns = [sorted(column) for column in zip(*means, strict=True)]
-        lines.append((f"{load} %", *(f"{column[len(column) // 2]:.1f}, {column[-1]:.1f}" for column in columns)))
-    return table(("load", "initial RTO 3 s", "initial RTO 1 s"), lines)
-
-
-@dataclass(frozen=True)
-class Order:
-    """The agreement of both worlds on the order of the schemes, for one measure at one load."""
-
-    load: int
-    measure: str
-    pairs: int
-    """Pairs of schemes that differ in the simulator."""
-    reversed_pairs: tuple[str, ...]
-    """The pairs among them that have the reverse order live."""
-
-
-def _order(load: int, number: Number, rows: Iterable[ParityRow]) -> Order:
-    pairs, reversed_pairs = 0, []
-    values = {row.scheme: [_measured(number, world) for world in row.worlds()[:2]] for row in rows if row.load == load}
-    means = {scheme: [float(np.mean(world)) for world in worlds] for scheme, worlds in values.items() if all(worlds)}
-    for pair in itertools.combinations(means, 2):
-        live, simulated = zip(*(means[scheme] for scheme in pair), strict=True)
-        if max(simulated) - min(simulated) <= _MIN_DIFFERENCE * max(simulated):
-            continue
-        pairs += 1
-        if (simulated[0] < simulated[1]) != (live[0] < live[1]):
-            reversed_pairs.append(" and ".join(f"`{scheme}`" for scheme in pair))
-    return Order(load, number.heading, pairs, tuple(reversed_pairs))
-
-
-def _line(order: Order) -> tuple[str, ...]:
-    same = order.pairs - len(order.reversed_pairs)
-    return f"{order.load} %", order.measure, str(order.pairs), str(same), "; ".join(order.reversed_pairs)
 
 
 if __name__ == "__main__":
