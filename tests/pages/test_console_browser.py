@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import fixtures.console
-from aqmlab.reports import labels
+from aqmlab.reports import templating
 from browser import NEEDS_CHROMIUM, WIDER, chromium, playwright, record_events, tab_to
 from fixtures.console import HOSTILE
 
@@ -65,7 +65,7 @@ def test_names_are_text(page: Any) -> None:
     page.locator("tr", has_text="alert(1)").get_by_role("link").click()
     assert page.locator("h1").inner_text().startswith(HOSTILE)
     page.get_by_role("link", name="All measures").click()
-    assert page.locator(".ranking th[scope=row]").inner_text() == labels.visible(HOSTILE)
+    assert page.locator(".ranking th[scope=row]").inner_text() == templating.visible(HOSTILE)
     assert page.locator("th[scope=row]").last.inner_text() == HOSTILE
     assert page.locator("script:not([src])").count() == 0
 

@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.failures import Failures
-from aqmlab.console import cell_list, form_fields, form_lists, job_requests, queries, sparkline, third_party, toml_input
+from aqmlab.console import cell_list, form_fields, form_lists, job_requests, queries, third_party, toml_input
 from aqmlab.console.auth import Guard, Rejected, form
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
@@ -156,7 +156,7 @@ class Console:
 
     async def _delay(self, request: Request) -> Response:
         result = await run_in_threadpool(queries.result, self._store, request.path_params["key"])
-        return Response(await run_in_threadpool(sparkline.svg, result), media_type="image/svg+xml")
+        return Response(await run_in_threadpool(cell_list.sparkline, result), media_type="image/svg+xml")
 
     async def _compare(self, request: Request) -> Response:
         comparison = await self._comparison(request.query_params.getlist("cell"))

@@ -14,9 +14,12 @@ import polars as pl
 from starlette.datastructures import QueryParams
 
 from aqmlab.console.auth import Rejected
+from aqmlab.results import timeseries
 from aqmlab.store import rows
+from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 from aqmlab.store.table import DISTINGUISHING, distinguishing
+from aqmlab.ui.canvas import PALETTE
 
 PAGE_ROWS = 100
 
@@ -266,3 +269,18 @@ def text_of(name: str, value: Any) -> str:
 def is_number(name: str) -> bool:
     """Return true if a column has numbers."""
     return rows.SCHEMA[name].is_numeric()
+
+
+_SPARK_WIDTH, _SPARK_HEIGHT = 96, 24
+
+
+def sparkline(result: Result) -> str:
+    """Return the mean delay over the measurement window, of the direction with the longest one, from zero up."""
+    delays = timeseries.downsample(result)
+    longest = pl.col("delay_ms_mean").mean().over("link", "direction").rank("dense", descending=True)
+    means = delays.filter(longest == 1).unique("time_s").sort("time_s")["delay_ms_mean"]
+    scale = (_SPARK_HEIGHT - 2) / (max(means, default=0) or 1)
+    step = _SPARK_WIDTH / timeseries.BINS
+    points = " ".join(f"{step * index:.1f},{_SPARK_HEIGHT - 1 - scale * mean:.1f}" for index, mean in enumerate(means))
+    line = f'<polyline points="{points}" fill="none" stroke="{PALETTE[-1]}" stroke-width="1.5"/>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SPARK_WIDTH} {_SPARK_HEIGHT}">{line}</svg>'

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab._core import SpecError
-from aqmlab.reports import labels, reproduce, templating
+from aqmlab.reports import reproduce, templating
 from aqmlab.reports.selection import Choice
 from aqmlab.running.progress import ReportProgress, is_interactive
 from aqmlab.spec import schemes
@@ -91,7 +91,7 @@ def _figures_as_svg(report: Report, progress: ProgressCallback) -> dict[str, str
 
 
 def _rendered(text: str, pictures: Mapping[str, str]) -> Any:
-    return templating.raw(markdown.html(labels.visible(text), pictures))
+    return templating.raw(markdown.html(templating.visible(text), pictures))
 
 
 def _experiments(report: Report) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from aqmlab.reports.labels import shorten
+from aqmlab.reports.templating import shorten
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures.charts import Axis, Lines
 from aqmlab.ui import canvas
