@@ -379,4 +379,4 @@ def test_a_live_run_starts_from_its_form_and_is_listed(visitor: Visitor) -> None
     assert status == 303, page
     _, events, _ = visitor.ask(headers["Location"] + "/events")
     assert events.endswith("event: end\ndata: 0\n\n"), events
-    assert "<td>live" in visitor.ask("/?words=gsp")[1]
+    assert '<span class="badge">live</span>' in visitor.ask("/?words=gsp")[1]
