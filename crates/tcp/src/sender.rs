@@ -106,7 +106,7 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// The reason why an open connection sends no more at the moment.
     fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy;
 
-    /// Its part of the [`Info`] of an open connection.
+    /// Its part of the [`Info`](crate::Info) of an open connection.
     fn info(&self, core: &Core) -> SenderInfo;
 
     // Timers.
