@@ -138,15 +138,14 @@ def test_nobody_can_run_it(spec: Path) -> None:
 def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: Path) -> None:
     no_answer = "Linux answers no mark on a SYN/ACK, neither the client nor the server"
     data_alone = "Linux makes new data ECN-capable and nothing else"
-    tried = "no kernel that it was tried on"
     ecn = {
         **dict.fromkeys(("ecn+", "ecn+/wait", "ecn+/try-once"), no_answer),
         **dict.fromkeys(("ecn++", "accurate++"), data_alone),
-        "dctcp": f"{tried} has the congestion control that comes with it",
-        "accurate": f"{tried} takes a mode of tcp_ecn for it",
+        "accurate": "no kernel that it was tried on takes a mode of tcp_ecn for it",
     }
     for change, refusal in [
         *((f"tcp.ecn={name}", f"tcp.ecn: live has no {name}: {reason}") for name, reason in ecn.items()),
+        ("tcp.ecn=dctcp", "tcp.congestion: live needs dctcp with ecn = dctcp, got reno"),
         ("tcp.nagle=true", "tcp.nagle: live has none: Linux holds a small segment back behind another small one alone"),
         ("tcp.ecn=true tcp.abe=true", "tcp.abe: live has none: Linux answers a mark as it answers a loss"),
         (

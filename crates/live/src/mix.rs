@@ -38,7 +38,7 @@ impl Mix {
         let stacks = profiles
             .iter()
             .map(|(path, profile)| Stack::from_profile(path, profile))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
         let assignment = Stacks::new(spec, seed);
         let counts = |owner: usize| match owner.checked_sub(1) {
             None => spec.users.per_side > 0 || programs,
@@ -49,8 +49,10 @@ impl Mix {
             // A side with only datagrams has no TCP: any stack will do.
             if stacks.is_empty() { BTreeSet::from([StackId::default()]) } else { stacks }
         });
-        for (side, stacks) in by_side.iter().enumerate() {
-            check(side, stacks, &profiles)?;
+        for (side, of_side) in (0_u8..).zip(&by_side) {
+            check(side, of_side, &profiles)?;
+            let of_users = assignment.on_side(side, |owner| owner == 0);
+            check_users(&of_users, &stacks)?;
         }
         Ok(Mix { assignment, stacks, by_side })
     }
@@ -59,10 +61,16 @@ impl Mix {
         &self.stacks[id.index()]
     }
 
-    /// Returns the stack of a side's namespace and programs: the first of its stacks.
+    /// Returns the stack of a side's namespace and programs: the first of its stacks, if possible one whose ECN is the namespace's.
     pub(crate) fn side_stack(&self, side: usize) -> &Stack {
-        let first = self.by_side[side].first().expect("each side has one");
-        self.stack(*first)
+        let stacks = &self.by_side[side];
+        let shared = stacks.iter().find(|&&id| !self.stack(id).has_own_ecn);
+        self.stack(*shared.or(stacks.first()).expect("each side has one"))
+    }
+
+    /// Returns a stack of a side whose congestion control negotiates ECN by itself, if there is one.
+    pub(crate) fn stack_with_own_ecn(&self, side: usize) -> Option<&Stack> {
+        self.by_side[side].iter().map(|&id| self.stack(id)).find(|stack| stack.has_own_ecn)
     }
 
     /// Returns the congestion controls of a side's hosts.
@@ -85,7 +93,7 @@ fn path(number: usize) -> String {
 }
 
 /// Checks that the stacks of a side differ only in settings that the kernel has per host.
-fn check(side: usize, stacks: &BTreeSet<StackId>, profiles: &[(String, &Profile)]) -> Result<(), Error> {
+fn check(side: u8, stacks: &BTreeSet<StackId>, profiles: &[(String, &Profile)]) -> Result<(), Error> {
     let mut stacks = stacks.iter().map(|id| &profiles[id.index()]);
     let (_, first) = stacks.next().expect("each side has one");
     for (path, other) in stacks {
@@ -96,6 +104,19 @@ fn check(side: usize, stacks: &BTreeSet<StackId>, profiles: &[(String, &Profile)
         }
     }
     Ok(())
+}
+
+/// Checks that the users of a side share a listening socket: DCTCP has one of its own.
+fn check_users(of_users: &BTreeSet<StackId>, stacks: &[Stack]) -> Result<(), Error> {
+    let has_own_ecn = |id: &&StackId| stacks[id.index()].has_own_ecn;
+    let Some(own) = of_users.iter().find(has_own_ecn).filter(|_| !of_users.iter().all(|id| has_own_ecn(&id)))
+    else {
+        return Ok(());
+    };
+    let path = own.index().checked_sub(1).map_or("tcp".to_owned(), path);
+    Err(Error::Refused(format!(
+        "{path}.congestion: all users of a side or none must have dctcp in the kernel"
+    )))
 }
 
 #[cfg(test)]
@@ -140,6 +161,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn dctcp_brings_its_own_ecn_beside_hosts_without_it() {
+        let dctcp = r#""profile": "linux-6", "ecn": "dctcp", "congestion": "dctcp""#;
+        let with = |tcp: &str| mix(&format!(r#"{{"profile": "linux-6", "mix": [{tcp}]}}"#), false);
+        let found =
+            with(&format!(r#"{{"share": 1, "source": "bulk", {dctcp}}}"#)).expect("the kernel can do it");
+        for side in [0, 1] {
+            assert_eq!(found.side_stack(side).congestion, "cubic");
+            assert_eq!(found.stack_with_own_ecn(side).expect("the source's").congestion, "dctcp");
+        }
+        let everyone = with(&format!(r#"{{"share": 1, {dctcp}}}"#)).expect("the kernel can do it");
+        assert_eq!(everyone.side_stack(0).congestion, "dctcp");
+        assert_eq!(
+            with(&format!(r#"{{"share": 0.5, {dctcp}}}"#)).expect_err("users share a listening socket"),
+            "tcp.mix[0].congestion: all users of a side or none must have dctcp in the kernel"
+        );
     }
 
     #[test]

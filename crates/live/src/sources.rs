@@ -25,7 +25,8 @@ use crate::machine::clock::{CHECK_INTERVAL, Clock, StopTime, std_duration};
 use crate::mix::Mix;
 use crate::network::namespaces;
 use crate::network::sockets;
-use crate::packet::addresses::{BrowserEnd, SOURCE_PORT};
+use crate::network::stack::Stack;
+use crate::packet::addresses::{BrowserEnd, OWN_ECN_PORT, SOURCE_PORT};
 use crate::report::SideReport;
 use crate::router::event_queue::{EventQueue, SideEvent};
 
@@ -50,6 +51,8 @@ pub(crate) struct ReadySources {
     poll: Poll,
     /// The sockets that accept connections and receive datagrams, by side.
     listeners: [Socket; 2],
+    /// Those that accept connections whose congestion control negotiates ECN by itself, where a side has such a control.
+    own_ecn_listeners: [Option<Socket>; 2],
     receivers: [Socket; 2],
 }
 
@@ -94,21 +97,23 @@ enum FlowEnd {
     Acceptor = 1,
 }
 
-/// The sockets that are polled: listener and receiver of each side, and the two ends of each flow.
+/// The sockets that are polled: listeners and receiver of each side, and the two ends of each flow.
 enum PolledSocket {
     Listener(usize),
     Receiver(usize),
+    OwnEcnListener(usize),
     Flow(usize, FlowEnd),
 }
 
 impl PolledSocket {
     /// The number of tokens before those of flows.
-    const FIXED: usize = 4;
+    const FIXED: usize = 6;
 
     fn token(&self) -> Token {
         Token(match self {
             PolledSocket::Listener(side) => *side,
             PolledSocket::Receiver(side) => 2 + side,
+            PolledSocket::OwnEcnListener(side) => 4 + side,
             PolledSocket::Flow(slot, end) => PolledSocket::FIXED + 2 * slot + *end as usize,
         })
     }
@@ -117,6 +122,7 @@ impl PolledSocket {
         match token.0 {
             side @ (0 | 1) => PolledSocket::Listener(side),
             receiver @ (2 | 3) => PolledSocket::Receiver(receiver - 2),
+            listener @ (4 | 5) => PolledSocket::OwnEcnListener(listener - 4),
             flow => {
                 let number = flow - PolledSocket::FIXED;
                 let end = if number.is_multiple_of(2) { FlowEnd::Initiator } else { FlowEnd::Acceptor };
@@ -137,24 +143,34 @@ impl ReadySources {
         });
         let sources = sources.collect::<Result<_, _>>()?;
         let poll = Poll::new().context(|| "epoll".to_owned())?;
-        let both = |make: &dyn Fn(usize) -> io::Result<Socket>, polled_socket: fn(usize) -> PolledSocket| {
-            let one = |side: usize| {
-                namespaces::enter_network(&networks[side])?;
-                let socket = make(side).context(|| "a socket of sources".to_owned())?;
-                sockets::watch(&poll, &socket, polled_socket(side).token()).context(|| "epoll".to_owned())?;
-                Ok::<_, Error>(socket)
-            };
-            Ok::<_, Error>([one(0)?, one(1)?])
+        let watched = |side: usize, make: &dyn Fn() -> io::Result<Socket>, polled_socket: PolledSocket| {
+            namespaces::enter_network(&networks[side])?;
+            let socket = make().context(|| "a socket of sources".to_owned())?;
+            sockets::watch(&poll, &socket, polled_socket.token()).context(|| "epoll".to_owned())?;
+            Ok::<_, Error>(socket)
         };
-        let listen = |side| sockets::listen(SOURCE_PORT, &mix.side_stack(side).congestion);
-        let listeners = both(&listen, PolledSocket::Listener)?;
-        let receivers = both(&|_| sockets::receiver(SOURCE_PORT), PolledSocket::Receiver)?;
-        Ok(ReadySources { config, sources, poll, listeners, receivers })
+        let listener = |side: usize| {
+            let listen = || sockets::listen(SOURCE_PORT, &mix.side_stack(side).congestion);
+            watched(side, &listen, PolledSocket::Listener(side))
+        };
+        let receiver =
+            |side: usize| watched(side, &|| sockets::receiver(SOURCE_PORT), PolledSocket::Receiver(side));
+        let own_ecn_listener = |side: usize| {
+            let listen = |stack: &Stack| {
+                let listen = || sockets::listen(OWN_ECN_PORT, &stack.congestion);
+                watched(side, &listen, PolledSocket::OwnEcnListener(side))
+            };
+            mix.stack_with_own_ecn(side).map(listen).transpose()
+        };
+        let listeners = [listener(0)?, listener(1)?];
+        let receivers = [receiver(0)?, receiver(1)?];
+        let own_ecn_listeners = [own_ecn_listener(0)?, own_ecn_listener(1)?];
+        Ok(ReadySources { config, sources, poll, listeners, own_ecn_listeners, receivers })
     }
 
     /// Runs the sources to the end of the run.
     pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Error> {
-        let ReadySources { config, sources, poll, listeners, receivers } = self;
+        let ReadySources { config, sources, poll, listeners, own_ecn_listeners, receivers } = self;
         let protocol = &config.spec.protocol;
         let end = Time::ZERO + protocol.warmup + protocol.duration;
         let mut running = RunningSources {
@@ -196,6 +212,9 @@ impl ReadySources {
             for event in &events {
                 match PolledSocket::from_token(event.token()) {
                     PolledSocket::Listener(side) => running.accept(&listeners[side])?,
+                    PolledSocket::OwnEcnListener(side) => {
+                        running.accept(own_ecn_listeners[side].as_ref().expect("it is polled"))?;
+                    }
                     PolledSocket::Receiver(side) => running.receive(&receivers[side])?,
                     PolledSocket::Flow(slot, end) => {
                         running.update(slot, end, event);

@@ -6,11 +6,11 @@ use std::os::fd::AsFd;
 use crate::error::Error;
 use crate::network::device::{Device, Kind, NAME};
 use crate::network::namespaces;
-use crate::network::netlink::Netlink;
+use crate::network::netlink::{Netlink, RouteMetrics};
 use crate::network::stack::{Settings, Stack};
 use crate::network::tun::{self, Tun};
 use crate::network::veth::{self, RouterEnd};
-use crate::packet::addresses::{self, PREFIX};
+use crate::packet::addresses::{self, HOST, PREFIX};
 
 /// The configuration of a side's network.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,10 @@ impl Hosts<'_> {
         netlink.set_up(NAME, mtu, QUEUE)?;
         netlink.add_local_network(addresses::network(side), PREFIX)?;
         let way = (NAME, addresses::program(side));
-        netlink.route(addresses::network(1 - side), PREFIX, way, &stack.metrics)?;
+        // The sockets of users and sources set their own congestion control.
+        let metrics = RouteMetrics { congestion: None, ..stack.metrics.clone() };
+        netlink.route(addresses::network(1 - side), PREFIX, way, &metrics)?;
+        netlink.route(addresses::program(1 - side), HOST, way, &stack.metrics)?;
         Ok((router_device, settings))
     }
 }

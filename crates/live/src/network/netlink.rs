@@ -27,8 +27,9 @@ pub(crate) struct RouteMetrics {
     pub(crate) initial_window: u32,
     /// True if the receiver acknowledges each segment at once.
     pub(crate) quick_ack: bool,
-    /// The congestion control of sockets without a setting. A route accepts any that the kernel has, a namespace does not.
-    pub(crate) congestion: String,
+    /// The congestion control of connections, if the route sets one. It replaces that of a socket's own setting. A route accepts
+    /// any control that the kernel has, a namespace does not.
+    pub(crate) congestion: Option<String>,
 }
 
 /// The configuration of a pair of Ethernet interfaces: one in this namespace, its peer in another.
@@ -137,7 +138,9 @@ impl Netlink {
         if metrics.quick_ack {
             nested.attribute(RTAX_QUICKACK, &1u32.to_ne_bytes());
         }
-        nested.attribute(RTAX_CC_ALGO, &[metrics.congestion.as_bytes(), b"\0"].concat());
+        if let Some(congestion) = &metrics.congestion {
+            nested.attribute(RTAX_CC_ALGO, &[congestion.as_bytes(), b"\0"].concat());
+        }
         message.attribute(libc::RTA_METRICS, &nested.0);
         self.request(&message).context(|| format!("route to {network}/{prefix}"))
     }

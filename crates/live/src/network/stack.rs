@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use aqmlab_tcp::{EcnPolicy, Profile};
+use aqmlab_tcp::{Algorithm, EcnPolicy, Profile};
 use aqmlab_units::Duration;
 use serde::Serialize;
 use serde_json::Value;
@@ -18,6 +18,8 @@ pub(crate) struct Stack {
     settings: Vec<(&'static str, String)>,
     /// The congestion control. aqmlab sets it on each of its sockets; programs have it from the route.
     pub(crate) congestion: String,
+    /// True if the congestion control negotiates ECN by itself, beside any setting of the namespace, as DCTCP does.
+    pub(crate) has_own_ecn: bool,
     /// The largest window that a receiver may advertise, in bytes. The router enforces it.
     pub(crate) offers_at_most: Option<u16>,
     pub(crate) metrics: RouteMetrics,
@@ -92,6 +94,7 @@ impl Stack {
                 ("ipv6/conf/default/disable_ipv6", "1".to_owned()),
             ],
             congestion: profile.congestion.to_string(),
+            has_own_ecn: profile.ecn == EcnPolicy::Dctcp,
             offers_at_most,
             metrics: RouteMetrics {
                 mss: profile.mss.into(),
@@ -99,7 +102,7 @@ impl Stack {
                 initial_window: u32::from(profile.initial_window)
                     + u32::from(profile.handshake_ack_opens_window),
                 quick_ack: profile.ack_every == 1,
-                congestion: profile.congestion.to_string(),
+                congestion: Some(profile.congestion.to_string()),
             },
         })
     }
@@ -132,6 +135,14 @@ fn check_supported(path: &str, profile: &Profile) -> Result<(), Error> {
     if let Some(reason) = ecn_refusal(profile.ecn) {
         return Err(Error::Refused(format!("{path}.ecn: live has no {}: {reason}", profile.ecn)));
     }
+    let is_dctcp = profile.congestion == Algorithm::Dctcp;
+    if is_dctcp != (profile.ecn == EcnPolicy::Dctcp) {
+        let got = if is_dctcp { profile.ecn.to_string() } else { profile.congestion.to_string() };
+        let (key, other) = if is_dctcp { ("ecn", "congestion") } else { ("congestion", "ecn") };
+        return Err(Error::Refused(format!(
+            "{path}.{key}: live needs dctcp with {other} = dctcp, got {got}"
+        )));
+    }
     let unsupported = [
         // `tcp_minshall_check` in Linux's `tcp_output.c`.
         ("nagle", profile.nagle, "Linux holds a small segment back behind another small one alone"),
@@ -159,15 +170,12 @@ fn receive_buffers(profile: &Profile) -> (String, Option<u16>) {
 /// Returns the reason for which Linux cannot follow an ECN policy, if there is one.
 fn ecn_refusal(policy: EcnPolicy) -> Option<&'static str> {
     match policy {
-        EcnPolicy::Off | EcnPolicy::Rfc3168 => None,
+        EcnPolicy::Off | EcnPolicy::Rfc3168 | EcnPolicy::Dctcp => None,
         EcnPolicy::Plus | EcnPolicy::PlusWait | EcnPolicy::TryOnce => {
             Some("Linux answers no mark on a SYN/ACK, neither the client nor the server")
         }
         EcnPolicy::PlusPlus | EcnPolicy::AccuratePlusPlus => {
             Some("Linux makes new data ECN-capable and nothing else")
-        }
-        EcnPolicy::Dctcp => {
-            Some("no kernel that it was tried on has the congestion control that comes with it")
         }
         EcnPolicy::Accurate => Some("no kernel that it was tried on takes a mode of tcp_ecn for it"),
     }
@@ -181,6 +189,8 @@ pub(crate) fn first_shared_difference(one: &Profile, other: &Profile) -> Option<
     let has_once = |name: &str| match name {
         "congestion" => false,
         "receive_window" => scaled,
+        // DCTCP negotiates its own beside any setting of the namespace.
+        "ecn" => ![one.ecn, other.ecn].contains(&EcnPolicy::Dctcp),
         _ => !KERNELS_OWN.contains(&name),
     };
     let values = first.as_object().expect("a profile is a table");
@@ -321,11 +331,29 @@ mod tests {
     }
 
     #[test]
+    fn ecn_of_dctcp_comes_with_the_control_alone() {
+        let mut profile = Profile::from_name("linux-6").expect("it is shipped");
+        profile.ecn = EcnPolicy::Dctcp;
+        let refused =
+            |profile: &Profile| Stack::from_profile("tcp", profile).expect_err("Linux has none").to_string();
+        assert_eq!(refused(&profile), "tcp.congestion: live needs dctcp with ecn = dctcp, got cubic");
+        profile.congestion = Algorithm::Dctcp;
+        assert_eq!(setting(&profile, ECN), "0");
+        profile.ecn = EcnPolicy::Rfc3168;
+        assert_eq!(refused(&profile), "tcp.ecn: live needs dctcp with congestion = dctcp, got rfc3168");
+    }
+
+    #[test]
     fn a_host_of_2001_bounds_its_window_and_acknowledges_at_once() {
         let stack = Stack::from_profile("tcp", &Profile::unc_testbed()).expect("the kernel can do it");
         assert_eq!(
             stack.metrics,
-            RouteMetrics { mss: 1460, initial_window: 2, quick_ack: true, congestion: "reno".to_owned() }
+            RouteMetrics {
+                mss: 1460,
+                initial_window: 2,
+                quick_ack: true,
+                congestion: Some("reno".to_owned())
+            }
         );
         assert_eq!(stack.offers_at_most, Some(16_384));
     }

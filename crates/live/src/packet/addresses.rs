@@ -26,6 +26,10 @@ pub(crate) const SERVER_PORT: u16 = 80;
 /// The destination port of sources' connections and datagrams.
 pub(crate) const SOURCE_PORT: u16 = 81;
 
+/// The destination port of sources' connections whose congestion control negotiates ECN by itself: Linux grants it if the
+/// listening socket has the control.
+pub(crate) const OWN_ECN_PORT: u16 = 82;
+
 /// The first port of browsers, and the number of their ports.
 const FIRST_PORT: u16 = 1024;
 const PORTS: u16 = 60_000;
@@ -35,6 +39,9 @@ pub(crate) const MOST_USERS: u32 = SOURCES - USERS;
 
 /// The prefix length of a side's network.
 pub(crate) const PREFIX: u8 = 9;
+
+/// The prefix length of a single host.
+pub(crate) const HOST: u8 = 32;
 
 /// Returns the network of a side.
 pub(crate) fn network(side: usize) -> Ipv4Addr {
@@ -46,9 +53,9 @@ pub(crate) fn server(side: usize, number: u32) -> SocketAddrV4 {
     SocketAddrV4::new(address(side, 1 + number), SERVER_PORT)
 }
 
-/// Returns the destination of sources that send to `side`.
-pub(crate) fn source_peer(side: usize) -> SocketAddrV4 {
-    SocketAddrV4::new(address(side, 1), SOURCE_PORT)
+/// Returns the destination of sources that send to `side` at this port.
+pub(crate) fn source_peer(side: usize, port: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(address(side, 1), port)
 }
 
 /// Returns the address of programs on `side`.

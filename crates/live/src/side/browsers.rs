@@ -216,13 +216,14 @@ impl Browsers {
         let what = || "a socket of a browser".to_owned();
         let socket =
             sockets::bind(browser.address(), &self.mix.stack(client_stack).congestion).context(what)?;
-        let congestion = sockets::congestion(&socket).context(what)?;
-        *self.congestion.entry(congestion).or_default() += 1;
         sockets::watch(poll, &socket, browser_token(slot)).context(|| "epoll".to_owned())?;
         if let Err(error) = sockets::connect(&socket, server) {
             *self.errors.entry(error.to_string()).or_default() += 1;
             self.failed_slots.push_back(slot);
         }
+        // Counted now, because a route could replace the control.
+        let congestion = sockets::congestion(&socket).context(what)?;
+        *self.congestion.entry(congestion).or_default() += 1;
         self.connections[slot] = Some(BrowserConnection {
             stream: Stream::new(socket),
             browser,

@@ -10,7 +10,7 @@ use super::RunningSources;
 use crate::error::{Context, Error};
 use crate::network::namespaces;
 use crate::network::sockets;
-use crate::packet::addresses::{self, BrowserEnd};
+use crate::packet::addresses::{self, BrowserEnd, SOURCE_PORT};
 use crate::packet::datagram::Stamp;
 use crate::router::event_queue::SideEvent;
 
@@ -23,7 +23,7 @@ impl RunningSources {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(place) => {
                 namespaces::enter_network(&self.config.networks[usize::from(side)])?;
-                let to = addresses::source_peer(usize::from(1 - side));
+                let to = addresses::source_peer(usize::from(1 - side), SOURCE_PORT);
                 let socket = sockets::sender(end.address(), to);
                 place.insert(socket.context(|| "a socket for datagrams".to_owned())?)
             }

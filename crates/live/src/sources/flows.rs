@@ -16,7 +16,7 @@ use crate::error::{Context, Error};
 use crate::network::namespaces;
 use crate::network::sockets::{self, ReadOutcome};
 use crate::network::stream::Stream;
-use crate::packet::addresses::{self, BrowserEnd};
+use crate::packet::addresses::{self, BrowserEnd, OWN_ECN_PORT, SOURCE_PORT};
 use crate::router::event_queue::SideEvent;
 
 /// The active flows, in their slots.
@@ -144,10 +144,11 @@ impl RunningSources {
         namespaces::enter_network(&self.config.networks[usize::from(side)])?;
         let what = || "a socket of a source".to_owned();
         let client = sockets::bind(end.address(), &mix.stack(client_stack).congestion).context(what)?;
-        self.count(sockets::congestion(&client).context(what)?);
         sockets::watch(&self.poll, &client, PolledSocket::Flow(slot, FlowEnd::Initiator).token())
             .context(what)?;
-        sockets::connect(&client, addresses::source_peer(usize::from(1 - side))).context(what)?;
+        let port = if mix.stack(server_stack).has_own_ecn { OWN_ECN_PORT } else { SOURCE_PORT };
+        sockets::connect(&client, addresses::source_peer(usize::from(1 - side), port)).context(what)?;
+        self.count(sockets::congestion(&client).context(what)?);
         self.flows.by_end.insert(end, slot);
         self.flow(slot).connection = Some(Connection {
             end,
