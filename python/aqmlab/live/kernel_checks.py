@@ -27,6 +27,8 @@ class Check:
 
 
 _WORLD = "runs with --world kernel"
+_TRACED = ("syscall emulation for ptrace...OK", "that seccomp filters can be installed...OK")
+"""Lines of a kernel that can take the guest's system calls, by one way or the other."""
 _FIX_LAYOUT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).personality(0x40000) == -1)"
 """A program that fails where ``personality(ADDR_NO_RANDOMIZE)`` is refused."""
 
@@ -39,7 +41,7 @@ def kernel_checks() -> list[Check]:
 
 
 def _checks(output: str) -> Iterator[Check]:
-    can_trace = "syscall emulation for ptrace...OK" in output
+    can_trace = any(line in output for line in _TRACED)
     remedy = "allow ptrace of own children: kernel.yama.ptrace_scope at most 1, and a seccomp profile with ptrace"
     found = kernel.release() if can_trace else _last_line(output)
     yield Check("kernel in virtual time", can_trace, found, None if can_trace else f"{_WORLD}; {remedy}")
@@ -58,7 +60,7 @@ def _checks(output: str) -> Iterator[Check]:
 
 def _start() -> str:
     """Return the output of the kernel, which checks the machine and ends because it has no root file system."""
-    command = [str(kernel.PROGRAM), "mem=64M", "con=null", "con0=null,fd:2", "panic=-1"]
+    command = [str(kernel.PROGRAM), "mem=64M", "con=null", "con0=null,fd:2", "panic=-1", *kernel.tracing()]
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as home:
         try:
             started = subprocess.run(

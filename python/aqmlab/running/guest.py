@@ -85,6 +85,7 @@ def start(request: Mapping[str, Any], held: ExitStack, *, options: Sequence[str]
         *("time-travel=inf-cpu", f"time-travel-start={_START_NS}"),
         f"cpu={cpu}",
         f"seed={request['seed']}",
+        *kernel.tracing(),
         *options,
         f"aqmlab={kernel.ENGINE},request.json",
         *("init=/proc/self/cwd/init", "--", "guest"),
