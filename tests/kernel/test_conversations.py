@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from test_kernel import _kernel_permitted  # noqa: F401, the fixture of both files
 
+from aqmlab.cells import kernel
 from aqmlab.conversations.differences import find_differences
 from aqmlab.conversations.segments import Conversation, Segment
 from conftest import Command
@@ -19,18 +20,21 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 
 needs_kernel = pytest.mark.usefixtures("_kernel_permitted")
 
-RECORD = {row["conversation"]: row for row in read_record(GUIDE)}
+RECORD = read_record(GUIDE)
 
 
 @needs_kernel
 @pytest.mark.parametrize("talk", TALKS, ids=lambda talk: talk.name)
 def test_a_conversation_agrees_as_far_as_recorded(talk: Talk) -> None:
-    assert measure(talk) == RECORD[talk.name], "run make conversations, and look at the difference"
+    if kernel.series() != RECORD.linux:
+        pytest.skip(f"the record is of Linux {RECORD.linux}, and this one is {kernel.series()}")
+    (recorded,) = [row for row in RECORD.rows if row["conversation"] == talk.name]
+    assert measure(talk) == recorded, "run make conversations, and look at the difference"
 
 
 def test_the_page_has_the_table_of_its_record() -> None:
-    assert (GUIDE / "tcp-conversations.md").read_text(encoding="utf-8") == page(list(RECORD.values()))
-    assert set(RECORD) == {talk.name for talk in TALKS}
+    assert (GUIDE / "tcp-conversations.md").read_text(encoding="utf-8") == page(RECORD)
+    assert [row["conversation"] for row in RECORD.rows] == [talk.name for talk in TALKS]
 
 
 @needs_kernel

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aqmlab.cells import kernel
 from aqmlab.conversations import Comparison, compare_worlds
 from aqmlab.conversations.table import describe
 from conversations.experiments import TALKS, Talk
@@ -18,7 +20,18 @@ _TEMPLATE = Path(__file__).with_name("page.md")
 TOLERANCE_NS = 1_000_000
 """Times this close are equal: timers of the kernel expire at whole milliseconds of its own clock."""
 
+_RECORD = "tcp-conversations.json"
+
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Record:
+    """The conversations with one kernel."""
+
+    linux: str
+    """The series of the kernel, such as ``6.12``: another one may speak otherwise."""
+    rows: list[Row]
 
 
 def measure(talk: Talk) -> Row:
@@ -39,8 +52,9 @@ def _row(comparison: Comparison) -> Row:
     }
 
 
-def page(rows: list[Row]) -> str:
+def page(record: Record) -> str:
     """Return the page of a record."""
+    rows = record.rows
     shows = {talk.name: talk.shows for talk in TALKS}
     equal = [row for row in rows if row["content"] == "none"]
     written = table(
@@ -48,6 +62,7 @@ def page(rows: list[Row]) -> str:
         (_cells(row, shows[row["conversation"]]) for row in rows),
     )
     summary = (
+        f"The kernel is Linux {record.linux}.\n"
         f"{len(equal)} of {len(rows)} conversations have the same segments to their end;"
         f" {sum(row['time'] == 'none' for row in equal)} of them also at the same times.\n"
     )
@@ -59,14 +74,16 @@ def _cells(row: Row, shows: str) -> tuple[str, ...]:
     return (f"`{row['conversation']}`", shows, segments, f"{row['compared']:,}", row["content"], row["time"])
 
 
-def read_record(directory: Path) -> list[Row]:
+def read_record(directory: Path) -> Record:
     """Return the record in a directory of pages."""
-    rows: list[Row] = json.loads((directory / "tcp-conversations.json").read_text(encoding="utf-8"))
-    return rows
+    stored = json.loads((directory / _RECORD).read_text(encoding="utf-8"))
+    return Record(linux=stored["linux"], rows=stored["conversations"])
 
 
-def _lines(rows: list[Row]) -> Iterator[str]:
-    yield from (f"  {json.dumps(row)}" for row in rows)
+def _written(record: Record) -> str:
+    """Return a record as JSON with a line for each conversation."""
+    rows = ",\n".join(f"    {json.dumps(row)}" for row in record.rows)
+    return f'{{\n  "linux": {json.dumps(record.linux)},\n  "conversations": [\n{rows}\n  ]\n}}\n'
 
 
 def main() -> None:
@@ -78,10 +95,9 @@ def main() -> None:
     if arguments.only:
         print(*(measure(talk) for talk in TALKS if arguments.only in talk.name), sep="\n")
         return
-    rows = [measure(talk) for talk in TALKS]
-    record = "[\n" + ",\n".join(_lines(rows)) + "\n]\n"
-    (arguments.directory / "tcp-conversations.json").write_text(record, encoding="utf-8")
-    (arguments.directory / "tcp-conversations.md").write_text(page(rows), encoding="utf-8")
+    record = Record(linux=kernel.series(), rows=[measure(talk) for talk in TALKS])
+    (arguments.directory / _RECORD).write_text(_written(record), encoding="utf-8")
+    (arguments.directory / "tcp-conversations.md").write_text(page(record), encoding="utf-8")
 
 
 if __name__ == "__main__":

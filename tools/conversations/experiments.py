@@ -95,6 +95,13 @@ TALKS = (
     Talk("window", "a receive window of 30 kB", tcp={"receive_window": 30000, "window_scaling": False}),
     Talk("reno", "Reno without loss", bytes="1 MB", tcp={"congestion": "reno"}),
     Talk("reno-loss", "Reno with two losses", bytes="3 MB", tcp={"congestion": "reno"}, drop="100 600"),
+    Talk(
+        "dctcp",
+        "DCTCP with marks in three windows",
+        bytes="3 MB",
+        tcp={"congestion": "dctcp", "ecn": "dctcp"},
+        mark="40 300-310 900",
+    ),
     Talk("bbr", "BBR, which is version 1 in Linux and 3 here", tcp={"congestion": "bbr"}),
 )
 """The conversations, in the order of the page."""
