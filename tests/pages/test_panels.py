@@ -13,7 +13,7 @@ from aqmlab.console import queries
 from aqmlab.reports import ranking
 from aqmlab.reports.panels import Panels, panels
 from aqmlab.reports.selection import Selection
-from aqmlab.results import grouping
+from aqmlab.results import best, grouping
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
@@ -94,13 +94,13 @@ def test_a_ranking_says_what_the_paired_intervals_say(found: Panels, share: str)
         means = {label: values[label].mean() for label in SCHEMES}
         order = sorted(SCHEMES, key=means.__getitem__)
         assert list(one.ranks) == [*order, "uncongested"]
-        assert one.ranks[order[0]].verdict == ranking.BEST
+        assert one.ranks[order[0]].verdict == best.BEST
         for label in order[1:]:
             differences = values[label] - values[order[0]]
             # Student's t with two degrees of freedom at 1 - 0.05 / 2 / 2.
             half = 6.205347 * differences.std(ddof=1) / np.sqrt(3)
             is_worse = differences.mean() > half
-            assert one.ranks[label].verdict == (ranking.WORSE if is_worse else ranking.SIMILAR)
+            assert one.ranks[label].verdict == (best.WORSE if is_worse else best.SIMILAR)
             assert one.ranks[label].difference.startswith(f"+{ranking.number(differences.mean())}")
         assert one.ranks["uncongested"].verdict == ""
 

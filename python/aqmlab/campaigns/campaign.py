@@ -159,8 +159,13 @@ class Campaign:
             path for path, types in kinds.items() if (len(types) > 1 and types != {int, float}) or types & {list, dict}
         )
 
+    @property
+    def means_table(self) -> table.MeansTable:
+        """The means as a table for a console."""
+        return table.MeansTable(self.means, self.cells, self.axes, self.numbers)
+
     def __repr__(self) -> str:
-        return "\n".join([console.render_text(table.means_table(self.means, self.axes, self.numbers)), *self.notes])
+        return "\n".join([console.render_text(self.means_table), *self.notes])
 
 
 def _as_text(values: Mapping[str, Value | None], mixed: frozenset[str]) -> dict[str, Value | None]:

@@ -29,8 +29,19 @@ COSTS = ("wall_s", "cpu_s", "x_real_time")
 """The cost of a run."""
 
 
+def value_at(record: Any, path: Sequence[str | int]) -> Any:
+    """Return what a record has at a path; ``None`` if there is nothing, as in cells of earlier versions."""
+    for step in path:
+        if isinstance(record, Mapping):
+            # Cells that were stored before a number was added lack it.
+            record = record.get(step)
+        elif record is not None:
+            record = record[step] if int(step) < len(record) else None
+    return record
+
+
 def lookup(record: Any, path: Sequence[str | int]) -> float | None:
-    """Return the number at a path of a record; ``None`` if there is none, as in cells of earlier versions.
+    """Return the number at a path of a record; ``None`` if there is none.
 
     Examples
     --------
@@ -38,13 +49,8 @@ def lookup(record: Any, path: Sequence[str | int]) -> float | None:
     3.0
     >>> lookup({"queue_delay_ms": {"mean": 3}, "users": None}, ("users", "loss_percent"))
     """
-    for step in path:
-        if isinstance(record, Mapping):
-            # Cells that were stored before a number was added lack it.
-            record = record.get(step)
-        elif record is not None:
-            record = record[step] if int(step) < len(record) else None
-    return None if record is None else float(record)
+    value = value_at(record, path)
+    return None if value is None else float(value)
 
 
 def is_held_by_device(delay: Mapping[str, float | None]) -> bool:

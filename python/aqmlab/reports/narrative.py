@@ -9,9 +9,10 @@ from typing import Any
 from aqmlab.cells.cell import Cell
 from aqmlab.metrics.numbers import NUMBERS
 from aqmlab.reports import downsample
-from aqmlab.reports.ranking import BEST, SIMILAR, Ranking
+from aqmlab.reports.ranking import Ranking
 from aqmlab.reports.selection import Selection
 from aqmlab.results import grouping
+from aqmlab.results.best import BEST, SIMILAR
 from aqmlab.results.cells import BASELINE
 from aqmlab.stats import MIN_SEEDS
 

@@ -12,14 +12,13 @@ import numpy as np
 
 from aqmlab import stats
 from aqmlab.reports.selection import Selection
+from aqmlab.results.best import BEST, SIMILAR, WORSE
 from aqmlab.results.cells import BASELINE
 from aqmlab.spec import directions
 from aqmlab.stats import MIN_SEEDS, from_best
 from aqmlab.stats.intervals import Values
 from aqmlab.stats.paired import Difference
 from aqmlab.store.result import Result
-
-BEST, SIMILAR, WORSE = "best", "not distinguishable", "worse"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -289,7 +290,15 @@ class Comparison:
     @property
     def tables(self) -> ComparisonTables:
         """The comparison as tables for a console."""
-        return ComparisonTables(self.schemes, self.notes)
+        return ComparisonTables(self.schemes, self.notes, samples=self._samples, looks=self._looks)
+
+    @property
+    def _samples(self) -> Mapping[str, Mapping[str, Any]]:
+        """The records of the values of all seeds, by label; none unless all schemes have the same seeds."""
+        cells = {label: results for label, results in self._by_label.items() if label != BASELINE}
+        if len({tuple(result.cell.seed for result in results) for results in cells.values()}) != 1:
+            return {}
+        return {label: stats.samples([result.record() for result in results]) for label, results in cells.items()}
 
     def __repr__(self) -> str:
         return console.render_text(self.tables)

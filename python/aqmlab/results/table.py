@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from aqmlab.metrics.flows import USERS_NAME, all_traffic
-from aqmlab.metrics.metrics import LIMITS, is_held_by_device, lookup
+from aqmlab.metrics.metrics import LIMITS, is_held_by_device, lookup, value_at
 from aqmlab.metrics.numbers import DATAGRAM_NUMBERS, DELAYS, LINK_NUMBERS, NUMBERS, REQUEST_NUMBERS, Number
+from aqmlab.results import best
 from aqmlab.spec import directions
 from aqmlab.spec.schemes import DIRECTION_SEPARATOR
 from aqmlab.stats import LEVEL
@@ -54,6 +55,8 @@ class Row:
     """Half of the width of each number's interval, by the same names."""
     bounds: tuple[Measurements, Measurements] | None = None
     """The bounds of the intervals of differences, by the same names; an interval that excludes 0 is significant."""
+    samples: Measurements = field(default_factory=dict)
+    """The values of all seeds, by the same names, if they are compared with those of other schemes."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,18 @@ class ComparisonTable:
         largest = [max((_size(row, column.path) for row in self.rows), default=0.0) for column in self.columns]
         for row in self.rows:
             yield [self._cell_texts(row, column, size) for column, size in zip(self.columns, largest, strict=True)]
+
+    def verdicts(self, looks: int = 1) -> list[list[str]]:
+        """Return the verdict about each number among those of the same part, row by row; ``""`` if there is none."""
+        found = [[""] * len(self.columns) for _ in self.rows]
+        for part in dict.fromkeys(row.part for row in self.rows):
+            rows = {row.scheme: number for number, row in enumerate(self.rows) if row.part == part}
+            for index, column in enumerate(self.columns):
+                values = {label: value_at(self.rows[number].samples, column.path) for label, number in rows.items()}
+                samples = {label: value for label, value in values.items() if value is not None}
+                for label, verdict in best.verdicts(samples, column.number, looks=looks).items():
+                    found[rows[label]][index] = verdict
+        return found
 
     def _cell_texts(self, row: Row, column: Column, largest: float) -> tuple[str, str]:
         value, half_width = lookup(row.values, column.path), lookup(row.half_width, column.path)
@@ -142,15 +157,31 @@ def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]
 class ComparisonTables:
     """The tables on a console, each laid out for its width, with their captions."""
 
-    def __init__(self, schemes: Sequence[Measurements], notes: Iterable[str] = ()) -> None:
-        self._parts = parts(schemes)
+    def __init__(
+        self,
+        schemes: Sequence[Measurements],
+        notes: Iterable[str] = (),
+        *,
+        samples: Mapping[str, Measurements] | None = None,
+        looks: int = 1,
+    ) -> None:
+        """Lay out records of schemes; a terminal marks the best by ``samples``, the values of all seeds by label."""
+        compared = samples or {}
+        self._parts = parts([{**scheme, "samples": compared.get(scheme["label"], {})} for scheme in schemes])
         self._captions = captions(schemes, notes)
+        self._looks = looks
 
-    def __rich_console__(self, _: Console, __: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, terminal: Console, _: ConsoleOptions) -> RenderResult:
+        is_marked = False
         for part in self._parts:
+            # A pipe has plain numbers for other programs.
+            verdicts = part.verdicts(self._looks) if terminal.is_terminal else []
+            is_marked = is_marked or any(map(any, verdicts))
             yield Text(part.title, style="bold")
-            yield fit(part)
+            yield fit(part, verdicts)
             yield ""
+        if is_marked:
+            yield Text(best.LEGEND)
         yield from map(Text, self._captions)
 
 
@@ -161,8 +192,9 @@ Rows = Callable[[Measurements, Views], Iterator[Row]]
 
 def _mean_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
     half_widths = views(scheme["half_width"])
+    samples = views(scheme["samples"]) if scheme.get("samples") else {}
     for part, view in views(scheme).items():
-        yield Row(scheme["label"], part, view, half_widths[part])
+        yield Row(scheme["label"], part, view, half_widths[part], samples=samples.get(part, {}))
 
 
 def _paired_rows(scheme: Measurements, views: Views) -> Iterator[Row]:
@@ -361,12 +393,14 @@ def _is_significant(row: Row, path: Sequence[str | int]) -> bool:
     return low is not None and high is not None and (low > 0 or high < 0)
 
 
-def fit(part: ComparisonTable) -> FittedTable:
-    """Return a part of a comparison as a table of a console."""
-    return FittedTable(_table(part), names=2 if any(row.part for row in part.rows) else 1)
+def fit(part: ComparisonTable, verdicts: Sequence[Sequence[str]] = ()) -> FittedTable:
+    """Return a part of a comparison as a table of a console, with marks by the verdicts if there are any."""
+    has_verdicts = any(map(any, verdicts))
+    table = _table(part, verdicts if has_verdicts else [[""] * len(part.columns)] * len(part.rows))
+    return FittedTable(table, names=2 if any(row.part for row in part.rows) else 1)
 
 
-def _table(part: ComparisonTable) -> Table:
+def _table(part: ComparisonTable, verdicts: Sequence[Sequence[str]]) -> Table:
     table = console.sheet(show_edge=False, collapse_padding=True)
     has_groups = any(column.group for column in part.columns)
     has_parts = any(row.part for row in part.rows)
@@ -383,12 +417,15 @@ def _table(part: ComparisonTable) -> Table:
         add_column("" if column.group == previous_group else column.group or " ", column.name, justify="right")
         previous_group = column.group
     scheme = ""
-    for row, cells in zip(part.rows, part.cells(), strict=True):
+    for row, cells, marks in zip(part.rows, part.cells(), verdicts, strict=True):
         name = "" if row.scheme == scheme else row.scheme
         scheme = row.scheme
         texts = (
-            Text(f"{number} {spread}".rstrip(), style=_colour(column, number, spread))
-            for column, (number, spread) in zip(part.columns, cells, strict=True)
+            Text(
+                best.marked(f"{number} {spread}".rstrip(), mark),
+                style=best.style(mark) or _colour(column, number, spread),
+            )
+            for column, (number, spread), mark in zip(part.columns, cells, marks, strict=True)
         )
         table.add_row(Text(name), *([Text(row.part)] if has_parts else []), *texts)
     return table

@@ -1,7 +1,7 @@
 """Monitoring of a run: periodic readings of its queues, signals, throughput and response times.
 
-The monitoring process starts the command with a pipe, whose descriptor is in the environment. Without it nothing is
-read.
+The monitoring process starts the command with a pipe, whose descriptor is in the environment. In the same process
+:func:`observed` registers a callback. Without either nothing is read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import polars as pl
@@ -65,10 +66,30 @@ def is_monitored() -> bool:
     return _pipe() is not None
 
 
+_observers: list[ReadingCallback] = []
+"""The callbacks of this process."""
+
+
+@contextmanager
+def observed(callback: ReadingCallback) -> Iterator[None]:
+    """Pass the readings of all runs that start in this context to a callback, from the threads of the runs."""
+    _observers.append(callback)
+    try:
+        yield
+    finally:
+        _observers.remove(callback)
+
+
 def with_monitoring(cell: Cell, simulation: RunningSimulation) -> RunningSimulation:
-    """Return the running cell, wrapped in :class:`Monitored` if another process monitors this one."""
+    """Return the running cell, wrapped in :class:`Monitored` if another process or a callback receives its readings."""
     pipe = _pipe()
-    return simulation if pipe is None else Monitored(cell, simulation, pipe.send)
+    receivers = [*_observers, *([] if pipe is None else [pipe.send])]
+
+    def send(reading: Mapping[str, Any]) -> None:
+        for receiver in receivers:
+            receiver(reading)
+
+    return Monitored(cell, simulation, send) if receivers else simulation
 
 
 class Monitored:
@@ -126,13 +147,21 @@ class Monitored:
         links = {_name(link): link for link in pa.record_batch(self.gauges()).to_pylist()}
         changes = {name: self._changes(name, link) for name, link in links.items()}
         span_s = self.now - self._read_at
+        lengths = {**{name: link["waiting"] for name, link in links.items()}, **self._mean_lengths()}
         reading = {
             "cell": self._cell.key,
             "name": str(self._cell),
+            "scheme": self._cell.label,
             "now_s": self.now,
             "warmup_s": self._cell.spec.warmup_s,
             "end_s": self.end,
-            "queue": {**{name: link["waiting"] for name, link in links.items()}, **self._mean_lengths()},
+            "queue": lengths,
+            # Little's law: the mean number of packets in the queue over the rate at which they pass it.
+            "delay": {
+                name: _ratio(1e3 * (lengths[name] or 0.0) * span_s, change["arrived"] - change["drops"])
+                for name, change in changes.items()
+            },
+            "loss": {name: _ratio(100 * change["drops"], change["arrived"]) for name, change in changes.items()},
             "signals": {
                 name: _ratio(100 * (change["drops"] + change["marks"]), change["arrived"])
                 for name, change in changes.items()

@@ -11,11 +11,14 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
 from aqmlab.cells.cell import Cell, work
+from aqmlab.running import monitoring
+from aqmlab.running.readings import SchemeReadings
 from aqmlab.ui import messages
 from aqmlab.ui.messages import logger
 from aqmlab.ui.terminal import Terminal
@@ -41,6 +44,20 @@ def is_wanted(progress: bool | None) -> bool:
     return is_interactive() if progress is None else progress
 
 
+class _Bars(Progress):
+    """Bars, and below them the latest numbers of each scheme."""
+
+    def __init__(self, readings: SchemeReadings, *columns: TextColumn | BarColumn, **settings: Any) -> None:
+        self._readings = readings
+        super().__init__(*columns, **settings)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield the bars and the table."""
+        yield from super().get_renderables()
+        if (table := self._readings.table()) is not None:
+            yield table
+
+
 class _ProgressContext:
     """A context that shows progress."""
 
@@ -48,8 +65,11 @@ class _ProgressContext:
         self._started = self._line_at = time.monotonic()
         # A notebook shows lines, also if it requests colours, which rich interprets as a terminal.
         console = Terminal(stderr=True, force_jupyter=False, force_terminal=False if Terminal().is_jupyter else None)
-        self._progress = Progress(
-            TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+        self._readings = SchemeReadings()
+        self._progress = _Bars(
+            self._readings,
+            # At 80 columns the state of all cells stays readable behind it.
+            TextColumn("{task.description}", table_column=Column(no_wrap=True, max_width=console.width // 3)),
             BarColumn(bar_width=None),
             TextColumn("{task.fields[state]}", justify="right", table_column=Column(no_wrap=True)),
             console=console,
@@ -63,6 +83,8 @@ class _ProgressContext:
             # Called from Python, where no command has configured the logger.
             self._context.enter_context(messages.logging_to_stderr())
         self._context.enter_context(self._progress)
+        if not self._progress.disable:
+            self._context.enter_context(monitoring.observed(self._readings))
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -95,6 +117,7 @@ class SweepProgress(_ProgressContext):
         to_run = {key: cell for key, cell in distinct.items() if key in captured or key not in stored}
         stored_count = len(distinct) - len(to_run)
         self._names = names(to_run.values())
+        self._short_names = _short_names(to_run.values()) or self._names
         self._bars: dict[str, TaskID] = {}
         self._started_at: dict[str, float] = {}
         self._simulated_s = dict.fromkeys(to_run, 0.0)
@@ -122,7 +145,7 @@ class SweepProgress(_ProgressContext):
             self._advance(cell, now)
             started_at = self._started_at.setdefault(cell.key, time.monotonic())
             if cell.key not in self._bars:
-                self._bars[cell.key] = self._add_bar(self._names[cell.key])
+                self._bars[cell.key] = self._add_bar(self._short_names[cell.key])
             bar = self._bars[cell.key]
             speed = _speed(now, time.monotonic() - started_at)
             self._progress.update(bar, total=end, completed=now, state=f"{now:,.0f}/{end:,.0f} s  {speed}")
@@ -197,7 +220,8 @@ class RunProgress(_ProgressContext):
         """Show the progress of the run."""
         self._simulated_to = now
         state = f"{now:,.0f}/{end:,.0f} s  {_speed(now, self._elapsed_s)}"
-        self._progress.update(self._bar, total=end, completed=now, state=state)
+        left = f", {duration(self._elapsed_s * (end / now - 1))} left" if now else ""
+        self._progress.update(self._bar, total=end, completed=now, state=state + left)
         self._log_periodically(f"{self._name}: {state}")
 
 
@@ -227,6 +251,12 @@ def names(cells: Iterable[Cell]) -> Mapping[str, str]:
             differences = [f"{'.'.join(path)}={_value_at(cell.resolved, path)}" for path in paths]
             names_by_key[cell.key] = f"{name} ({', '.join(differences)})" if differences else name
     return names_by_key
+
+
+def _short_names(cells: Iterable[Cell]) -> Mapping[str, str]:
+    """Return the schemes and seeds of cells by their keys; nothing if they are not unique."""
+    short = {cell.key: f"{cell.label}, seed {cell.seed}" for cell in cells}
+    return short if len(set(short.values())) == len(short) else {}
 
 
 def _differences(tables: Sequence[Any], prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Statistics: over seeds, and of response times. Pure functions from plain data or frames to the same."""
 
-from aqmlab.stats.aggregate import SETTINGS, over_seeds
+from aqmlab.stats.aggregate import SETTINGS, over_seeds, samples
 from aqmlab.stats.bands import band_half_width, difference_band, quantile_differences, share_intervals
 from aqmlab.stats.distributions import cdf, quantiles, shares_within
 from aqmlab.stats.intervals import LEVEL, half_width, interval, mean_interval, p_value
@@ -31,6 +31,7 @@ __all__ = [
     "quantiles",
     "relative_width",
     "repeated_interval",
+    "samples",
     "share_intervals",
     "shares_within",
 ]

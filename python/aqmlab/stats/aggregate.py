@@ -39,7 +39,7 @@ def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         deviations as of a sample (n - 1), both ``None`` for a single value; and ``n``, how many seeds have a value.
     """
     first = records[0]
-    measured = [{name: record[name] for name in (*MEASURES, *PARTS, *COSTS)} for record in records]
+    measured = _measured(records)
     return {
         **{name: first[name] for name in SETTINGS},
         "seeds": [record["seed"] for record in records],
@@ -51,6 +51,15 @@ def over_seeds(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "n": map_numbers(_ignoring_none(len), measured),
         "cells": [record["cell"] for record in records],
     }
+
+
+def samples(records: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the values of all of a scheme's cells under the names of one; ``None`` where a cell lacks a value."""
+    return map_numbers(lambda values: None if None in values else tuple(values), _measured(records))
+
+
+def _measured(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: record[name] for name in (*MEASURES, *PARTS, *COSTS)} for record in records]
 
 
 def _half_width(values: list[float]) -> float | None:

@@ -28,8 +28,11 @@ def number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
-def show(table: RenderableType) -> None:
-    """Print a table, formatted on a terminal and as plain text in a pipe; text is printed unchanged."""
+def show(table: RenderableType, *, pipe_width: int | None = None) -> None:
+    """Print a table, formatted on a terminal and as plain text in a pipe; text is printed unchanged.
+
+    In a pipe it is as wide as ``COLUMNS``, or ``pipe_width``; a table is unbounded then.
+    """
     if isinstance(table, str):
         print(table)
         return
@@ -37,7 +40,7 @@ def show(table: RenderableType) -> None:
     if console.is_terminal:
         console.print(_fit(table))
     else:
-        print(render_text(table, width=columns()))
+        print(render_text(table, width=columns(pipe_width or _UNBOUNDED)))
 
 
 def render_text(table: RenderableType, *, width: int = _DEFAULT_WIDTH) -> str:
@@ -48,9 +51,9 @@ def render_text(table: RenderableType, *, width: int = _DEFAULT_WIDTH) -> str:
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def columns() -> int:
-    """Return the largest width of a table: that of the terminal or ``COLUMNS``, and unbounded in a pipe."""
-    return shutil.get_terminal_size((_UNBOUNDED, 0)).columns
+def columns(pipe_width: int = _UNBOUNDED) -> int:
+    """Return the largest width of a table: that of the terminal or ``COLUMNS``, and in a pipe by default unbounded."""
+    return shutil.get_terminal_size((pipe_width, 0)).columns
 
 
 def _fit(table: RenderableType) -> RenderableType:

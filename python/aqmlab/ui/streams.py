@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 from aqmlab.ui.escaping import VisibleStream
 
-_ASCII = {"±": "+-", "²": "^2", "→": "->", "…": "..."}
+_ASCII = {"±": "+-", "²": "^2", "→": "->", "…": "...", "●": "*", "○": "o"}
 """ASCII replacements of characters that the locale's encoding lacks; other characters become a question mark."""
 
 

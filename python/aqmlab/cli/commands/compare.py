@@ -13,6 +13,7 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
+from aqmlab.cli.draw import Draw, draw, parse_kinds
 from aqmlab.cli.options import (
     Changes,
     DurationOverride,
@@ -130,6 +131,7 @@ def compare(
         Path | None, typer.Option(metavar="DIR", help="Directory of the figures.", show_default="OUT/figures")
     ] = None,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Draw no figures.")] = False,
+    draw_kinds: Draw = None,
     watch: Watch = False,
     as_json: Json = False,
 ) -> None:
@@ -164,6 +166,7 @@ def compare(
     if sd and table is None:
         raise SpecError("--sd: adds a column to --table, which is not given")
     check_table(table)
+    kinds = parse_kinds(draw_kinds, as_json=as_json)
     names = [name.strip() for name in measures.split(",")] if measures else []
     requested_measures = on_request(names)
     options = {
@@ -227,6 +230,7 @@ def compare(
         if requested_measures:
             print()
             console.show(MeasuredTables(comparison.measured(*requested_measures)))
+        draw(comparison, kinds)
         for number in (*files, *(pcap.file for pcap in comparison_plan.pcaps.values())):
             print(number)
 

@@ -9,6 +9,7 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
+from aqmlab.cli.draw import Draw, draw, parse_kinds
 from aqmlab.cli.options import (
     Changes,
     Json,
@@ -53,6 +54,7 @@ def run(
     pcap_from: PcapFrom = None,
     pcap_for: PcapFor = None,
     pcap_packets: PcapPackets = None,
+    draw_kinds: Draw = None,
     watch: Watch = False,
     table: TableFile = None,
     as_json: Json = False,
@@ -67,6 +69,7 @@ def run(
     from aqmlab.cells import calibration_model
     from aqmlab.cells.cell import cells_of
     from aqmlab.live.run import run_command
+    from aqmlab.results.comparison import Comparison
     from aqmlab.results.notes import notes
     from aqmlab.results.numbers import frame
     from aqmlab.running.process import STDERR, STDOUT
@@ -74,6 +77,7 @@ def run(
     from aqmlab.spec.experiment import Experiment
 
     check_table(table)
+    kinds = parse_kinds(draw_kinds, as_json=as_json)
     experiment = Experiment.from_toml(spec, changes=[*(changes or ()), *([f"world={world}"] if world else ())])
     if experiment.variants:
         logger.info("variants of the spec are left out; to run them: aqmlab compare %s", spec)
@@ -106,5 +110,6 @@ def run(
             print(f"  note:      {note}")
         if capture:
             print(f"  packets:   {capture.file}")
+        draw(Comparison((result,)), kinds)
     if code:
         raise typer.Exit(code)

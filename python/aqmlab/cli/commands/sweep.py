@@ -52,7 +52,6 @@ def sweep(
 
     Example: aqmlab sweep examples/sweeps/targets.toml --seeds 5 --limit "10 min"
     """
-    from aqmlab.campaigns import table as tables
     from aqmlab.campaigns.campaign import Campaign, Execution, plan, run, select_numbers
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.shards import Shard, sbatch
@@ -85,7 +84,7 @@ def sweep(
         print_json({"points": campaign.means.to_dicts(), "failed": failed, "notes": campaign.notes})
     else:
         report_testbed(parsed_grid.experiment().testbed)
-        console.show(tables.means_table(campaign.means, campaign.axes, campaign.numbers))
+        console.show(campaign.means_table)
         for note in campaign.notes:
             print(note)
     if campaign.failures:
