@@ -125,6 +125,26 @@ def test_a_default_that_is_written_out_is_what_is_left_out(table: str, key: str)
     assert _core.Resolved(explicit) == _core.Resolved(json.dumps({**bare, **within({})}))
 
 
+IMPAIRMENTS: Table = {
+    "loss": 0.1,
+    "bit_error_rate": 1e-6,
+    "duplicate": 0.1,
+    "jitter": "1 ms",
+    "reorder": {"probability": 0.1, "delay": "1 ms"},
+    "ecn": "bleach",
+}
+
+
+@pytest.mark.parametrize("key", IMPAIRMENTS)
+def test_the_schema_admits_one_value_or_one_of_each_direction(key: str) -> None:
+    root, value = lab.Experiment.model_json_schema(), IMPAIRMENTS[key]
+    for accepted in (value, {"up": value, "down": value}):
+        assert admits(root, {"link": {key: accepted}}, root)
+        resolved({"link": {key: accepted}, "tcp": {"ecn": True}})
+    for refused in ({"up": value}, {"up": value, "down": value, "across": value}):
+        assert not admits(root, {"link": {key: refused}}, root)
+
+
 def test_many_keys_have_a_default_or_a_range() -> None:
     assert len(list(defaults())) > 50
     assert len(list(ranges())) > 100

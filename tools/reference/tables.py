@@ -37,7 +37,7 @@ UNITS = {
     **dict.fromkeys(
         (
             *("packets", "arrived", "offered", "sent", "lost", "dropped", "policed", "drops", "evicted", "held"),
-            *("marked", "marks", "losses"),
+            *("marked", "marks", "losses", "duplicated", "reordered", "changed"),
         ),
         "packets",
     ),

@@ -87,10 +87,10 @@ impl Link {
         self.mean_bps(1)
     }
 
-    /// Returns true if the rate changes, or the capacity is another kind than a bit rate.
+    /// Returns true if the capacity varies: the rate changes, packets wait in outages, or it is another kind than a bit rate.
     #[getter]
     fn varies(&self) -> bool {
-        !self.0.rate_changes.is_empty() || self.0.has_kind()
+        self.0.varies()
     }
 
     /// The times of the changes, and the new rates of both directions.

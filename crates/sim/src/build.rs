@@ -27,7 +27,7 @@ use crate::explain::{Explainer, Tagged, TimelineRequest};
 use crate::link::{Boxed, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::simulation::Simulation;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{HopSpec, Spec, SpecError};
 
 /// Custom laws of the caller: one for each direction whose queue has one, each in a first-in first-out queue with
 /// the spec's limit. They should draw random numbers from [`queue_stream`].
@@ -79,12 +79,29 @@ pub fn build(
 /// Prepare the network of `spec` in the run `seed` for packets of real hosts. A capture, if given, needs their
 /// headers by [`Capture::show`].
 pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<EmulatedNetwork, SpecError> {
+    check_emulated(spec)?;
     let hops = Plan::new(spec, seed, None)?.hops;
     let kernel_queues = hops.iter().flat_map(Hop::kernel_queues).collect();
     let hops = hops.into_iter().map(|hop| hop.emulated(capture));
     let links =
         if spec.links.is_chain() { chains(spec, hops.collect()).map(boxed) } else { single(hops).map(boxed) };
     Ok(EmulatedNetwork::new(spec, links, kernel_queues))
+}
+
+/// Refuse what a network does not do to packets of real hosts: it forwards each packet once, with the headers it came with.
+fn check_emulated(spec: &Spec) -> Result<(), SpecError> {
+    let unsupported = spec.links.hops().iter().find_map(|HopSpec { link, .. }| {
+        let keys = [("link.duplicate", link.duplicate.is_some()), ("link.ecn", link.ecn.is_some())];
+        keys.into_iter().find(|(_, is_present)| *is_present)
+    });
+    match unsupported {
+        None => Ok(()),
+        Some((path, _)) => {
+            let message =
+                "needs world = \"simulated\": packets of real hosts are forwarded once, with their headers";
+            Err(SpecError { path: path.to_owned(), message: message.to_owned() })
+        }
+    }
 }
 
 fn boxed<O>(link: impl Link<O> + Send + 'static) -> Box<dyn Link<O> + Send> {
@@ -105,17 +122,15 @@ fn single<T>(links: impl IntoIterator<Item = T>) -> T {
 /// bits.
 fn check_explained(spec: &Spec) -> Result<(), SpecError> {
     let link = spec.links.first();
-    let unsupported = [
-        ("link", spec.links.is_chain()),
-        ("link.rate_changes", !link.rate_changes.is_empty()),
-        ("link.loss", link.loss.is_some()),
-        ("link.rate", !link.is_constant()),
-    ];
-    match unsupported.into_iter().find(|&(_, is_present)| is_present) {
+    let unsupported = [("link", spec.links.is_chain()), ("link.rate_changes", !link.rate_changes.is_empty())];
+    let impairment = link.impairment().map(|key| format!("link.{key}"));
+    let unsupported = unsupported.into_iter().find(|&(_, is_present)| is_present);
+    let other_rate = (!link.is_constant()).then(|| "link.rate".to_owned());
+    match unsupported.map(|(path, _)| path.to_owned()).or(impairment).or(other_rate) {
         None => Ok(()),
-        Some((path, _)) => {
+        Some(path) => {
             let message = "such a run cannot be explained: explanations know of one link of one rate";
-            Err(SpecError { path: path.to_owned(), message: message.to_owned() })
+            Err(SpecError { path, message: message.to_owned() })
         }
     }
 }

@@ -47,7 +47,7 @@ use self::timers::{TimerEvent, Timers};
 use self::wheel::Wheel;
 use crate::capture::Capture;
 use crate::labels::{Labels, label};
-use crate::link::{Forwarding, Link};
+use crate::link::{Forwarding, Link, WireEvent};
 use crate::packet::{Owner, Packet};
 use crate::record::{GaugeTable, ResponseTimesTable, Tables};
 use crate::side::Direction;
@@ -257,9 +257,15 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         }
     }
 
-    /// Handle the packets that a link has dropped, which will not arrive.
+    /// Handle the packets that a link has dropped or lost, which will not arrive, and copies of packets, which will.
     #[inline(never)]
     fn drain_drops(&mut self, direction: Direction) {
+        match self.links[direction.index()].pop_wire_event() {
+            Some(WireEvent::Lost(packet)) => self.on_loss(&packet),
+            Some(WireEvent::Copied(packet)) if packet.to.is_datagram() => self.copied_datagram(&packet),
+            Some(WireEvent::Copied(packet)) => self.connections.copied_packet(packet.to.peer()),
+            None => {}
+        }
         while let Some(packet) = self.links[direction.index()].pop_drop() {
             self.on_drop(&packet, direction);
         }
@@ -272,6 +278,11 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             let owner = owner.unwrap_or_else(|| self.connections.session(packet.to).owner());
             self.recorder.tables.losses.push(self.now, packet.to, owner);
         }
+        self.on_loss(packet);
+    }
+
+    /// Handle a packet that will not arrive.
+    fn on_loss(&mut self, packet: &Packet<O::PacketTag>) {
         if packet.to.is_datagram() {
             return self.lose_datagram(packet);
         }

@@ -43,10 +43,11 @@ pub use record::{
 };
 pub use simulation::Simulation;
 pub use spec::{
-    BurstsSpec, CustomLaw, DelayAt, DisciplineSpec, Dscp, FlowsSpec, GilbertElliottSpec, HopSpec, HostsSpec,
-    KernelDiscipline, LinkSpec, LinksSpec, LossSpec, MixSpec, PathSpec, PerDirection, ProtocolSpec,
-    QueueSpec, RateChange, RateSpec, RecordSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec,
-    Testbed, TestbedValue, UsersSpec,
+    BurstsSpec, CustomLaw, DelayAt, DelayChange, DisciplineSpec, Dscp, EcnPath, FlowsSpec,
+    GilbertElliottSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec, LossSpec, MixSpec,
+    OutagePackets, OutageSpec, PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RateSpec,
+    RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue,
+    UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

@@ -32,7 +32,7 @@ pub use self::capacity::{BucketSpec, CapacitySpec, MahimahiSpec, PolicerSpec, To
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};
-pub(crate) use self::impaired::Impaired;
+pub(crate) use self::impaired::{Fates, Impaired, WireCounts, WireEvent};
 pub(crate) use self::index_queue::IndexQueue;
 pub use self::kernel_queue::KernelDecision;
 pub(crate) use self::kernel_queue::{KernelPort, KernelQueue, Numbered};
@@ -63,8 +63,8 @@ pub(crate) struct LinkCounters {
     pub(crate) sent: u64,
     /// Their IP bytes.
     pub(crate) sent_bytes: Bytes,
-    /// Of the packets that have been sent, those lost on the wire.
-    pub(crate) lost: u64,
+    /// Of the packets that have been sent, those that the wire has impaired.
+    pub(crate) wire: WireCounts,
     /// Packets in the discipline's queue, in the device or being sent.
     pub(crate) held: u64,
 }
@@ -118,6 +118,12 @@ pub(crate) trait Link<O = WindowScale> {
 
     /// Takes a dropped packet that was not taken yet. A drop at dequeue may appear as late as the next arrival.
     fn pop_drop(&mut self) -> Option<Packet<O>>;
+
+    /// Takes the packet that the wire lost or copied in the call before, if it did.
+    #[inline(always)]
+    fn pop_wire_event(&mut self) -> Option<WireEvent<O>> {
+        None
+    }
 
     /// Returns the time of the next delivery. Without a packet in flight it is the time until which the discipline holds
     /// packets back, if it does, or else [`Time::MAX`].
@@ -175,6 +181,10 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
 
     fn pop_drop(&mut self) -> Option<Packet<O>> {
         (**self).pop_drop()
+    }
+
+    fn pop_wire_event(&mut self) -> Option<WireEvent<O>> {
+        (**self).pop_wire_event()
     }
 
     fn next_delivery(&self) -> Time {

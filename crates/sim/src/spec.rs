@@ -4,10 +4,12 @@ mod delay;
 mod dscp;
 mod flows;
 mod hosts;
+mod impairments;
 mod link;
 mod links;
 mod loss;
 mod messages;
+mod outages;
 mod parse;
 mod per_direction;
 mod queue;
@@ -34,11 +36,15 @@ pub use self::delay::DelayAt;
 pub use self::dscp::Dscp;
 pub use self::flows::FlowsSpec;
 pub use self::hosts::HostsSpec;
+pub(crate) use self::impairments::Impairments;
+pub use self::impairments::{DelayChange, EcnPath, ReorderSpec};
 pub(crate) use self::link::RATES;
 pub use self::link::{LinkSpec, RateChange};
 pub use self::links::{HopSpec, LinksSpec, PathSpec};
 pub(crate) use self::links::{Hops, MOST_LINKS};
 pub use self::loss::{BurstsSpec, GilbertElliottSpec, LossSpec};
+pub(crate) use self::outages::Outages;
+pub use self::outages::{OutagePackets, OutageSpec};
 pub(crate) use self::parse::within;
 use self::parse::{at_least, at_most, fault, named_or_table, read};
 pub use self::per_direction::PerDirection;
@@ -250,6 +256,7 @@ impl Spec {
         if !self.kernel_disciplines().is_empty() {
             self.check_labels()?;
         }
+        self.links.check_ecn_paths(&self.tcp)?;
         self.tcp.check(self.links.mtu(), &self.sources)
     }
 }

@@ -11,7 +11,7 @@ use crate::link::{DelayHistogram, LinkCounters};
 use crate::packet::Owner;
 use crate::quantiles::ratio;
 use crate::record::ResponseTimes;
-use crate::spec::Spec;
+use crate::spec::{Impairments, Spec};
 
 pub use self::limited::LimitedByPercent;
 pub(crate) use self::times::bins_ms;
@@ -44,6 +44,15 @@ pub struct Summary {
     /// Packets lost on the wires of links, in per cent of those that links with such losses sent.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "wire loss", "unit" = "%", "digits" = 2, "better" = "lower")))]
     pub wire_loss_percent: Option<f64>,
+    /// Packets that arrived twice, in per cent of those that links with `duplicate` sent.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "duplicated", "unit" = "%", "digits" = 2)))]
+    pub duplicated_percent: Option<f64>,
+    /// Packets that others may have overtaken, in per cent of those that links with `reorder` sent.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "reordered", "unit" = "%", "digits" = 2)))]
+    pub reordered_percent: Option<f64>,
+    /// Packets whose ECN field the path changed, in per cent of those that links with such an `ecn` sent.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "ECN changed", "unit" = "%", "digits" = 2)))]
+    pub ecn_changed_percent: Option<f64>,
     /// Segments that hosts sent again, in per cent of the packets that arrived: data, SYNs and FINs, lost or not.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "retransmitted", "unit" = "%", "digits" = 2, "better" = "lower")))]
     pub retransmit_percent: Option<f64>,
@@ -264,7 +273,14 @@ impl Summary {
             loss_percent: percent(dropped, arrived),
             mark_percent: percent(marked, arrived),
             policed_percent: window.policed_percent(spec),
-            wire_loss_percent: window.wire_loss_percent(spec),
+            wire_loss_percent: window.wire_percent(spec, Impairments::is_lossy, |wire| wire.lost),
+            duplicated_percent: window.wire_percent(spec, |its| its.duplicate > 0.0, |wire| wire.duplicated),
+            reordered_percent: window.wire_percent(spec, |its| its.reorder.is_some(), |wire| wire.reordered),
+            ecn_changed_percent: window.wire_percent(
+                spec,
+                |its| its.ecn.changes_packets(),
+                |wire| wire.ecn_changed,
+            ),
             retransmit_percent: percent(window.repeats as f64, arrived),
             completed_requests: window.completed,
             aborted_requests: window.aborted,
@@ -344,7 +360,7 @@ mod tests {
             sent_bytes: Bytes::new(462 * sent),
             held: queued - sent,
             policed: 0,
-            lost: 0,
+            wire: crate::link::WireCounts::default(),
         }
     }
 

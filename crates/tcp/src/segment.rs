@@ -95,6 +95,13 @@ impl Flags {
         Flags((ace as u16 & 0b111) << 4)
     }
 
+    /// Return the flags other than `others`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, others: Flags) -> Flags {
+        Flags(self.0 & !others.0)
+    }
+
     /// True if all of `others` are set.
     #[inline]
     pub const fn contains(self, others: Flags) -> bool {

@@ -108,10 +108,20 @@ class QueueSpec(SpecPart, table="Queue"):
         return QueueSpec.model_construct(discipline=self.discipline, parameters=parameters)
 
 
+Probability = Annotated[float, Field(strict=True)]
+
+
 class Link(SpecPart):
     rate: Rate = DECLARED
     delay: Duration = DECLARED
-    loss: Annotated[float, Field(strict=True)] | dict[str, Any] | None = DECLARED
+    loss: Probability | dict[str, Any] | None = DECLARED
+    bit_error_rate: Probability | dict[str, Any] | None = DECLARED
+    duplicate: Probability | dict[str, Any] | None = DECLARED
+    jitter: Duration | dict[str, Any] | None = DECLARED
+    reorder: dict[str, Any] | None = DECLARED
+    ecn: str | dict[str, Any] | None = DECLARED
+    outages: tuple[dict[str, Any], ...] | None = DECLARED
+    delay_changes: tuple[dict[str, Any], ...] | None = DECLARED
     overhead: Bytes = DECLARED
     header: Bytes = DECLARED
     mtu: Bytes = DECLARED

@@ -138,8 +138,9 @@ def _links(network: Topology) -> Table:
         change_text = ", ".join(changes[:3]) + (f" and {len(changes) - 3:,} more" if len(changes) > 3 else "")
         fifo = f"{link.device_fifo:,} packets" if link.device_fifo else "none"
         queue = "" if network.common_queue else link.queue
-        cells.append((name, link.rates, link.delay, link.loss, queue, fifo, change_text))
-    return _table(("link", "rate", "delay", "loss", "queue at each end", "device FIFO", "rate changes"), cells)
+        cells.append((name, link.rates, link.delay, link.loss, link.impairments, queue, fifo, change_text))
+    titles = ("link", "rate", "delay", "loss", "impairments", "queue at each end", "device FIFO", "rate changes")
+    return _table(titles, cells)
 
 
 def _senders(network: Topology) -> Table:

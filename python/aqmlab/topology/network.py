@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from aqmlab._core import Link, Resolved
 from aqmlab.spec import directions, schema, schemes
-from aqmlab.spec.capacity import rates
+from aqmlab.spec.capacity import impairments, rates
 from aqmlab.spec.experiment import Experiment, QueueSpec
 
 T = TypeVar("T")
@@ -37,6 +37,8 @@ class LinkView:
     delay: str
     loss: str
     """The losses on the wire; empty without any."""
+    impairments: str
+    """The other impairments of the wire; empty without any."""
     device_fifo: int
     queue: str
     """The discipline with its written parameters; of two directions both, if they differ."""
@@ -145,7 +147,8 @@ def _link(link: Mapping[str, Any], numbers: Link, queues: tuple[QueueSpec, Queue
         varies=numbers.varies,
         rate_bps=numbers.rate_bps,
         delay=link["delay"],
-        loss=rates.loss_text(link["loss"]) if "loss" in link else "",
+        loss=impairments.loss_text(link["loss"]) if "loss" in link else "",
+        impairments=impairments.text(link),
         device_fifo=link["device_fifo"],
         # Spaces after commas allow line breaks.
         queue=schemes.DIRECTION_SEPARATOR.join(texts).replace(",", ", "),

@@ -20,7 +20,7 @@ use crate::spec::{Hops, Spec};
 pub(super) type ParkedLink<O> = Queued<IndexQueue<Packet<O>>, O, BoxedCapacity>;
 
 /// Return the two directions of the chain of `spec`, whose links are `hops`.
-pub(super) fn chains<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>>; 2] {
+pub(super) fn chains<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>, O>; 2] {
     let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
     let paths: Vec<Hops> =
         paths.map(|path| path.expect("in a chain all traffic has a path").hops()).collect();
@@ -71,14 +71,14 @@ impl Hop<'_> {
 }
 
 impl<'a> OneWay<'a> {
-    /// Return the direction that `make` makes, with its losses if there are any.
-    fn impaired<O: 'static>(mut self, make: impl FnOnce(OneWay<'a>) -> Boxed<O>) -> Boxed<O>
+    /// Return the direction that `make` makes, with its impairments if there are any.
+    fn impaired<O: HeaderOptions + 'static>(mut self, make: impl FnOnce(OneWay<'a>) -> Boxed<O>) -> Boxed<O>
     where
         Packet<O>: Send,
     {
-        match self.loss.take() {
+        match self.fates.take() {
             None => make(self),
-            Some((loss, stream)) => Boxed::new(Impaired::new(make(self), loss, stream)),
+            Some(fates) => Boxed::new(Impaired::new(make(self), fates)),
         }
     }
 

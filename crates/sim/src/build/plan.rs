@@ -8,9 +8,9 @@ use aqmlab_workload::sources::Source;
 
 use super::{Laws, queue_stream};
 use crate::engine::Traffic;
-use crate::link::{BoxedCapacity, KernelPort, Schedule, Wire};
+use crate::link::{BoxedCapacity, Fates, KernelPort, Schedule, Wire};
 use crate::side::Direction;
-use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, LossSpec, Spec, SpecError};
+use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, Spec, SpecError};
 
 /// A run before its engine is chosen.
 pub(super) struct Plan<'a> {
@@ -40,8 +40,8 @@ pub(super) struct OneWay<'a> {
     pub(super) noecn: bool,
     /// The queue's random stream.
     pub(super) stream: Stream,
-    /// The losses on its wire with their random stream, if there are any.
-    pub(super) loss: Option<(LossSpec, Stream)>,
+    /// The impairments of its wire with their random streams, if there are any.
+    pub(super) fates: Option<Fates>,
 }
 
 /// The discipline of a queue.
@@ -69,8 +69,11 @@ impl<'a> Plan<'a> {
                     DisciplineSpec::Kernel { .. } => QueueDiscipline::Kernel(KernelPort::default()),
                 };
                 let stream = hop_stream(seed, number, direction.index());
-                let loss = hop.link.loss(direction).map(|loss| {
-                    (loss, Stream::named(seed, &format!("loss/{}/link/{number}", direction.index())))
+                let fates = hop.link.impairments(direction).map(|impairments| {
+                    let place = format!("{}/link/{number}", direction.index());
+                    Fates::new(&impairments, &hop.link, |purpose| {
+                        Stream::named(seed, &format!("{purpose}/{place}"))
+                    })
                 });
                 let link = hop.link.one_way(direction);
                 Ok(OneWay {
@@ -79,7 +82,7 @@ impl<'a> Plan<'a> {
                     discipline,
                     noecn: queue.noecn,
                     stream,
-                    loss,
+                    fates,
                 })
             };
             Ok(Hop { number, directions: [one_way(Direction::FORWARD)?, one_way(Direction::REVERSE)?] })
@@ -120,7 +123,7 @@ impl<'a> Plan<'a> {
 fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
     Wire {
         context: link.context(),
-        delay: link.delay,
+        delay: link.shortest_delay(),
         device_fifo: link.device_fifo,
         // The users and each source. Without sources, delays need no division by owner.
         owners: if spec.sources.is_empty() { 0 } else { 1 + spec.sources.len() },
@@ -132,10 +135,11 @@ fn capacity(link: &LinkSpec) -> Option<BoxedCapacity> {
     if let Some(kind) = link.rate.of(Direction::FORWARD).kind() {
         return Some(kind.capacity(&link.context()));
     }
-    if link.rate_changes.is_empty() {
+    let outages = link.waiting_outages();
+    if link.rate_changes.is_empty() && outages.is_empty() {
         return None;
     }
-    Some(Box::new(Schedule::new(&link.context(), link.rates().collect())))
+    Some(Box::new(Schedule::new(&link.context(), link.rates().collect(), outages)))
 }
 
 /// The random stream of the queue of one direction of link `number` of a chain, counted from 0. The first link

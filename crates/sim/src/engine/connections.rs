@@ -281,6 +281,11 @@ impl<S: Sender> Connections<S> {
         self.packets[self.sessions[id.connection()].owner.index()].lost += 1;
     }
 
+    /// Record that the network has made a second copy of a packet sent by this end.
+    pub(super) fn copied_packet(&mut self, id: EndpointId) {
+        self.socket_mut(id).sent += 1;
+    }
+
     /// The outcomes of each owner's packets since the start of the run.
     pub(super) fn packets(&self) -> Vec<PacketFates> {
         let mut packets = self.packets.clone();

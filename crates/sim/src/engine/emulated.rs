@@ -30,7 +30,7 @@ use super::sampling::{Readings, meters};
 use crate::capture::ConnectionOrigin;
 use crate::explain::Tagged;
 use crate::labels::{Labels, PROGRAM, label};
-use crate::link::{Forwarding, Link, LinkCounters, Meter};
+use crate::link::{Forwarding, Link, LinkCounters, Meter, WireEvent};
 use crate::packet::{EndpointId, HEADERS, Owner, Packet};
 use crate::record::{ExchangeRow, GaugeTable, ResponseTimesTable, Tables};
 use crate::side::{Direction, Side};
@@ -279,6 +279,10 @@ impl EmulatedNetwork {
     }
 
     fn drain_drops(&mut self, direction: Direction, report: &mut impl FnMut(Outcome)) {
+        if let Some(WireEvent::Lost(packet)) = self.links[direction.index()].pop_wire_event() {
+            self.sources.lost(&packet, self.window_start);
+            report(Outcome::Lost { number: packet.segment.options.number() });
+        }
         while let Some(packet) = self.links[direction.index()].pop_drop() {
             let owner = self.sources.lost(&packet, self.window_start);
             if self.spec.record.losses && self.window_start <= self.now {

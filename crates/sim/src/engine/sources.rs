@@ -200,6 +200,12 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         datagrams.lose(sent_at(&packet.segment), self.window_start);
     }
 
+    /// Record that the network has made a second copy of a datagram.
+    pub(super) fn copied_datagram(&mut self, packet: &Packet<O::PacketTag>) {
+        let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
+        datagrams.copy(sent_at(&packet.segment), self.window_start);
+    }
+
     /// Bytes of each source that have arrived in order since the start of the run.
     fn delivered_by_source(&self) -> Vec<u64> {
         let mut delivered: Vec<u64> = self.sources.goodput.iter().map(|goodput| goodput.ended).collect();

@@ -6,7 +6,7 @@
 use aqmlab_aqm::FlowLabel;
 use aqmlab_units::Time;
 
-use super::{Forwarding, Link, Meter};
+use super::{Forwarding, Link, Meter, WireEvent};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// Any link, and what it has noted.
@@ -77,6 +77,10 @@ impl<O> Link<O> for Boxed<O> {
     #[inline]
     fn pop_drop(&mut self) -> Option<Packet<O>> {
         self.link.pop_drop()
+    }
+
+    fn pop_wire_event(&mut self) -> Option<WireEvent<O>> {
+        self.link.pop_wire_event()
     }
 
     #[inline]

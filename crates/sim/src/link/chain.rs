@@ -13,7 +13,7 @@
 use aqmlab_aqm::FlowLabel;
 use aqmlab_units::Time;
 
-use super::{Forwarding, Link, Meter};
+use super::{Forwarding, Link, Meter, WireEvent};
 use crate::packet::{EndpointId, Owner, Packet};
 use crate::side::Direction;
 use crate::spec::{Hops, MOST_LINKS};
@@ -23,7 +23,7 @@ const _: () = assert!(MOST_LINKS <= 64);
 
 /// One direction of a chain.
 #[derive(Debug)]
-pub(crate) struct Chain<L> {
+pub(crate) struct Chain<L, O> {
     direction: Direction,
     /// The links from the first router to the last, in both directions.
     links: Vec<L>,
@@ -33,17 +33,19 @@ pub(crate) struct Chain<L> {
     next: usize,
     /// Bit n: link n may have dropped packets that were not taken yet.
     lossy: u64,
+    /// The effect of a link's wire on a packet, which was not taken yet.
+    wire_event: Option<WireEvent<O>>,
     /// By owner.
     paths: Vec<Hops>,
     /// By number of connection.
     owners: Vec<Owner>,
 }
 
-impl<L> Chain<L> {
+impl<O, L: Link<O>> Chain<L, O> {
     /// `links` from the first router to the last, at least one; `paths` of the owners by number.
-    pub(crate) fn new(direction: Direction, links: Vec<L>, paths: Vec<Hops>) -> Chain<L> {
+    pub(crate) fn new(direction: Direction, links: Vec<L>, paths: Vec<Hops>) -> Chain<L, O> {
         let moves = vec![Time::MAX; links.len()];
-        Chain { direction, links, moves, next: 0, lossy: 0, paths, owners: Vec::new() }
+        Chain { direction, links, moves, next: 0, lossy: 0, wire_event: None, paths, owners: Vec::new() }
     }
 
     /// Returns the links at which a packet to `to` enters and leaves this direction.
@@ -57,10 +59,7 @@ impl<L> Chain<L> {
     }
 
     /// Update the records of link `hop` after a call that changes it.
-    fn touched<O>(&mut self, hop: usize)
-    where
-        L: Link<O>,
-    {
+    fn touched(&mut self, hop: usize) {
         // Any call may drop packets, and asking a link without drops costs little.
         self.lossy |= 1 << hop;
         self.moves[hop] = self.links[hop].next_delivery();
@@ -68,16 +67,13 @@ impl<L> Chain<L> {
         (self.next, _) = earliest.expect("a chain has a link");
     }
 
-    fn enter<O>(&mut self, hop: usize, packet: &Packet<O>, now: Time)
-    where
-        L: Link<O>,
-    {
+    fn enter(&mut self, hop: usize, packet: &Packet<O>, now: Time) {
         self.links[hop].arrive(packet, now);
         self.touched(hop);
     }
 }
 
-impl<O, L: Link<O>> Link<O> for Chain<L> {
+impl<O, L: Link<O>> Link<O> for Chain<L, O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
         if self.owners.len() <= client.connection() {
             self.owners.resize(client.connection() + 1, Owner::default());
@@ -113,6 +109,10 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         None
     }
 
+    fn pop_wire_event(&mut self) -> Option<WireEvent<O>> {
+        self.wire_event.take()
+    }
+
     fn next_delivery(&self) -> Time {
         self.moves[self.next]
     }
@@ -129,6 +129,7 @@ impl<O, L: Link<O>> Link<O> for Chain<L> {
         let (hop, now) = (self.next, self.next_delivery());
         if self.links[hop].is_held_back() {
             let forwarding = self.links[hop].forward_to_next_hop();
+            self.wire_event = self.links[hop].pop_wire_event();
             self.touched(hop);
             return forwarding;
         }

@@ -322,7 +322,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
             policed: 0,
             sent: self.sent,
             sent_bytes: through - headers,
-            lost: 0,
+            wire: crate::link::WireCounts::default(),
             held: self.waiting(),
         }
     }

@@ -1,70 +1,118 @@
-//! A link that loses packets on its wire: each packet that it has sent may be lost in place of its delivery.
+//! A link whose wire impairs packets: they may be lost, late, duplicated or changed after they were sent.
+//!
+//! ```text
+//!   arrival -> [ link: queue, device, shortest delay ] -> fate -> [ late packets, by time of arrival ] -> delivery
+//! ```
+//!
+//! Each delivery of the link inside is an event of its own, in which the fate of its packet is decided.
 
-use aqmlab_aqm::QueueState;
-use aqmlab_units::{Prob, Stream, Time};
+mod fates;
+mod losses;
 
+use std::collections::BTreeMap;
+
+use aqmlab_aqm::{FlowLabel, QueueState};
+use aqmlab_tcp::HeaderOptions;
+use aqmlab_units::Time;
+
+pub(crate) use self::fates::Fates;
 use super::{Boxed, DelayByOwner, Forwarding, Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, Owner, Packet};
-use crate::spec::{BurstsSpec, LossSpec};
 
-/// One direction of a link, and the losses on its wire.
+/// One direction of a link, and the impairments of its wire.
 pub(crate) struct Impaired<O> {
     link: Boxed<O>,
-    losses: Losses,
-    /// The next packet to be delivered is lost. It is drawn ahead, in the order of delivery, so that no draw depends on when
-    /// the link is asked.
-    loses_next: bool,
-    lost: Option<Packet<O>>,
-    lost_packets: u64,
+    fates: Fates,
+    /// Packets whose fate is decided, by the time of their arrival and the order of their departures.
+    arrivals: BTreeMap<(Time, u64), Packet<O>>,
+    /// The number of entries that `arrivals` ever had.
+    entries: u64,
+    /// The latest arrival of a packet that is not late.
+    latest: Time,
+    /// The effect on the packet before, which was not taken yet.
+    event: Option<WireEvent<O>>,
+    counts: WireCounts,
 }
 
-impl<O> Impaired<O> {
-    /// `stream` is that of the losses alone: every discipline faces the same ones.
-    pub(crate) fn new(link: Boxed<O>, loss: LossSpec, stream: Stream) -> Impaired<O> {
-        let mut losses = Losses { loss, is_bad: false, stream };
-        Impaired { link, loses_next: losses.draw(), losses, lost: None, lost_packets: 0 }
-    }
-
-    fn take_next(&mut self) -> Packet<O> {
-        let packet = self.link.deliver();
-        self.loses_next = self.losses.draw();
-        packet
-    }
+/// An effect of a wire that changes the number of packets in the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WireEvent<O> {
+    /// The packet is lost.
+    Lost(Packet<O>),
+    /// A second copy of the packet is on its way.
+    Copied(Packet<O>),
 }
 
-/// The process that decides which packets are lost.
-#[derive(Debug)]
-struct Losses {
-    loss: LossSpec,
-    /// The state of a Gilbert-Elliott process.
-    is_bad: bool,
-    stream: Stream,
+/// Packets that a wire has impaired since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WireCounts {
+    /// Packets lost.
+    pub(crate) lost: u64,
+    /// Packets that arrived twice.
+    pub(crate) duplicated: u64,
+    /// Packets that others may have overtaken.
+    pub(crate) reordered: u64,
+    /// Packets whose ECN field was changed.
+    pub(crate) ecn_changed: u64,
 }
 
-impl Losses {
-    /// Returns true if the next packet is lost.
-    fn draw(&mut self) -> bool {
-        match self.loss {
-            LossSpec::Independent(probability) => self.strikes(probability),
-            LossSpec::Bursts(BurstsSpec::GilbertElliott(process)) => {
-                let change = if self.is_bad { process.r } else { process.p };
-                self.is_bad ^= self.strikes(change);
-                let passes = if self.is_bad { process.h } else { process.k };
-                !self.strikes(passes)
-            }
+impl<O: HeaderOptions> Impaired<O> {
+    pub(crate) fn new(link: Boxed<O>, fates: Fates) -> Impaired<O> {
+        Impaired {
+            link,
+            fates,
+            arrivals: BTreeMap::new(),
+            entries: 0,
+            latest: Time::ZERO,
+            event: None,
+            counts: WireCounts::default(),
         }
     }
-}
 
-impl Losses {
-    fn strikes(&mut self, probability: f64) -> bool {
-        self.stream.chance(Prob::clamped(probability))
+    /// Returns the time of the first arrival of a packet whose fate is decided.
+    fn next_arrival(&self) -> Time {
+        self.arrivals.first_key_value().map_or(Time::MAX, |(&(at, _), _)| at)
+    }
+
+    /// Take the next packet from the link inside, and decide its fate.
+    fn take_next(&mut self) {
+        let now = self.link.next_delivery();
+        let mut packet = self.link.deliver();
+        let ecn = packet.ecn();
+        let fate = self.fates.decide(packet.size(), &mut packet.segment.flags, now);
+        if fate.is_lost {
+            self.counts.lost += 1;
+            self.event = Some(WireEvent::Lost(packet));
+            return;
+        }
+        self.counts.ecn_changed += u64::from(packet.ecn() != ecn);
+        let mut at = now + fate.later;
+        if self.fates.keeps_order() {
+            at = at.max(self.latest);
+            self.latest = at;
+        }
+        self.counts.reordered += u64::from(fate.is_late());
+        self.insert(at + fate.late, packet);
+        if fate.is_duplicated {
+            self.counts.duplicated += 1;
+            self.event = Some(WireEvent::Copied(packet));
+            self.insert(at + fate.late, packet);
+        }
+    }
+
+    fn insert(&mut self, at: Time, packet: Packet<O>) {
+        self.arrivals.insert((at, self.entries), packet);
+        self.entries += 1;
     }
 }
 
-impl<O> Link<O> for Impaired<O> {
+impl<O: HeaderOptions> Link<O> for Impaired<O> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
         self.link.opened(client, owner);
+    }
+
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
+        self.link.label_flow(to, label);
     }
 
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {
@@ -72,19 +120,25 @@ impl<O> Link<O> for Impaired<O> {
     }
 
     fn pop_drop(&mut self) -> Option<Packet<O>> {
-        self.lost.take().or_else(|| self.link.pop_drop())
+        self.link.pop_drop()
+    }
+
+    fn pop_wire_event(&mut self) -> Option<WireEvent<O>> {
+        self.event.take()
     }
 
     fn next_delivery(&self) -> Time {
-        self.link.next_delivery()
+        self.link.next_delivery().min(self.next_arrival())
     }
 
+    /// At one time, packets whose fate is decided come first: they departed earlier.
     fn is_held_back(&self) -> bool {
-        self.loses_next || self.link.is_held_back()
+        self.link.next_delivery() < self.next_arrival()
     }
 
     fn next_to(&self) -> EndpointId {
-        self.link.next_to()
+        let (_, packet) = self.arrivals.first_key_value().expect("a packet was announced");
+        packet.to
     }
 
     fn peek_prefetch(&self) -> EndpointId {
@@ -92,19 +146,19 @@ impl<O> Link<O> for Impaired<O> {
     }
 
     fn forward_to_next_hop(&mut self) -> Forwarding {
+        if !self.is_held_back() {
+            return Forwarding::AtDestination;
+        }
         if self.link.is_held_back() {
             return self.link.forward_to_next_hop();
         }
-        if !self.loses_next {
-            return Forwarding::AtDestination;
-        }
-        self.lost = Some(self.take_next());
-        self.lost_packets += 1;
+        self.take_next();
         Forwarding::Forwarded
     }
 
     fn deliver(&mut self) -> Packet<O> {
-        self.take_next()
+        let (_, packet) = self.arrivals.pop_first().expect("a packet was announced");
+        packet
     }
 
     fn advance(&mut self, now: Time) {
@@ -132,7 +186,7 @@ impl<O> Meter for Impaired<O> {
     }
 
     fn counters(&self) -> LinkCounters {
-        LinkCounters { lost: self.lost_packets, ..self.inner().counters() }
+        LinkCounters { wire: self.counts, ..self.inner().counters() }
     }
 
     fn delays(&self) -> DelayByOwner {
@@ -140,7 +194,7 @@ impl<O> Meter for Impaired<O> {
     }
 
     fn inside(&self) -> u64 {
-        self.inner().inside()
+        self.inner().inside() + self.arrivals.len() as u64
     }
 
     fn full_until(&self) -> Option<Time> {

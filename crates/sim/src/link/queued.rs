@@ -14,7 +14,9 @@ use aqmlab_units::{Bytes, Duration, Time};
 
 use super::capacity::Capacity;
 use crate::link::delay_histogram::Wait;
-use crate::link::{AHEAD, DelayByOwner, Forwarding, Link, LinkCounters, Meter, Transmitter, Wire};
+use crate::link::{
+    AHEAD, DelayByOwner, Forwarding, Link, LinkCounters, Meter, Transmitter, Wire, WireCounts,
+};
 use crate::packet::{EndpointId, Owner, Packet};
 
 /// One direction of a link of the capacity `C` under the discipline `Q`.
@@ -256,7 +258,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Meter for Queued<Q, O, 
             policed: self.policed,
             sent: self.sent,
             sent_bytes: self.sent_bytes,
-            lost: 0,
+            wire: WireCounts::default(),
             held: u64::from(self.queue.state().packets) + in_device,
         }
     }

@@ -1,5 +1,6 @@
 //! Both links against a plain one: departures worked out at arrival, or lazily, must be the departures that happen.
 
+mod impairments;
 mod kinds;
 mod losses;
 mod plain;
@@ -256,7 +257,7 @@ impl Visitor for Compare<'_> {
         let capacity = kinds::constant_kind(&self.wire.context, self.steps.len());
         let queued = Queued::with_capacity(queue(), &self.wire, capacity);
         compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)?;
-        let lossless = losses::with_losses(Queued::new(queue(), &self.wire), 0.into());
+        let lossless = impairments::neutral(Queued::new(queue(), &self.wire), self.wire.delay);
         compare(lossless, plain(), self.steps, self.wire.delay)?;
         let queued = Queued::new(queue(), &self.wire);
         compare(Boxed::new(queued), plain(), self.steps, self.wire.delay)
@@ -267,6 +268,9 @@ impl Visitor for Compare<'_> {
 fn deliver_until(link: &mut impl Link, now: Time, delivered: &mut Vec<Delivery>) {
     while link.next_delivery() <= now && link.next_delivery() < Time::MAX {
         let at = link.next_delivery();
+        if link.forward_to_next_hop() == Forwarding::Forwarded {
+            continue;
+        }
         let segment = link.deliver().segment;
         delivered.push((segment.seq.get(), segment.flags.contains(Flags::CE), at));
     }

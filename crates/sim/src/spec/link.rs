@@ -10,10 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::link::CapacitySpec;
 use crate::side::Direction;
 
-use super::per_direction::check_rate;
+use super::impairments::{LONGEST, PROBABILITIES};
+use super::per_direction::check_in_range;
 #[cfg(feature = "schema")]
 use super::schema::with_queues;
-use super::{LossSpec, PerDirection, RateSpec, SpecError, at_most, fault, within};
+use super::{
+    DelayChange, EcnPath, LossSpec, OutageSpec, PerDirection, RateSpec, ReorderSpec, SpecError, at_most,
+    fault, within,
+};
 
 /// A link: two directions, each with a queue of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +37,34 @@ pub struct LinkSpec {
     // Left out of a spec in full unless there are some: it is younger than stored results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<PerDirection<LossSpec>>,
+    /// The probability that a bit of a frame is damaged, of both directions or of `{ up, down }`. A frame with a damaged bit is
+    /// lost: its check sequence fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bit_error_rate: Option<PerDirection<f64>>,
+    /// The probability that a packet arrives twice, of both directions or of `{ up, down }`: `duplicate` of `netem`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<PerDirection<f64>>,
+    /// The longest additional delay of a packet, of both directions or of `{ up, down }`; that of each packet is uniform from 0 to
+    /// it. Packets keep their order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<PerDirection<Duration>>,
+    /// Packets that arrive late, so that others overtake them: `{ probability = 0.01, delay = "5 ms" }`, of both directions or of
+    /// `{ up, down }`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<PerDirection<ReorderSpec>>,
+    /// The treatment of ECN by the path, of both directions or of `{ up, down }`: `pass` for nothing; `bleach` clears the ECN field,
+    /// `clear_ce` undoes marks, `rewrite_ect1` changes ECT(1) to ECT(0), `refuse_syn` loses SYNs that request ECN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<PerDirection<EcnPath>>,
+    /// Spans in which the link is down, in both directions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = [])))]
+    pub outages: Vec<OutageSpec>,
+    /// Changes of the delay, in order of time: a change of the path. A packet has the delay at the time of its departure, so that
+    /// it overtakes those before it on a longer path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = [])))]
+    pub delay_changes: Vec<DelayChange>,
     /// The bytes on the wire of a frame beyond its IP packet. Ethernet: preamble 8, header 14, check sequence 4, gap 12.
     pub overhead: Bytes,
     /// The part of the overhead that queue disciplines count in the size of a packet: 14 B where they see Ethernet's header, as
@@ -68,7 +100,10 @@ pub struct RateChange {
 ranges! {
     LinkSpec {
         rate: RATES,
-        delay: up_to(Duration::from_secs(60)),
+        delay: up_to(LONGEST),
+        bit_error_rate: PROBABILITIES,
+        duplicate: PROBABILITIES,
+        jitter: up_to(LONGEST),
         overhead: up_to(Bytes::new(1_000)),
         // What an IP packet's length field can say (RFC 791, RFC 8200).
         mtu: up_to(Bytes::new(65_535)),
@@ -96,6 +131,13 @@ impl Default for LinkSpec {
             rate: RateSpec::from(BitRate::from_mbit_per_sec(100)).into(),
             delay: Duration::from_micros(500),
             loss: None,
+            bit_error_rate: None,
+            duplicate: None,
+            jitter: None,
+            reorder: None,
+            ecn: None,
+            outages: Vec::new(),
+            delay_changes: Vec::new(),
             overhead: Bytes::new(38),
             header: Bytes::ZERO,
             mtu: Bytes::new(1500),
@@ -144,10 +186,7 @@ impl LinkSpec {
         let rate = one_way.rate.of(Direction::FORWARD);
         let bps = |rate: BitRate| rate.bits_per_sec() as f64;
         match rate.kind() {
-            None => std::iter::once((Time::ZERO, rate.drain()))
-                .chain(one_way.rates())
-                .map(|(at, rate)| (at, bps(rate)))
-                .collect(),
+            None => one_way.rates_with_outages(until),
             Some(kind) => {
                 kind.drain_rates(until).into_iter().chain([(until, bps(kind.drain_rate()))]).collect()
             }
@@ -157,6 +196,11 @@ impl LinkSpec {
     /// Returns true if a direction has a kind of capacity in place of a bit rate.
     pub fn has_kind(&self) -> bool {
         Direction::BOTH.iter().any(|&direction| self.rate.of(direction).kind().is_some())
+    }
+
+    /// Returns true if its capacity varies: the rate changes, packets wait in outages, or it is another kind than a bit rate.
+    pub fn varies(&self) -> bool {
+        !self.rate_changes.is_empty() || self.has_kind() || !self.waiting_outages().is_empty()
     }
 
     /// Returns true if `direction` has a policer.
@@ -169,9 +213,9 @@ impl LinkSpec {
         self.rate.is_same() && self.rate_changes.iter().all(|change| change.rate.is_same())
     }
 
-    /// Returns true if both directions have one bit rate that does not change, and no losses.
+    /// Returns true if both directions have one bit rate that does not change, and no impairments.
     pub(crate) fn is_constant(&self) -> bool {
-        self.loss.is_none()
+        self.impairment().is_none()
             && self.rate.is_same()
             && self.rate.of(Direction::FORWARD).kind().is_none()
             && self.rate_changes.is_empty()
@@ -193,8 +237,34 @@ impl LinkSpec {
         self.rate_changes.iter().map(|change| (Time::ZERO + change.at, *change.rate.of(Direction::FORWARD)))
     }
 
+    /// Returns the times from which direction 0 has other rates, in bits a second: 0 in an outage. The last one, at `until` or
+    /// later, is not in an outage.
+    fn rates_with_outages(&self, until: Time) -> Vec<(Time, f64)> {
+        let rates =
+            std::iter::once((Time::ZERO, self.rate.of(Direction::FORWARD).drain())).chain(self.rates());
+        let rates: Vec<(Time, f64)> = rates.map(|(at, rate)| (at, rate.bits_per_sec() as f64)).collect();
+        let outages = self.waiting_outages();
+        if outages.is_empty() {
+            return rates;
+        }
+        let ends = outages.spans_up(Time::ZERO, until).flat_map(|(start, end)| [start, end]);
+        let starts = rates.iter().map(|&(at, _)| at);
+        let mut times: Vec<Time> = ends.chain(starts).filter(|&at| at < until).collect();
+        times.sort_unstable();
+        times.dedup();
+        let rate_at = |time| rates[rates.partition_point(|&(at, _)| at <= time) - 1].1;
+        let pieces =
+            times.into_iter().map(|at| (at, if outages.up_from(at) == at { rate_at(at) } else { 0.0 }));
+        pieces.chain([(until, rate_at(until))]).collect()
+    }
+
     /// Returns the bits that direction 0 can send from `start` to `end`.
     pub(crate) fn bits_between(&self, start: Time, end: Time) -> f64 {
+        let outages = self.waiting_outages();
+        outages.spans_up(start, end).map(|(start, end)| self.bits_without_outages(start, end)).sum()
+    }
+
+    fn bits_without_outages(&self, start: Time, end: Time) -> f64 {
         let (mut since, mut rate, mut bits) = (start, self.rate.of(Direction::FORWARD).clone(), 0.0);
         for (at, changed) in self.rates() {
             let at = at.min(end);
@@ -211,9 +281,7 @@ impl LinkSpec {
             let message = format!("must be at most overhead = {}, got {}", self.overhead, self.header);
             return Err(fault(&format!("{path}.header"), message));
         }
-        for (path_of_loss, loss) in self.loss.iter().flat_map(|loss| loss.each(&format!("{path}.loss"))) {
-            loss.check(&path_of_loss)?;
-        }
+        self.check_impairments(path)?;
         for (path_of_rate, rate) in self.rate.each(&format!("{path}.rate")) {
             rate.check(&path_of_rate, self.mtu + self.overhead)?;
             if let (Some(kind), false) = (rate.kind(), self.rate_changes.is_empty()) {
@@ -232,7 +300,7 @@ impl LinkSpec {
             }
             within(&place, change)?;
             for (path_of_rate, rate) in change.rate.each(&format!("{place}.rate")) {
-                check_rate(&path_of_rate, *rate, RATES)?;
+                check_in_range(&path_of_rate, *rate, RATES)?;
             }
             before = change.at;
         }

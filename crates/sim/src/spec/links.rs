@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::queue::QueuePair;
 use crate::side::Direction;
 
-use super::{DisciplineSpec, LinkSpec, QueueSpec, SpecError, at_most, fault, read};
+use super::{DisciplineSpec, LinkSpec, QueueSpec, SpecError, TcpSpec, at_most, fault, read};
 
 /// The most links in series.
 pub(crate) const MOST_LINKS: usize = 64;
@@ -52,9 +52,7 @@ impl HopSpec {
         }
         let link: LinkSpec = read(path, written)?;
         link.check(path)?;
-        // A link without losses is one that writes none.
-        let is_lossy = Direction::BOTH.iter().any(|&direction| link.loss(direction).is_some());
-        let link = LinkSpec { loss: link.loss.filter(|_| is_lossy), ..link };
+        let link = link.without_neutral_impairments();
         let queue_path = format!("{path}.queue");
         // A queue of its own is that of both directions, unless it says another.
         let queues = own.map_or_else(|| queues.clone(), |queue| QueuePair::new(&queue_path, queue, None));
@@ -99,6 +97,14 @@ impl LinksSpec {
             hops.push(hop);
         }
         Ok(LinksSpec { hops, is_chain: true })
+    }
+
+    /// Check what links do to ECN of these hosts.
+    pub(super) fn check_ecn_paths(&self, tcp: &TcpSpec) -> Result<(), SpecError> {
+        self.hops.iter().enumerate().try_for_each(|(number, hop)| {
+            let path = if self.is_chain { format!("link[{number}]") } else { "link".to_owned() };
+            hop.link.check_ecn_path(&path, tcp)
+        })
     }
 
     /// The links from side 0 to side 1, each with its queues.

@@ -91,13 +91,17 @@ impl<T: Copy> PerDirection<T> {
     }
 }
 
-/// Checks that the rate at `path` lies in `range`.
-pub(super) fn check_rate(path: &str, rate: BitRate, range: Range<BitRate>) -> Result<(), SpecError> {
-    if range.contains(&rate) {
+/// Checks that the value at `path` lies in `range`.
+pub(super) fn check_in_range<T: PartialOrd + Copy + fmt::Display>(
+    path: &str,
+    value: T,
+    range: Range<T>,
+) -> Result<(), SpecError> {
+    if range.contains(&value) {
         return Ok(());
     }
     let must = range.map(|end| end.to_string()).told("");
-    Err(fault(path, format!("must be {must}, got {rate}")))
+    Err(fault(path, format!("must be {must}, got {value}")))
 }
 
 /// For the schema alone: each direction is checked with its path.
@@ -218,6 +222,17 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for PerDirection<T> {
     /// The value itself, or a table of both, whose keys are beside those of the value's own table.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let one = generator.subschema_for::<T>();
+        // A part with a name of its own stays whole.
+        if one.get("$ref").is_some() {
+            let [up, down] = DIRECTIONS;
+            let each = schemars::json_schema!({
+                "type": "object",
+                "properties": { up: one, down: one },
+                "required": DIRECTIONS,
+                "additionalProperties": false,
+            });
+            return schemars::json_schema!({ "anyOf": [one, each] });
+        }
         let mut schema = one.clone();
         let own = schema.get("properties").and_then(|own| own.as_object().cloned()).unwrap_or_default();
         let properties = DIRECTIONS.map(|key| (key.to_owned(), one.clone().to_value()));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::SpecError;
 use super::link::RATES;
-use super::per_direction::{OneDirection, RATE_EXPECTED, check_rate};
+use super::per_direction::{OneDirection, RATE_EXPECTED, check_in_range};
 use crate::link::CapacitySpec;
 
 /// The rate of one direction.
@@ -74,7 +74,7 @@ impl RateSpec {
     /// Checks the rate at `path` of a link whose longest frame is `frame`.
     pub(super) fn check(&self, path: &str, frame: Bytes) -> Result<(), SpecError> {
         match self {
-            RateSpec::Constant(rate) => check_rate(path, *rate, RATES),
+            RateSpec::Constant(rate) => check_in_range(path, *rate, RATES),
             RateSpec::Kind(kind) => kind.check(path, frame),
         }
     }

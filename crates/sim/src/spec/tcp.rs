@@ -203,6 +203,11 @@ impl TcpSpec {
         Ok(())
     }
 
+    /// Returns true if any host negotiates ECN.
+    pub(super) fn has_ecn(&self) -> bool {
+        self.profiles().any(|its| its.ecn != EcnPolicy::Off)
+    }
+
     /// A value that differs from the profile's has an effect on some host, and one that differs from the common one too has
     /// an effect on the hosts of its entry. Specs in full have all values, so that what is written cannot be told from the
     /// profile's own.

@@ -1,6 +1,7 @@
 //! Defaults of a spec, and the message for each mistake.
 
 mod effects;
+mod impairments;
 mod network;
 mod testbeds;
 
@@ -50,6 +51,12 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"link": {"rate": {"up": "5 Mbit/s", "down": {"policer": {"rate": "5 Mbit/s", "burst": "64 kB"}}}}, "queue": {"ared": {}}}),
         json!({"link": {"rate": {"trace": {"seconds": [0, 1.5, 2.123_456_789], "mbps": [5, 0, 1.234_567]}}}, "queue": {"pi": {}}}),
         json!({"link": {"rate": {"up": {"mahimahi": {"opportunities": [0, 3, 3, 7]}}, "down": "5 Mbit/s"}, "overhead": "4 B"}}),
+        json!({"link": {
+            "bit_error_rate": 1e-7, "duplicate": {"up": 0.01, "down": 0}, "jitter": {"up": "5 ms", "down": "0 s"},
+            "reorder": {"probability": 0.01, "delay": "3 ms"}, "ecn": {"up": "bleach", "down": "pass"},
+            "outages": [{"at": "3 s", "lasts": "1 s", "every": "15 s", "packets": "lost"}, {"at": "0 s", "lasts": "1 s"}],
+            "delay_changes": [{"at": "8 s", "delay": "20 ms"}],
+        }, "tcp": {"ecn": true}}),
         json!({"link": [{"loss": 0.01}, {"loss": {"up": {"gilbert_elliott": {"p": 0.01, "r": 0.5}}, "down": 0}}]}),
         json!({"link": {"rate_changes": [{"at": "20 s", "rate": "50 Mbit/s"}, {"at": "1 min", "rate": {"up": "2 kbit/s", "down": "1 Mbit/s"}}]}}),
         json!({"link": [{}, {"rate": "9 kbit/s", "rate_changes": [{"at": "1 s", "rate": "1 Gbit/s"}]}, {"queue": {"ared": {}}}]}),

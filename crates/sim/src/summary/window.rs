@@ -5,10 +5,10 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::{QueueDelayMs, mean, p99, percent};
-use crate::link::{DelayByOwner, DelayHistogram, LinkCounters};
+use crate::link::{DelayByOwner, DelayHistogram, LinkCounters, WireCounts};
 use crate::quantiles::ratio;
 use crate::side::Direction;
-use crate::spec::{LinkSpec, Spec};
+use crate::spec::{Impairments, LinkSpec, Spec};
 
 /// One direction of a link, over the measured window.
 #[derive(Clone, Debug, Serialize)]
@@ -26,8 +26,14 @@ pub struct DirectionSummary {
     pub marked: u64,
     /// Packets that a policer dropped before the queue, which are in no other count.
     pub policed: u64,
-    /// Packets lost on the wire, after the queue.
+    /// Packets lost on the wire, after the queue, for any reason.
     pub lost: u64,
+    /// Packets that arrived twice, as `duplicate` says.
+    pub duplicated: u64,
+    /// Packets delayed by `link.reorder`.
+    pub reordered: u64,
+    /// Packets whose ECN field was changed on the wire.
+    pub ecn_changed: u64,
     /// Packets dropped, in per cent of those that arrived.
     pub loss_percent: Option<f64>,
     /// Packets marked, in per cent of those that arrived.
@@ -150,11 +156,18 @@ impl Window {
         percent(dropped, dropped + passed)
     }
 
-    /// Packets lost on wires, in per cent of those that links with such losses sent.
-    pub(super) fn wire_loss_percent(&self, spec: &Spec) -> Option<f64> {
-        let lossy = self.those_of(spec, |link, direction| link.loss(direction).is_some());
-        let count = |read: fn(&LinkCounters) -> u64| Window::sum(lossy.iter().copied(), read);
-        percent(count(|link| link.lost), count(|link| link.sent))
+    /// Packets that wires impaired in one way, in per cent of those that links with such an impairment sent.
+    pub(super) fn wire_percent(
+        &self,
+        spec: &Spec,
+        has_impairment: fn(&Impairments) -> bool,
+        read: fn(WireCounts) -> u64,
+    ) -> Option<f64> {
+        let has =
+            |link: &LinkSpec, direction| link.impairments(direction).is_some_and(|its| has_impairment(&its));
+        let impaired = self.those_of(spec, has);
+        let counted = Window::sum(impaired.iter().copied(), |link| read(link.wire));
+        percent(counted, Window::sum(impaired.iter().copied(), |link| link.sent))
     }
 
     /// The directions of links that `is_meant` selects.
@@ -197,7 +210,10 @@ impl Window {
             dropped,
             marked,
             policed: change(|link| link.policed),
-            lost: change(|link| link.lost),
+            lost: change(|link| link.wire.lost),
+            duplicated: change(|link| link.wire.duplicated),
+            reordered: change(|link| link.wire.reordered),
+            ecn_changed: change(|link| link.wire.ecn_changed),
             loss_percent: percent(dropped as f64, arrived as f64),
             mark_percent: percent(marked as f64, arrived as f64),
             throughput_mbps: self.throughput_mbps(it),

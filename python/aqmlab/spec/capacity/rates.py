@@ -1,4 +1,4 @@
-"""Rates and losses of a link, of both directions or of each; a rate may be a table of one kind of capacity."""
+"""Rates of a link, of both directions or of each; a rate may be a table of one kind of capacity."""
 
 from __future__ import annotations
 
@@ -91,23 +91,6 @@ def text(rate: str | Mapping[str, Any]) -> str:
     up, down = map(_text_of_one, both(rate))
     (forward, unit), (reverse, reverse_unit) = up.split(maxsplit=1), down.split(maxsplit=1)
     return f"{forward}/{reverse} {unit}" if unit == reverse_unit else f"{up} / {down}"
-
-
-def loss_text(loss: float | Mapping[str, Any]) -> str:
-    """Return losses on the wire as text, of two directions both.
-
-    Examples
-    --------
-    >>> loss_text(0.001), loss_text({"up": 0, "down": {"gilbert_elliott": {"p": 0.01, "r": 0.2, "h": 0.0, "k": 1.0}}})
-    ('0.1 %', '0 % / 4.76 % in bursts')
-    """
-    if isinstance(loss, Mapping) and loss.keys() == {UP, DOWN}:
-        return " / ".join(map(loss_text, (loss[UP], loss[DOWN])))
-    if not isinstance(loss, Mapping):
-        return f"{100 * loss:.3g} %"
-    process = loss["gilbert_elliott"]
-    bad = process["p"] / (process["p"] + process["r"])
-    return f"{100 * (bad * (1 - process['h']) + (1 - bad) * (1 - process['k'])):.3g} % in bursts"
 
 
 def _text_of_one(rate: str | Mapping[str, Any]) -> str:

@@ -54,7 +54,7 @@ impl SourcesSeen {
         self.packets[self.owners[slot as usize].index()].sent += 1;
     }
 
-    /// Count a packet that a queue has dropped. Returns its owner.
+    /// Count a packet that will not arrive. Returns its owner.
     pub(super) fn lost(&mut self, packet: &Packet<PacketTag>, window_start: Time) -> Owner {
         if let Some(owner) = packet.to.datagram_owner() {
             self.datagrams[packet.to.source()].lose(sent_at(&packet.segment), window_start);

@@ -70,6 +70,12 @@ impl Datagrams {
         }
     }
 
+    /// Record a second copy of a datagram, which counts as one more that was sent.
+    pub(in crate::engine) fn copy(&mut self, sent_at: Time, window_start: Time) {
+        self.on_the_way += 1;
+        self.sent += u64::from(sent_at > window_start);
+    }
+
     /// Packets sent and packets lost.
     pub(in crate::engine) fn sent_and_lost(&self) -> (u64, u64) {
         (self.sent, self.lost)

@@ -1,34 +1,19 @@
 //! Losses on the wire: their closed forms, and a link that has them.
 
-use aqmlab_aqm::{Droptail, Limit};
 use serde_json::{Value, json};
 
+use super::impairments::impaired;
 use super::*;
-use crate::link::Impaired;
-use crate::spec::LossSpec;
-
-/// A link of 10 Mbit/s with losses on its wire.
-pub(super) fn with_losses(link: impl Link + Send + 'static, loss: Value) -> Boxed<WindowScale> {
-    let loss: LossSpec = serde_json::from_value(loss).expect("losses");
-    Boxed::new(Impaired::new(Boxed::new(link), loss, Stream::named(1, "loss/0/link/0")))
-}
-
-fn link(loss: Value) -> Boxed<WindowScale> {
-    let context =
-        LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::ZERO };
-    let wire = Wire { context, delay: Duration::from_millis(3), device_fifo: 1, owners: 0 };
-    with_losses(Queued::new(Fifo::new(Droptail, Limit::Packets(10_000)), &wire), loss)
-}
 
 /// Sends packets of 1,000 bytes, one each millisecond. Returns whether each was lost.
-fn losses(loss: Value, packets: u32) -> Vec<bool> {
-    let mut link = link(loss);
+fn losses(loss: &Value, packets: u32) -> Vec<bool> {
+    let mut link = impaired(json!({ "loss": loss, "jitter": "1 ns" }));
     let mut is_lost = vec![true; packets as usize];
     let mut deliver = |link: &mut Boxed<WindowScale>, until: Time| {
         while link.next_delivery() <= until && link.next_delivery() < Time::MAX {
             match link.forward_to_next_hop() {
                 Forwarding::AtDestination => is_lost[number_of(&link.deliver()) as usize] = false,
-                Forwarding::Forwarded => assert!(link.pop_drop().is_some(), "a lost packet can be taken"),
+                Forwarding::Forwarded => drop(link.pop_wire_event()),
             }
         }
     };
@@ -40,7 +25,7 @@ fn losses(loss: Value, packets: u32) -> Vec<bool> {
     deliver(&mut link, Time::MAX);
     let lost = is_lost.iter().filter(|lost| **lost).count() as u64;
     let counters = meter(&link).counters();
-    assert_eq!((counters.sent, counters.lost, counters.held), (u64::from(packets), lost, 0));
+    assert_eq!((counters.sent, counters.wire.lost, counters.held), (u64::from(packets), lost, 0));
     assert_eq!(meter(&link).inside(), 0);
     is_lost
 }
@@ -58,7 +43,7 @@ fn close(value: f64, expected: f64) {
 
 #[test]
 fn independent_losses_have_their_probability_and_no_bursts() {
-    let (share, burst) = shares(&losses(json!(0.1), 200_000));
+    let (share, burst) = shares(&losses(&json!(0.1), 200_000));
     close(share, 0.1);
     close(burst, 1.0 / 0.9);
 }
@@ -66,17 +51,17 @@ fn independent_losses_have_their_probability_and_no_bursts() {
 #[test]
 fn gilbert_elliott_losses_have_the_bursts_of_theory() {
     // The state is bad for p / (p + r) of the packets, and for 1 / r packets at a time.
-    let (share, burst) = shares(&losses(json!({ "gilbert_elliott": { "p": 0.02, "r": 0.25 } }), 400_000));
+    let (share, burst) = shares(&losses(&json!({ "gilbert_elliott": { "p": 0.02, "r": 0.25 } }), 400_000));
     close(share, 0.02 / 0.27);
     close(burst, 4.0);
     let (share, _) =
-        shares(&losses(json!({ "gilbert_elliott": { "p": 0.02, "r": 0.1, "h": 0.4, "k": 0.98 } }), 400_000));
+        shares(&losses(&json!({ "gilbert_elliott": { "p": 0.02, "r": 0.1, "h": 0.4, "k": 0.98 } }), 400_000));
     let bad = 0.02 / 0.12;
     close(share, bad * 0.6 + (1.0 - bad) * 0.02);
 }
 
 #[test]
 fn nothing_and_everything_may_be_lost() {
-    assert!(losses(json!(0), 1_000).iter().all(|lost| !lost));
-    assert!(losses(json!(1), 1_000).iter().all(|lost| *lost));
+    assert!(losses(&json!(0), 1_000).iter().all(|lost| !lost));
+    assert!(losses(&json!(1), 1_000).iter().all(|lost| *lost));
 }

@@ -57,6 +57,11 @@ fn a_value_without_an_effect_is_refused() {
             json!({"link": [{"queue_back": {"pi": {}}}, {"queue": {"pie": {}}}], "queue_back": {"red": {}}}),
             "queue_back: has no effect: every link has a queue of its own, got {\"red\":{}}",
         ),
+        (json!({"link": {"ecn": "bleach"}}), "link.ecn: has no effect: no host has ECN (tcp.ecn)"),
+        (
+            json!({"link": [{}, {"ecn": {"up": "pass", "down": "refuse_syn"}}]}),
+            "link[1].ecn: has no effect: no host has ECN (tcp.ecn)",
+        ),
         (
             json!({"queue": {"droptail": {"noecn": true}}}),
             "queue.droptail.noecn: has no effect: this discipline never marks, got true",

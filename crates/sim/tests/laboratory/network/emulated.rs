@@ -13,8 +13,15 @@ use crate::watched::capture::{ALL, Seen, captured, packets};
 use crate::{disciplines, put_in_series, read};
 
 fn network(queue: &Value) -> EmulatedNetwork {
+    impaired_network(queue, json!({}))
+}
+
+fn impaired_network(queue: &Value, impairments: Value) -> EmulatedNetwork {
+    let mut link = impairments;
+    link["rate"] = json!("2 Mbit/s");
+    link["device_fifo"] = json!(4);
     let spec = json!({
-        "link": {"rate": "2 Mbit/s", "device_fifo": 4},
+        "link": link,
         "queue": queue,
         "users": {"per_side": 2},
         "protocol": {"warmup": "1 s", "duration": "20 s"},
@@ -30,6 +37,17 @@ fn open(network: &mut EmulatedNetwork, user: u32, min_rtt_ms: u64) -> Route {
 
 fn at(ms: f64) -> Time {
     Time::from_secs_f64(1e-3 * ms)
+}
+
+#[test]
+fn packets_of_real_hosts_are_neither_copied_nor_changed() {
+    for (key, value) in [("duplicate", json!(0.01)), ("ecn", json!("bleach"))] {
+        let spec = read(
+            &json!({ "link": [{}, { key: value }], "users": { "per_side": 2 }, "tcp": { "ecn": true } }),
+        );
+        let refusal = emulate(&spec, 1, None).err().expect("it is refused").to_string();
+        assert!(refusal.starts_with(&format!("link.{key}: needs world = \"simulated\"")), "{refusal}");
+    }
 }
 
 #[test]
@@ -49,7 +67,10 @@ fn an_idle_networks_delay_is_propagation_plus_one_frame_time() {
 /// The fates of three thousand packets, more than the link carries, where the network advances after each
 /// `batch` of them.
 fn fates(queue: &Value, batch: u32) -> Vec<Outcome> {
-    let mut network = network(queue);
+    fates_in(network(queue), batch)
+}
+
+fn fates_in(mut network: EmulatedNetwork, batch: u32) -> Vec<Outcome> {
     let routes = [open(&mut network, 0, 200), open(&mut network, 1, 230)];
     let mut rng = Stream::named(1, "packets");
     let (mut now, mut fates) = (Time::ZERO, Vec::new());
@@ -75,17 +96,45 @@ fn late_polling_changes_no_instant_under_any_discipline() {
     }
 }
 
+fn assert_each_once(fates: &[Outcome], name: &str) {
+    let number = |fate: &Outcome| match *fate {
+        Outcome::Delivered { number, .. } | Outcome::Lost { number } => number,
+    };
+    let mut numbers: Vec<u32> = fates.iter().map(number).collect();
+    numbers.sort_unstable();
+    assert!(numbers.iter().copied().eq(0..3000), "{name}");
+}
+
 #[test]
 fn every_discipline_reports_each_packets_fate_once() {
     for (name, queue) in disciplines() {
-        let fates = fates(&queue, 10);
-        let number = |fate: &Outcome| match *fate {
-            Outcome::Delivered { number, .. } | Outcome::Lost { number } => number,
-        };
-        let mut numbers: Vec<u32> = fates.iter().map(number).collect();
-        numbers.sort_unstable();
-        assert!(numbers.iter().copied().eq(0..3000), "{name}");
+        assert_each_once(&fates(&queue, 10), name);
     }
+}
+
+#[test]
+fn impairments_of_packets_of_real_hosts_are_those_of_the_link() {
+    let fates = |impairments: Value, batch| {
+        let network = impaired_network(&json!({"droptail": {"limit": "10 MB"}}), impairments);
+        fates_in(network, batch)
+    };
+    for impairments in [
+        json!({"loss": 0.05}),
+        json!({"bit_error_rate": 1e-6, "jitter": "5 ms"}),
+        json!({"reorder": {"probability": 0.1, "delay": "20 ms"}}),
+        json!({"outages": [{"at": "1 s", "lasts": "100 ms", "every": "500 ms"}]}),
+        json!({"outages": [{"at": "1 s", "lasts": "100 ms", "packets": "lost"}]}),
+        json!({"delay_changes": [{"at": "1 s", "delay": "30 ms"}]}),
+    ] {
+        let each = fates(impairments.clone(), 1);
+        assert_each_once(&each, &impairments.to_string());
+        assert_eq!(each, fates(impairments.clone(), 50), "{impairments}");
+        assert_ne!(each, fates(json!({}), 50), "{impairments}");
+    }
+    let lost = fates(json!({"loss": 0.05}), 1);
+    let lost = lost.iter().filter(|fate| matches!(fate, Outcome::Lost { .. })).count();
+    // Four standard deviations of a binomial share.
+    assert!(lost.abs_diff(150) <= 48, "{lost} of 3,000");
 }
 
 /// Twenty-four bulk transfers each way over a link that carries less, their segments marked where they can be.

@@ -1,0 +1,47 @@
+//! Impairments of links that are refused.
+
+use super::*;
+
+#[test]
+fn impairments_that_cannot_be_are_refused() {
+    let bucket = json!({"token_bucket": {"rate": "9 Mbit/s", "burst": "9 kB"}});
+    let outage = json!([{"at": "1 s", "lasts": "1 s"}]);
+    for (link, expected) in [
+        (json!({"bit_error_rate": 2}), "link.bit_error_rate: must be between 0 and 1, got 2"),
+        (json!({"duplicate": {"up": 0, "down": -1}}), "link.duplicate.down: must be between 0 and 1, got -1"),
+        (json!({"jitter": 5}), r#"link.jitter: "5": write a unit, such as "5 ms""#),
+        (json!({"jitter": "2 min"}), "link.jitter: must be at most 60 s, got 120 s"),
+        (json!({"reorder": {"probability": 0.1}}), "link.reorder: must have `delay`, which is missing"),
+        (json!({"reorder": {"probability": 0.1, "delay": "0 s"}}), "link.reorder.delay: must be above 0 s"),
+        (
+            json!({"ecn": "drop"}),
+            "link.ecn: unknown `drop`: choose pass, bleach, clear_ce, rewrite_ect1, refuse_syn",
+        ),
+        (json!({"outages": [{"at": "1 s"}]}), "link.outages[0]: must have `lasts`, which is missing"),
+        (json!({"outages": [{"at": "1 s", "lasts": "0 s"}]}), "link.outages[0].lasts: must be above 0 s"),
+        (
+            json!({"outages": [{"at": "1 s", "lasts": "2 s", "every": "2 s"}]}),
+            "link.outages[0].every: must be longer than lasts = 2 s, got 2 s",
+        ),
+        (
+            json!({"outages": [
+                {"at": "0 s", "lasts": "2 s", "every": "4 s"}, {"at": "2 s", "lasts": "3 s", "every": "6 s"},
+            ]}),
+            "link.outages: must leave the link up: those with `every` last for 100 % of the time",
+        ),
+        (
+            json!({"rate": bucket, "outages": outage}),
+            "link.outages[0].packets: must be lost on a link whose rate is a token_bucket, got wait",
+        ),
+        (
+            json!({"delay_changes": [{"at": "0 s", "delay": "1 ms"}]}),
+            "link.delay_changes[0].at: must be above 0 s",
+        ),
+        (
+            json!({"delay_changes": [{"at": "1 s", "delay": "1 ms"}, {"at": "1 s", "delay": "2 ms"}]}),
+            "link.delay_changes[1].at: must be after the change before, 1 s, got 1 s",
+        ),
+    ] {
+        assert_refused(json!({ "link": link }), expected);
+    }
+}

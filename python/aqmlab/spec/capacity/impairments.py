@@ -1,0 +1,76 @@
+"""Impairments of the wire of a link, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aqmlab.spec.capacity.rates import DOWN, UP
+
+_ECN = {
+    "bleach": "ECN bleached",
+    "clear_ce": "CE cleared",
+    "rewrite_ect1": "ECT(1) rewritten",
+    "refuse_syn": "ECN SYNs lost",
+}
+
+
+def loss_text(loss: float | Mapping[str, Any]) -> str:
+    """Return losses on the wire as text, of two directions both.
+
+    Examples
+    --------
+    >>> loss_text(0.001), loss_text({"up": 0, "down": {"gilbert_elliott": {"p": 0.01, "r": 0.2, "h": 0.0, "k": 1.0}}})
+    ('0.1 %', '0 % / 4.76 % in bursts')
+    """
+    return _both(loss, _loss_of_one)
+
+
+def text(link: Mapping[str, Any]) -> str:
+    """Return the impairments of a link with all its values, other than its losses, as text.
+
+    Examples
+    --------
+    >>> text({"jitter": {"up": "5 ms", "down": "0 s"}, "duplicate": 0.01})
+    '1 % duplicated, jitter 5 ms / 0 s'
+    >>> text({"ecn": "bleach", "outages": [{"at": "5 s", "lasts": "1 s", "every": "15 s", "packets": "lost"}]})
+    'ECN bleached, down for 1 s from 5 s every 15 s (lost)'
+    """
+    forms: dict[str, Callable[[Any], str]] = {
+        "bit_error_rate": lambda rate: f"bit error rate {_both(rate, lambda one: f'{one:.3g}')}",
+        "duplicate": lambda share: f"{_both(share, _percent)} duplicated",
+        "jitter": lambda jitter: f"jitter {_both(jitter, str)}",
+        "reorder": lambda late: _both(late, lambda one: f"{_percent(one['probability'])} late by {one['delay']}"),
+        "ecn": lambda path: _both(path, lambda one: _ECN.get(one, "ECN passes")),
+        "outages": lambda outages: _some([_outage(outage) for outage in outages]),
+        "delay_changes": lambda changes: _some([f"delay {change['delay']} from {change['at']}" for change in changes]),
+    }
+    return ", ".join(of(link[key]) for key, of in forms.items() if key in link)
+
+
+def _both(value: Any, of_one: Callable[[Any], str]) -> str:
+    if isinstance(value, Mapping) and value.keys() == {UP, DOWN}:
+        return " / ".join(map(of_one, (value[UP], value[DOWN])))
+    return of_one(value)
+
+
+def _loss_of_one(loss: float | Mapping[str, Any]) -> str:
+    if not isinstance(loss, Mapping):
+        return _percent(loss)
+    process = loss["gilbert_elliott"]
+    bad = process["p"] / (process["p"] + process["r"])
+    return f"{_percent(bad * (1 - process['h']) + (1 - bad) * (1 - process['k']))} in bursts"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _outage(outage: Mapping[str, Any]) -> str:
+    every = f" every {outage['every']}" if "every" in outage else ""
+    lost = " (lost)" if outage["packets"] == "lost" else ""
+    return f"down for {outage['lasts']} from {outage['at']}{every}{lost}"
+
+
+def _some(texts: list[str]) -> str:
+    return ", ".join(texts[:3]) + (f" and {len(texts) - 3:,} more" if len(texts) > 3 else "")
