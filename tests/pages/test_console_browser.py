@@ -70,6 +70,21 @@ def test_names_are_text(page: Any) -> None:
     assert page.locator("script:not([src])").count() == 0
 
 
+def test_a_tag_is_given_and_found(page: Any) -> None:
+    page.goto(page.home + "/?words=codel&sort=seed")
+    page.get_by_role("link", name="codel", exact=True).first.click()
+    page.get_by_text("Tags and note of this run").click()
+    page.get_by_label("Tags", exact=True).fill("smoke")
+    page.get_by_label("Note", exact=True).fill("the first\none")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(".tag").wait_for()
+    page.goto(page.home + "/")
+    page.get_by_role("link", name="smoke", exact=True).click()
+    assert page.locator("#words").input_value() == "tag=smoke"
+    assert page.locator("input[name=cell]").count() == 1
+    assert page.locator("tbody .note").inner_text() == "the first\none".replace("\n", " ")
+
+
 def test_cells_are_chosen_and_compared_with_the_keyboard_alone(page: Any) -> None:
     page.goto(page.home + "/?words=o")
     names = page.locator("th[scope=row]").all_inner_texts()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -193,3 +194,32 @@ def test_failed_cells_are_listed_as_text(failed: Visitor) -> None:
     assert f"{HOSTILE}, seed 7, 2026-01-31 10:00: out of memory" in unescape(page)
     assert "<script>alert" not in page
     assert "every 2s" not in failed.ask("/pending")[1]
+
+
+@pytest.mark.parametrize("sort", ["", "-seed"])
+def test_a_page_behind_the_last_one_is_the_last_one(sort: str) -> None:
+    store: Any = Cells(250)
+    page = CellTable().page(store, View(page=7, sort=sort))
+    assert (page.number, page.pages) == (3, 3)
+    assert page.groups == CellTable().page(store, View(page=3, sort=sort)).groups
+
+
+SHORT_PAGES = """
+from aqmlab.console import cell_list
+from aqmlab.cli.main import main
+cell_list.PAGE_ROWS = 2
+main()
+"""
+
+
+def test_a_page_names_itself_and_its_neighbours_after_a_filter(console_store: Path) -> None:
+    with fixtures.console.console(console_store, sys.executable, "-c", SHORT_PAGES) as address:
+        visitor = Visitor(address)
+        visitor.go_in()
+        pages = {path: unescape(visitor.ask(path)[1]) for path in ("/?page=7", "/?words=o&page=7", "/?page=2")}
+    assert "Page 3 of 3" in pages["/?page=7"]
+    assert "Page 2 of 2" in pages["/?words=o&page=7"]
+    assert ">Previous<" in pages["/?page=7"]
+    assert 'href="/?page=2"' in pages["/?page=7"]
+    assert ">Next<" not in pages["/?page=7"]
+    assert 'href="/?page=3"' in pages["/?page=2"]

@@ -31,8 +31,10 @@ from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.reports.ranking import rankings
 from aqmlab.results.notes import notes
 from aqmlab.storage.errors import StoreError
+from aqmlab.store.annotations import MAX_NOTE, MAX_TAG, MAX_TAGS, Annotation, Annotations
 from aqmlab.store.store import Store
 from aqmlab.ui import canvas
+from aqmlab.ui.escaping import visible
 from aqmlab.ui.messages import logger
 
 INITIAL_VALUES: Mapping[str, Mapping[str, str]] = {
@@ -59,6 +61,7 @@ class Console:
         self._reports = Reports()
         self._cell_table = cell_list.CellTable()
         self._store = Store(out)
+        self._annotations = Annotations(out)
         self._pages = Environment(
             loader=ChoiceLoader([PackageLoader("aqmlab.console"), PackageLoader("aqmlab.reports")]),
             autoescape=True,
@@ -72,6 +75,7 @@ class Console:
                 Route("/charts.json", self._charts),
                 Route("/cells/{key}", self._cell),
                 Route("/cells/{key}/delay.svg", self._delay),
+                Route("/annotations", self._annotate, methods=["POST"]),
                 Route("/pending", self._pending),
                 Route("/report", self._report),
                 Route("/new", self._new),
@@ -97,6 +101,8 @@ class Console:
         )
         self._pages.globals["integrity"] = third_party.integrity
         self._pages.globals["palette"] = canvas.PALETTE
+        self._pages.globals["visible"] = visible
+        self._pages.globals["max_characters"] = {"tags": MAX_TAGS * (MAX_TAG + 1), "note": MAX_NOTE}
         self.guard = Guard(app, host=host)
         self.watched_job: Job | None = None
         """The job for which the console was opened."""
@@ -123,10 +129,13 @@ class Console:
 
     async def _cells(self, request: Request) -> Response:
         view = cell_list.View.from_query(request.query_params)
+        annotated = await run_in_threadpool(self._annotations.load)
         page = self._page(
             "cells",
             view=view,
-            list=await run_in_threadpool(self._cell_table.page, self._store, view),
+            list=await run_in_threadpool(self._cell_table.page, self._store, view, annotated),
+            annotations=annotated,
+            empty=Annotation(),
             pending=await self._pending_cells(),
             max_compared=queries.MAX_COMPARED,
             titles=cell_list.TITLES,
@@ -138,6 +147,20 @@ class Console:
         if request.headers.get("HX-Trigger") == "view":
             page.headers["HX-Replace-Url"] = view.address()
         return page
+
+    async def _annotate(self, request: Request) -> Response:
+        """Save the tags and the note of a cell or an experiment."""
+        values = await form(request, self.guard.csrf)
+        subject = values.get("subject", "")
+        is_experiment = await run_in_threadpool(self._cell_table.has_experiment, self._store, subject)
+        if not is_experiment:
+            await run_in_threadpool(queries.result, self._store, subject)
+        try:
+            annotation = Annotation.parse(values.get("tags", ""), values.get("note", ""))
+        except ValueError as error:
+            raise Rejected(400, str(error)) from None
+        await run_in_threadpool(self._annotations.save, subject, annotation)
+        return RedirectResponse(f"/?experiment={subject}" if is_experiment else f"/cells/{subject}", 303)
 
     async def _pending(self, _: Request) -> Response:
         """Return the cells in progress and the failed cells; the fragment polls while a job runs."""
@@ -186,6 +209,7 @@ class Console:
             key=key,
             name=str(result.cell),
             facts=result.facts,
+            annotation=(await run_in_threadpool(self._annotations.load)).get(key, Annotation()),
             comparison=comparison,
             styles=comparison.styles,
             notes=notes([result]),

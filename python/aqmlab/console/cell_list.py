@@ -16,6 +16,7 @@ from starlette.datastructures import QueryParams
 from aqmlab.console.auth import Rejected
 from aqmlab.results import timeseries
 from aqmlab.store import rows
+from aqmlab.store.annotations import Annotation
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 from aqmlab.store.table import DISTINGUISHING, distinguishing
@@ -71,8 +72,13 @@ FILTERS = {
     "p90": "response_time_ms_p90",
     "p99": "response_time_ms_p99",
     "created": "created",
+    "tag": "tags",
+    "note": "note",
 }
 """The names in filters such as ``p99>300``, with their columns."""
+
+_ANNOTATED = ("tags", "note")
+"""The columns that people wrote, of a cell and of its experiment."""
 
 AGES = {"1": "last day", "7": "last week", "30": "last month"}
 """Ages of cells in days, with their names."""
@@ -151,6 +157,8 @@ class View:
 
 def _condition(name: str, comparison: str, text: str) -> pl.Expr:
     column = FILTERS[name]
+    if column in _ANNOTATED:
+        return pl.col(column).str.contains(f" {text} " if column == "tags" else text, literal=True)
     kind = rows.SCHEMA[column]
     try:
         if kind == pl.String:
@@ -184,6 +192,8 @@ class CellPage:
     total: int = 0
     """The number of cells on all pages."""
     pages: int = 1
+    number: int = 1
+    """The number of this page, from 1."""
     error: str = ""
 
 
@@ -197,32 +207,55 @@ class CellTable:
         self._cells = pl.DataFrame()
         self._keys: list[str] = []
 
-    def page(self, store: Store, view: View) -> CellPage:
-        """Return a page of the view."""
+    def page(self, store: Store, view: View, annotations: Mapping[str, Annotation] | None = None) -> CellPage:
+        """Return a page of the view, the last one if there are fewer; filters also search the annotations."""
         try:
             conditions = list(view.conditions())
         except ValueError as error:
             return CellPage(columns=view.columns, error=str(error))
-        cells = self._read(store).filter(pl.lit(True), *conditions)
+        cells = self._read(store)
+        if not cells.is_empty():
+            cells = _annotated(cells, annotations or {}).filter(pl.lit(True), *conditions).drop(*_ANNOTATED)
         if cells.is_empty():
             return CellPage(columns=view.columns)
         pages = -(-cells.height // PAGE_ROWS)
-        start = (min(view.page, pages) - 1) * PAGE_ROWS
+        number = min(view.page, pages)
+        start = (number - 1) * PAGE_ROWS
         if view.sort:
             column = view.sort.removeprefix("-")
             ordered = cells.sort(column, descending=view.sort != column, nulls_last=True, maintain_order=True)
             extra_columns = [name for name in distinguishing(cells) if name not in (*view.columns, "experiment")]
             groups = [Group(ordered.slice(start, PAGE_ROWS).to_dicts())]
-            return CellPage(groups, [*extra_columns, *view.columns], cells.height, pages)
+            return CellPage(groups, [*extra_columns, *view.columns], cells.height, pages, number)
         newest_first = pl.col("created").max().over("experiment")
         ordered = cells.sort(newest_first, "experiment", "label", "seed", descending=[True, False, False, False])
-        return CellPage(_groups(ordered, start), view.columns, cells.height, pages)
+        return CellPage(_groups(ordered, start), view.columns, cells.height, pages, number)
+
+    def has_experiment(self, store: Store, digest: str) -> bool:
+        """Return true if there is a cell of the experiment."""
+        cells = self._read(store)
+        return not cells.is_empty() and digest in cells["experiment"]
 
     def _read(self, store: Store) -> pl.DataFrame:
         keys = store.keys()
         if keys != self._keys:
             self._cells, self._keys = store.cells(_COLUMNS), keys
         return self._cells
+
+
+def _annotated(cells: pl.DataFrame, annotations: Mapping[str, Annotation]) -> pl.DataFrame:
+    """Add the tags and notes of cells and of their experiments, in lower case, each tag between spaces."""
+    texts = {
+        "tags": {subject: f" {' '.join(found.tags)} ".lower() for subject, found in annotations.items()},
+        "note": {subject: found.note.lower() for subject, found in annotations.items()},
+    }
+    return cells.with_columns(
+        pl.concat_str(
+            pl.col(subject).replace_strict(by_subject, default="", return_dtype=pl.String)
+            for subject in ("cell", "experiment")
+        ).alias(name)
+        for name, by_subject in texts.items()
+    )
 
 
 def _groups(ordered: pl.DataFrame, start: int) -> list[Group]:
@@ -241,7 +274,8 @@ def _title(cell: Mapping[str, Any]) -> str:
     """Return the setting of a cell's experiment."""
     texts = {
         "rate_mbps": "{:g} Mbit/s",
-        "load_percent": "load {:g} %",
+        "delay_ms": "link delay {:g} ms",
+        "load_percent": "load {:.3g} %",
         "rtt": "RTT {}",
         "chain": "{}",
         "traffic": "{}",

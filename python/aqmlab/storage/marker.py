@@ -17,7 +17,7 @@ from aqmlab.storage.location import Location, local_folder
 
 NAME = "aqmlab-store.json"
 
-FOLDERS = ("cells", "drafts", "damaged", "failed", "index", "console")
+FOLDERS = ("cells", "drafts", "damaged", "failed", "index", "console", "notes")
 """The internal folders of a store, without figures and reports."""
 
 _FORMAT = 1

@@ -13,6 +13,7 @@
                         flows.parquet           the state of connections over time, if recorded
             aqmlab-store.json                   the marker of a store
             index/                              rows of all cells, so that listing thousands of cells opens none
+            notes/                              tags and notes that people gave to cells and experiments
             drafts/                             cells that are being written
             damaged/<key>                       damaged cells, which were run again
 
