@@ -25,7 +25,7 @@ from aqmlab.storage.location import is_key
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
 
-MAX_COMPARED = 60
+MAX_COMPARED = 240
 """The largest number of cells in a comparison."""
 
 
@@ -121,4 +121,5 @@ def job_output(store: Store, request: JobRequest, keys: Sequence[str]) -> JobOut
     planned_cells = plan(Grid.from_toml(request.grid), request.seeds, load_calibrations(store.out))
     campaign = Campaign(planned_cells, store.out, select_numbers((), planned_cells))
     headings, points = table.texts(campaign.means, campaign.axes, campaign.numbers)
-    return JobOutput(headings=headings, points=points, axes=len(campaign.axes) or 1, failures=campaign.failures)
+    cells = campaign.cells.filter(state="done")["cell"].unique(maintain_order=True).to_list()
+    return JobOutput(cells, headings, points, len(campaign.axes) or 1, campaign.failures)

@@ -19,6 +19,9 @@ _HEIGHT = 320
 _ROW = 24
 """Pixels of a bar and the room about it."""
 
+_CELL, _FACET_WIDTH = 64, 600
+"""Pixels of the width of a heat map's cell, and of all maps side by side."""
+
 _SOLID = [1, 0]
 
 # The wheel without Ctrl and a finger scroll the page.
@@ -130,6 +133,31 @@ class VegaBuilder:
             "tooltip": [_tooltip(axis) for axis in (x, y, share)],
         }
         return self._chart({"mark": "rect", "encoding": encoding}, {"field": "scheme", "equal": scheme}, _HEIGHT)
+
+    def heat_maps(
+        self, x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], value: Axis, values: Sequence[float]
+    ) -> Spec:
+        """Draw a map for each scheme over two axes, given as titles and values, with the numbers in its cells."""
+        orders = {"x": list(x[1]), "y": list(y[1])[::-1]}
+        position: Spec = {
+            name: {"field": name, "type": "ordinal", "sort": orders[name], "title": title, "axis": {"labelAngle": 0}}
+            for name, title in (("x", x[0]), ("y", y[0]))
+        }
+        colour = {"field": value.column, "type": "quantitative", "title": value.label, "scale": {"scheme": "blues"}}
+        tooltips = [*_tooltips(), *({"field": name, "title": title} for name, (title, _) in (("x", x), ("y", y)))]
+        # White reads better on the darker colours.
+        from_dark = min(values) + 0.6 * (max(values) - min(values))
+        text_colour = {"condition": {"test": f"datum.{value.column} > {from_dark}", "value": "white"}, "value": "black"}
+        text = {"field": value.column, "type": "quantitative", "format": ",.3~r"}
+        size = {"width": _CELL * len(x[1]), "height": _CELL * 0.6 * len(y[1])}
+        layers = [
+            {"mark": "rect", "encoding": {"color": colour, "tooltip": [*tooltips, _tooltip(value)]}},
+            {"mark": {"type": "text", "fontSize": 12}, "encoding": {"text": text, "color": text_colour}},
+        ]
+        facet = {"field": "scheme", "type": "nominal", "sort": list(self.styles), "title": None}
+        spec = {**size, "encoding": position, "layer": layers}
+        chart = self._chart({"facet": facet, "columns": max(1, _FACET_WIDTH // size["width"]), "spec": spec}, "true", 0)
+        return {name: part for name, part in chart.items() if name not in ("width", "height")}
 
     @property
     def _row(self) -> Spec:
