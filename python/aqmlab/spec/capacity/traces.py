@@ -64,20 +64,50 @@ def _read(kind: str, table: Mapping[str, Any], path: str, directory: Path) -> di
     if not isinstance(table["file"], str) or table.keys() != {"file"}:
         raise SpecError(f"{path}: must be the name of a file, and the only key, got {dict(table)!r}")
     file = directory / table["file"]
+    return parse(kind, read_text(file, f"{path}: {file}"), f"{path}: {file}")
+
+
+def read_text(file: Path, place: str) -> str:
+    """Return the text of a file.
+
+    Raises
+    ------
+    SpecError
+        When it cannot be read or is not text; the message begins with ``place``.
+    """
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except OSError as error:
-        raise SpecError(f"{path}: {file} cannot be read: {error.strerror}") from None
+        raise SpecError(f"{place} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise SpecError(f"{path}: {file} is not text") from None
-    content = _READERS[kind](text, f"{path}: {file}")
+        raise SpecError(f"{place} is not text") from None
+
+
+def parse(kind: str, text: str, place: str) -> dict[str, Any]:
+    """Return the content of a file of a kind of capacity, checked by the engine.
+
+    Parameters
+    ----------
+    kind
+        A key of :data:`FILES`.
+    text
+        The text of the file.
+    place
+        The beginning of messages.
+
+    Raises
+    ------
+    SpecError
+        When it is not what its kind needs.
+    """
+    content = _READERS[kind](text, place)
     try:
         rates.mean_bps({kind: content})
     except SpecError as error:
         message = str(error).removeprefix(f"link.rate.{kind}").lstrip(".: ")
         line = re.match(rf"{_LINES}\[(\d+)\]: ", message)
-        place = f", line {int(line[1]) + 1}: {message[line.end() :]}" if line else f": {message}"
-        raise SpecError(f"{path}: {file}{place}") from None
+        rest = f", line {int(line[1]) + 1}: {message[line.end() :]}" if line else f": {message}"
+        raise SpecError(f"{place}{rest}") from None
     return content
 
 

@@ -1,0 +1,1 @@
+"""Traces of link capacity over time: formats, conversion, drawing and download."""
