@@ -3,14 +3,15 @@
 //! A message is a sequence of 64-bit words in native byte order, of which the first says which message it is; both ends are the
 //! same build on the same machine.
 
-use aqmlab_sim::{SourceConnection, SourceFlow, UserConnection};
+use aqmlab_sim::{SourceConnection, SourceFlow, StackId, UserConnection};
 use aqmlab_units::{Bytes, Duration, Time};
 use aqmlab_workload::Completed;
 
 use crate::mix::Offers;
+use crate::network::tcp_info::TcpInfo;
 use crate::packet::addresses::BrowserEnd;
 use crate::packet::datagram::Stamp;
-use crate::router::event_queue::SideEvent;
+use crate::router::event_queue::{FlowReading, SideEvent};
 
 /// A message to the engine.
 #[derive(Debug)]
@@ -110,12 +111,17 @@ impl Words<'_> {
 }
 
 fn encode_bytes(number: u64, bytes: &[u8]) -> Vec<u64> {
+    [&[number][..], &encode_text(bytes)].concat()
+}
+
+/// Returns bytes as their number and words.
+fn encode_text(bytes: &[u8]) -> Vec<u64> {
     let words = bytes.chunks(8).map(|part| {
         let mut word = [0; 8];
         word[..part.len()].copy_from_slice(part);
         u64::from_ne_bytes(word)
     });
-    [number, bytes.len() as u64].into_iter().chain(words).collect()
+    std::iter::once(bytes.len() as u64).chain(words).collect()
 }
 
 fn encode_offers(offers: Offers) -> [u64; 2] {
@@ -169,6 +175,14 @@ fn encode_event(event: &SideEvent) -> Vec<u64> {
         }
         SideEvent::AbortedOfSource { source, at } => vec![12, u64::from(*source), at.as_nanos()],
         SideEvent::CommandEnded { at } => vec![13, at.as_nanos()],
+        SideEvent::FlowState { reading, at } => {
+            let FlowReading { flow, connection, is_server, stack, info } = reading;
+            let &SourceFlow { source, number, side } = flow;
+            let stack = stack.index() as u64;
+            let numbers = [source.into(), number, side.into(), *connection, (*is_server).into(), stack];
+            let (info, control) = (encode_bytes(at.as_nanos(), &info.info), encode_text(&info.control));
+            [&[14][..], &numbers, &info, &control].concat()
+        }
     }
 }
 
@@ -213,6 +227,14 @@ fn decode_event(number: u64, words: &mut Words<'_>) -> Option<SideEvent> {
         },
         12 => SideEvent::AbortedOfSource { source: words.small()?, at: words.time()? },
         13 => SideEvent::CommandEnded { at: words.time()? },
+        14 => {
+            let flow = SourceFlow { source: words.small()?, number: words.next()?, side: words.small()? };
+            let (connection, is_server) = (words.next()?, words.next()? == 1);
+            let stack = StackId::new(words.small()?);
+            let at = words.time()?;
+            let info = TcpInfo { info: words.text()?, control: words.text()? };
+            SideEvent::FlowState { reading: FlowReading { flow, connection, is_server, stack, info }, at }
+        }
         _ => return None,
     })
 }
@@ -267,6 +289,16 @@ mod tests {
             },
             SideEvent::AbortedOfSource { source: 3, at },
             SideEvent::CommandEnded { at },
+            SideEvent::FlowState {
+                reading: FlowReading {
+                    flow: SourceFlow { source: 3, number: 9, side: 1 },
+                    connection: 2,
+                    is_server: true,
+                    stack: StackId::new(1),
+                    info: TcpInfo { info: vec![1; 232], control: vec![2; 20] },
+                },
+                at,
+            },
         ];
         let others = [
             Message::Start,

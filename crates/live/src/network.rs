@@ -10,5 +10,6 @@ pub(crate) mod netlink;
 pub(crate) mod sockets;
 pub(crate) mod stack;
 pub(crate) mod stream;
+pub(crate) mod tcp_info;
 mod tun;
 mod veth;

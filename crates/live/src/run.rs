@@ -207,7 +207,9 @@ impl RunningThreads {
 
 /// Writes the new rows of tables, and all response times so far.
 pub(crate) fn write_tables(network: &mut EmulatedNetwork, spec: &Spec) {
-    for name in ["queue", "link"].into_iter().chain(spec.record.losses.then_some("losses")) {
+    let losses = spec.record.losses.then_some("losses");
+    let flows = spec.record.flows.is_some().then_some("flows");
+    for name in ["queue", "link"].into_iter().chain(losses).chain(flows) {
         output::table(name, network.tables().take(name).expect("there is such a table"));
     }
     output::table("response_times", network.response_times().into_columns());

@@ -4,6 +4,7 @@
 //! thread enters a side's namespace only to create one there.
 
 mod datagrams;
+mod flow_states;
 mod flows;
 
 use std::cmp::Reverse;
@@ -88,6 +89,8 @@ enum WakeUp {
     Source(u8),
     /// The pause of the flow in a slot is over, if its serial number is this one.
     Flow { slot: usize, serial: u64 },
+    /// The state of the recorded flows is to be read.
+    Record,
 }
 
 /// The two ends of a flow's connection.
@@ -172,7 +175,8 @@ impl ReadySources {
     pub(crate) fn run(self, clock: Clock) -> Result<SideReport, Error> {
         let ReadySources { config, sources, poll, listeners, own_ecn_listeners, receivers } = self;
         let protocol = &config.spec.protocol;
-        let end = Time::ZERO + protocol.warmup + protocol.duration;
+        let window_start = Time::ZERO + protocol.warmup;
+        let end = window_start + protocol.duration;
         let mut running = RunningSources {
             next_actions: sources.iter().map(|_| None).collect(),
             flows: Flows::new(sources.len()),
@@ -190,6 +194,9 @@ impl ReadySources {
         };
         for number in 0..running.sources.len() {
             running.plan(u8::try_from(number).expect("the spec bounds the number of sources"));
+        }
+        if running.config.spec.record.flows.is_some() {
+            running.wakes.push(Reverse((window_start, WakeUp::Record)));
         }
         let mut events = Events::with_capacity(1024);
         loop {
@@ -265,6 +272,7 @@ impl RunningSources {
             self.wake_lateness_us.record(lateness).expect("the histogram resizes itself");
             match wake {
                 WakeUp::Flow { slot, serial } => self.resume(slot, serial)?,
+                WakeUp::Record => self.record_flows(at)?,
                 WakeUp::Source(number) => {
                     let next = self.next_actions[usize::from(number)].take();
                     self.plan(number);

@@ -30,7 +30,8 @@ pub const RESULTS: u32 = 4;
 pub use build::{Laws, Watch, build, emulate, queue_stream};
 pub use capture::{Bounds, Capture};
 pub use engine::emulated::{
-    EmulatedNetwork, End, KernelArrival, Outcome, Route, Sent, SourceConnection, SourceFlow, UserConnection,
+    EmulatedNetwork, End, FlowState, KernelArrival, Outcome, Route, Sent, SourceConnection, SourceFlow,
+    UserConnection,
 };
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;

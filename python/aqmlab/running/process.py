@@ -226,13 +226,18 @@ class LiveRun:
         return LiveError(f"{self._world}: {self._program.name} ended before the run did ({status}){self._hint}")
 
 
-def _table(columns: list[tuple[str, str]], content: bytes) -> pa.RecordBatch:
+def _table(columns: list[tuple[str, str | list[str]]], content: bytes) -> pa.RecordBatch:
     """Parse a table that is stored by columns."""
-    kinds = [np.dtype(kind.removesuffix("?")) for _, kind in columns]
-    rows = len(content) // sum(kind.itemsize for kind in kinds)
+    # A column of texts has their places in the list that is its kind.
+    dtypes = [np.dtype(kind.removesuffix("?") if isinstance(kind, str) else "uint8") for _, kind in columns]
+    rows = len(content) // sum(dtype.itemsize for dtype in dtypes)
     arrays, offset = {}, 0
-    for (name, kind_text), kind in zip(columns, kinds, strict=True):
-        # In nullable columns NaN means a missing value.
-        arrays[name] = pa.array(np.frombuffer(content, kind, rows, offset), from_pandas=kind_text.endswith("?"))
-        offset += rows * kind.itemsize
+    for (name, kind), dtype in zip(columns, dtypes, strict=True):
+        values = np.frombuffer(content, dtype, rows, offset)
+        if isinstance(kind, str):
+            # In nullable columns NaN means a missing value.
+            arrays[name] = pa.array(values, from_pandas=kind.endswith("?"))
+        else:
+            arrays[name] = pa.array(kind, pa.string()).take(pa.array(values))
+        offset += rows * dtype.itemsize
     return pa.RecordBatch.from_pydict(arrays)

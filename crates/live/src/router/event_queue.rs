@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aqmlab_sim::{SourceConnection, SourceFlow, UserConnection};
+use aqmlab_sim::{End, FlowState, SourceConnection, SourceFlow, StackId, UserConnection};
+use aqmlab_tcp::Profile;
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::Completed;
 
 use crate::message::Message;
 use crate::mix::Offers;
 use crate::network::engine_device::EngineDevice;
+use crate::network::tcp_info::TcpInfo;
 use crate::packet::addresses::BrowserEnd;
 use crate::packet::datagram::Stamp;
 
@@ -31,10 +33,41 @@ pub(crate) enum SideEvent {
     Received { stamp: Stamp, size: Bytes, at: Time },
     /// An exchange of a source is complete.
     CompletedOfSource { flow: SourceFlow, exchange: Completed, at: Time },
+    /// The state of one end of a source's connection.
+    FlowState { reading: FlowReading, at: Time },
     /// An exchange of a source ended without its response.
     AbortedOfSource { source: u8, at: Time },
     /// The command of the user has ended, and with it the run.
     CommandEnded { at: Time },
+}
+
+/// The state of one end of a source's connection in the kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowReading {
+    pub(crate) flow: SourceFlow,
+    /// The number of the connection among those of all sources, from 1.
+    pub(crate) connection: u64,
+    pub(crate) is_server: bool,
+    pub(crate) stack: StackId,
+    pub(crate) info: TcpInfo,
+}
+
+impl FlowReading {
+    /// Returns the state in the simulator's terms, of a host with this profile.
+    pub(crate) fn state(&self, profile: &Profile) -> FlowState {
+        let &FlowReading { flow, connection, is_server, stack, ref info } = self;
+        FlowState {
+            flow,
+            connection,
+            end: if is_server { End::Server } else { End::Client },
+            stack,
+            info: info.info(profile),
+            variables: info.variables(profile),
+            sent: info.sent(),
+            delivered: info.delivered(),
+            retransmitted: info.retransmitted(),
+        }
+    }
 }
 
 /// The queue of events from sides to router.

@@ -96,6 +96,10 @@ impl Forwarding {
             }
             SideEvent::AbortedOfSource { source, at } => self.network.aborted_of_source(source, at),
             SideEvent::CommandEnded { at } => self.network.end_by(at),
+            SideEvent::FlowState { ref reading, at } => {
+                let state = reading.state(self.network.profile(reading.stack));
+                self.network.record_flow(&state, at);
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use aqmlab_sim::{Column, Values};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::Error;
 
@@ -23,7 +23,8 @@ pub(crate) fn error(error: &Error) {
 
 /// Writes a table: a line with names and types of its columns, then their values, column by column, in native byte order.
 ///
-/// In a column whose type ends with a question mark, a missing value is NaN.
+/// In a column whose type ends with a question mark, a missing value is NaN. The type of a column of texts is the list of its
+/// different texts, and the values are their places in it, of one byte.
 pub(crate) fn table(name: &str, columns: Vec<Column>) {
     let mut about = Vec::new();
     let mut bytes = Vec::new();
@@ -41,17 +42,17 @@ pub(crate) fn bytes(name: &str, bytes: &[u8]) {
     write(bytes);
 }
 
-fn append(bytes: &mut Vec<u8>, values: Values) -> &'static str {
+fn append(bytes: &mut Vec<u8>, values: Values) -> Value {
     macro_rules! numbers {
         ($values:expr, $name:literal) => {{
             bytes.extend($values.into_iter().flat_map(|value| value.to_ne_bytes()));
-            $name
+            $name.into()
         }};
     }
     match values {
         Values::Bool(values) => {
             bytes.extend(values.into_iter().map(u8::from));
-            "bool"
+            "bool".into()
         }
         Values::U8(values) => numbers!(values, "uint8"),
         Values::U16(values) => numbers!(values, "uint16"),
@@ -62,7 +63,17 @@ fn append(bytes: &mut Vec<u8>, values: Values) -> &'static str {
             let values = values.into_iter().map(|value| value.unwrap_or(f64::NAN));
             numbers!(values, "float64?")
         }
-        Values::Text(_) => unreachable!("explanations alone have such columns, and a live run has none"),
+        Values::Text(values) => {
+            let mut texts = Vec::new();
+            for text in values {
+                let place = texts.iter().position(|known| *known == text).unwrap_or_else(|| {
+                    texts.push(text);
+                    texts.len() - 1
+                });
+                bytes.push(u8::try_from(place).expect("a column has few different texts"));
+            }
+            texts.into()
+        }
     }
 }
 

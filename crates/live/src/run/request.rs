@@ -102,10 +102,10 @@ fn check(spec: &Spec) -> Result<(), Error> {
         let reason = "the kernel does not say what loss and marks cost each exchange";
         return Err(Error::Refused(format!("live has no record.exchanges: {reason}")));
     }
-    if spec.record.flows.is_some() {
-        return Err(Error::Refused(
-            "live has no record.flows: the state of the kernel's TCP is not read".into(),
-        ));
+    if let Some(users) = spec.record.flows.as_ref().map(|flows| flows.users).filter(|&users| users > 0.0) {
+        return Err(Error::Refused(format!(
+            "record.flows.users: live records the flows of sources, got {users}"
+        )));
     }
     if spec.users.per_side > MOST_USERS {
         let per_side = spec.users.per_side;

@@ -30,34 +30,43 @@ pub(super) struct Flows {
     connection_counts: Vec<u64>,
     /// The number of flows so far.
     flow_count: u64,
+    /// The number of connections so far.
+    connection_count: u64,
 }
 
 impl Flows {
     pub(super) fn new(sources: usize) -> Flows {
         Flows { connection_counts: vec![0; sources], ..Flows::default() }
     }
+
+    /// Returns the flows under way.
+    pub(super) fn active(&self) -> impl Iterator<Item = &Flow> {
+        self.slots.iter().flatten()
+    }
 }
 
 /// The state of a vector. A lost connection is replaced by another.
-struct Flow {
+pub(super) struct Flow {
     serial: u64,
-    source: u8,
+    pub(super) source: u8,
     /// The number of the flow in its source.
-    number: u64,
-    side: u8,
+    pub(super) number: u64,
+    pub(super) side: u8,
     min_rtt: Duration,
     state: VectorConnection,
-    connection: Option<Connection>,
+    pub(super) connection: Option<Connection>,
 }
 
-struct Connection {
+pub(super) struct Connection {
     end: BrowserEnd,
-    /// The stack of the acceptor.
-    server_stack: StackId,
+    /// Its number among all connections of sources, from 1.
+    pub(super) number: u64,
+    /// The stacks of the initiator and of the acceptor.
+    pub(super) stacks: [StackId; 2],
     /// The initiator's socket; none after its close, until the acceptor has noticed it.
-    client: Option<Stream>,
+    pub(super) client: Option<Stream>,
     /// The acceptor's socket; none before the connection is accepted.
-    server: Option<Stream>,
+    pub(super) server: Option<Stream>,
     is_connected: bool,
     /// Bytes for which the sockets had no room yet.
     to_acceptor: u64,
@@ -136,6 +145,8 @@ impl RunningSources {
         let count = &mut self.flows.connection_counts[usize::from(source)];
         let end = BrowserEnd::for_source(source, side, *count);
         *count += 1;
+        self.flows.connection_count += 1;
+        let connection_number = self.flows.connection_count;
         let mix = Arc::clone(&self.config.mix);
         let ends = mix.assignment.of_flow(&SourceFlow { source, number, side });
         let connection = SourceConnection { source, side, min_rtt };
@@ -152,7 +163,8 @@ impl RunningSources {
         self.flows.by_end.insert(end, slot);
         self.flow(slot).connection = Some(Connection {
             end,
-            server_stack,
+            number: connection_number,
+            stacks: ends,
             client: Some(Stream::new(client)),
             server: None,
             is_connected: false,
@@ -183,7 +195,7 @@ impl RunningSources {
                 .context(|| "epoll".to_owned())?;
             let mix = Arc::clone(&self.config.mix);
             if let Some(connection) = &mut self.flow(slot).connection {
-                let congestion = &mix.stack(connection.server_stack).congestion;
+                let congestion = &mix.stack(connection.stacks[1]).congestion;
                 let congestion = sockets::set_congestion(&socket, congestion);
                 connection.server = Some(Stream::new(socket));
                 self.count(congestion.context(|| "a socket of a source".to_owned())?);

@@ -5,6 +5,7 @@
 //! so that queues see packets as they would have arrived.
 
 mod connections;
+mod flow_states;
 mod kernel_queues;
 mod packets;
 mod sources;
@@ -19,6 +20,7 @@ use aqmlab_workload::Completed;
 use aqmlab_workload::sources::Datagram;
 
 pub use self::connections::{End, Route, SourceConnection, SourceFlow, UserConnection};
+pub use self::flow_states::FlowState;
 pub use self::kernel_queues::KernelArrival;
 pub(crate) use self::kernel_queues::KernelQueueAt;
 pub(crate) use self::packets::PacketTag;

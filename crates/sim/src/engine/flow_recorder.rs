@@ -1,6 +1,6 @@
 //! The recorder of flows: rows of chosen connections at regular instants. Packets cost nothing, except retransmissions.
 
-use aqmlab_tcp::{Sender, Seq};
+use aqmlab_tcp::{CongestionControl, Sender, Seq};
 use aqmlab_units::{Stream, Time};
 
 use super::applications::Flows;
@@ -135,13 +135,13 @@ impl Account {
         table.push(
             now,
             &FlowRow {
-                end,
+                direction: end.direction(),
                 owner: connections.session(end).owner(),
                 flow: self.flow,
                 connection: self.connection,
                 control: profile.congestion.name(),
                 limited_by: Limit::of(socket, end, hosts, stacks, now).name(),
-                congestion: socket.tcp.congestion(),
+                variables: socket.tcp.congestion().variables(),
                 info: &info,
                 sent: self.sent.advance(info.sent) + self.retransmitted,
                 delivered: self.delivered.advance(info.sender.delivered),

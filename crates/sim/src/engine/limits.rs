@@ -66,12 +66,18 @@ impl Limit {
         if socket.tcp.in_flight() > 0 && in_interface() {
             Limit::INTERFACE
         } else {
-            Limit(socket.tcp.limited_by(stacks.profile(socket.stack())) as usize)
+            Limit::from(socket.tcp.limited_by(stacks.profile(socket.stack())))
         }
     }
 
     pub(super) fn name(self) -> &'static str {
         Limit::NAMES[self.0]
+    }
+}
+
+impl From<LimitedBy> for Limit {
+    fn from(limit: LimitedBy) -> Limit {
+        Limit(limit as usize)
     }
 }
 

@@ -1,10 +1,11 @@
 //! The table of flows: the state of chosen connections over time.
 
-use aqmlab_tcp::{CongestionControl, ControlVariables, Info};
+use aqmlab_tcp::{ControlVariables, Info};
 use aqmlab_units::{BitRate, Duration, Time};
 
 use super::columns::table;
-use crate::packet::{EndpointId, Owner};
+use crate::packet::Owner;
+use crate::side::Direction;
 
 table! {
 /// The chosen connections at regular instants: one row per instant and end that has sent data.
@@ -25,7 +26,7 @@ pub struct FlowTable {
     pub cwnd_bytes: Vec<u32>,
     /// Slow-start threshold; null while it does not bound.
     pub ssthresh_bytes: Vec<Option<f64>>,
-    /// Pacing rate of the data; null if only the windows limit departures.
+    /// Pacing rate of the data; null if only the windows limit departures. Of a real kernel, BBR's alone.
     pub pacing_rate_mbps: Vec<Option<f64>>,
     /// Smoothed round-trip time; null before the first sample.
     pub srtt_ms: Vec<Option<f64>>,
@@ -41,7 +42,7 @@ pub struct FlowTable {
     pub sent_bytes: Vec<u64>,
     /// Data bytes delivered: acknowledged in order, or by SACK.
     pub delivered_bytes: Vec<u64>,
-    /// Bytes found lost, spurious losses included; null of a stack without SACK.
+    /// Bytes found lost, spurious losses included; null of a stack without SACK and of a real kernel.
     pub lost_bytes: Vec<Option<f64>>,
     /// Data bytes sent again.
     pub retransmitted_bytes: Vec<u64>,
@@ -53,7 +54,7 @@ pub struct FlowTable {
     pub limited_by: Vec<&'static str>,
     /// Its state of congestion: open, disorder, recovery or loss.
     pub state: Vec<&'static str>,
-    /// BBR's state, as `ProbeBW_CRUISE`; empty for other controls.
+    /// BBR's state, as `ProbeBW_CRUISE`; empty for other controls and in a real kernel.
     pub phase: Vec<&'static str>,
     /// BBR's maximum bandwidth; null for other controls, as all that follows is null for controls that lack it.
     pub max_bw_mbps: Vec<Option<f64>>,
@@ -77,14 +78,15 @@ pub struct FlowTable {
 }
 
 /// One end of a connection at one moment.
-pub(crate) struct FlowRow<'a, C> {
-    pub(crate) end: EndpointId,
+pub(crate) struct FlowRow<'a> {
+    /// The direction of the data that it sends.
+    pub(crate) direction: Direction,
     pub(crate) owner: Owner,
     pub(crate) flow: u64,
     pub(crate) connection: u64,
     pub(crate) control: &'static str,
     pub(crate) limited_by: &'static str,
-    pub(crate) congestion: &'a C,
+    pub(crate) variables: ControlVariables,
     pub(crate) info: &'a Info,
     /// Data bytes since the connection began: sent, delivered and sent again.
     pub(crate) sent: u64,
@@ -93,13 +95,13 @@ pub(crate) struct FlowRow<'a, C> {
 }
 
 impl FlowTable {
-    pub(crate) fn push<C: CongestionControl>(&mut self, now: Time, row: &FlowRow<'_, C>) {
+    pub(crate) fn push(&mut self, now: Time, row: &FlowRow<'_>) {
         let Info { sender, cwnd, ssthresh, pacing_rate, srtt, rttvar, rto, .. } = *row.info;
         self.time_s.push(now.as_secs_f64());
         self.source.push(row.owner.number());
         self.flow.push(row.flow);
         self.connection.push(row.connection);
-        self.direction.push(row.end.direction().number());
+        self.direction.push(row.direction.number());
         self.control.push(row.control);
         self.cwnd_bytes.push(cwnd);
         self.ssthresh_bytes.push(ssthresh.map(f64::from));
@@ -117,7 +119,7 @@ impl FlowTable {
         self.receive_window_bytes.push(sender.receive_window);
         self.limited_by.push(row.limited_by);
         self.state.push(sender.state.name());
-        self.push_variables(row.congestion.variables());
+        self.push_variables(row.variables);
     }
 
     fn push_variables(&mut self, own: ControlVariables) {

@@ -73,7 +73,7 @@ impl FlowsSpec {
     }
 
     /// Returns true if it records the flows of `source`, which must have connections.
-    pub(crate) fn records(&self, source: &SourceSpec) -> bool {
+    pub fn records(&self, source: &SourceSpec) -> bool {
         let is_chosen = |names: &Vec<String>| names.iter().any(|name| name == source.config.name());
         let has_connections = !matches!(source.config, SourceConfig::Datagrams(_));
         has_connections && self.sources.as_ref().is_none_or(is_chosen)

@@ -15,6 +15,11 @@ use crate::spec::{MOST_STACKS, Role, SourceSpec, Spec};
 pub struct StackId(pub(in crate::engine) u8);
 
 impl StackId {
+    /// The stack of this number, see [`StackId::index`].
+    pub fn new(number: u8) -> StackId {
+        StackId(number)
+    }
+
     /// Its index in a list of all stacks.
     #[inline]
     pub fn index(self) -> usize {
