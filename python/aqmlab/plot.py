@@ -2,8 +2,8 @@
 
 Colours, dashes and widths are those of all other figures, the same for the same list of schemes; ``uncongested`` is
 thin and black. If you change ``axes.prop_cycle`` and ``lines.linewidth`` in matplotlib's ``rcParams``, they override
-the styles; keyword arguments override both. The legend is inside the axis. A figure without a layout engine gets
-``constrained``, so that a plain ``savefig`` includes everything.
+the styles; keyword arguments override both. :mod:`aqmlab.style` has the sizes of a paper. The legend is inside the
+axis. A figure without a layout engine gets ``constrained``, so that a plain ``savefig`` includes everything.
 
 >>> import aqmlab as lab
 >>> lab.plot.cdf(comparison.response_times(), axis)  # doctest: +SKIP
@@ -24,7 +24,7 @@ from matplotlib.lines import Line2D
 
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures import charts, plot
-from aqmlab.ui.canvas import LineStyles, legend_inside
+from aqmlab.ui.canvas import LineStyles, format_numbers, label_directly, labels_directly, legend_inside
 
 __all__ = ["bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace", "xy"]
 
@@ -225,8 +225,12 @@ def _is_changed(parameter: Any) -> bool:
 
 
 def _finish(axis: Axes, *, colour: str = "linecolor") -> Axes:
-    """Add the legend and a layout with room for it."""
+    """Name the lines, at their ends or in a legend, and give the figure a layout with room for the names."""
     _use_constrained_layout(axis)
+    if labels_directly.get():
+        format_numbers(axis)
+        if label_directly(axis):
+            return axis
     return legend_inside(axis, colour=colour)
 
 

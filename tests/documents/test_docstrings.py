@@ -13,7 +13,7 @@ from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
 import aqmlab as lab
-from aqmlab import plot
+from aqmlab import plot, style
 
 LEFT_TO_SIGNATURES = {"PR04", "RT01", "YD01"}
 """Types of parameters, and that something is returned or yielded."""
@@ -36,6 +36,7 @@ def offered() -> Iterator[str]:
                 if not method.startswith("_") and is_method and value.__module__ == member.__module__:
                     yield f"{member.__module__}.{member.__qualname__}.{method}"
     yield from (f"aqmlab.plot.{name}" for name in plot.__all__)
+    yield from (f"aqmlab.style.{name}" for name in style.__all__)
 
 
 @pytest.mark.parametrize("name", [*offered()])

@@ -40,6 +40,7 @@ Reached by a module's name, such as `lab.plot.cdf`, or `from aqmlab.models impor
 
 MODULES = (
     "plot",
+    "style",
     "design",
     "design.control",
     "disciplines.step",

@@ -5,11 +5,13 @@ The same data give identical files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.font_manager
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -22,6 +24,9 @@ from aqmlab.ui import output_files
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's palette for colour-blind readers; further lines repeat the colours with other dashes."""
+
+_PREFERRED = {"codel": 0, "droptail": 1, "fq_codel": 2, "pi": 3, "pie": 3, "red": 4, "ared": 4, "cake": 5, "dualpi2": 5}
+"""The colours of disciplines in all figures, unless another scheme of the figure has the colour. Ours."""
 
 _DASHES = (
     "-",
@@ -39,10 +44,16 @@ _STYLES = [(colour, (colour + turn) % len(_DASHES)) for turn in range(len(_DASHE
 _MAX_WIDTH, _MIN_WIDTH = 2.8, 1.3
 """Line widths in points. Later lines are thinner, so that a coinciding lower line stays visible."""
 
+line_scale: ContextVar[float] = ContextVar("line_scale", default=1.0)
+"""The factor of all line widths: a figure of one column has thinner lines."""
+
+labels_directly: ContextVar[bool] = ContextVar("labels_directly", default=False)
+"""True if lines are named at their ends, where there is room."""
+
 _SIZE = (8, 4.5)
 """The size of a figure in inches."""
 
-_RC: dict[Any, Any] = {
+FRAME: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -57,7 +68,7 @@ _RC: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.handlelength": 3,
 }
-"""The style of all figures."""
+"""The frame of all figures, as parameters of matplotlib."""
 
 _TIME_KEYS = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}
 """The metadata of each file format that would contain a date or a version."""
@@ -92,12 +103,12 @@ def write(file: Path, draw: Callable[[Figure], None], *, size: tuple[float, floa
 def _write(files: Sequence[Path], draw: Callable[[Figure], None], *, size: tuple[float, float]) -> None:
     """Draw a figure once, and write it in the formats of the files' suffixes."""
     kinds = [check_kind(file) for file in files]
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(FRAME):
         layout = ConstrainedLayoutEngine()
         figure = Figure(figsize=size, layout=layout)
         draw(figure)
         for axis in figure.axes:
-            _format_numbers(axis)
+            format_numbers(axis)
         _make_room(figure)
         # Compute the layout once for all formats: it takes longer than writing them.
         layout.execute(figure)
@@ -127,29 +138,50 @@ class LineStyles:
 
     def __getitem__(self, label: str) -> dict[str, Any]:
         if label == self.baseline:
-            return {"color": "black", "linewidth": 0.8, "zorder": 3}
-        for other in self._neighbours:
-            if other not in self._styles_by_label:
-                self._styles_by_label[other] = self._choose_style(other)
+            return {"color": "black", "linewidth": 0.8 * line_scale.get(), "zorder": 3}
+        if label not in self._styles_by_label:
+            # The colours of disciplines, unless that gives lines of one figure the same colour.
+            self._styles_by_label = min((self._choose_styles(own) for own in (True, False)), key=self._clashes)
         colour, dashes = self._styles_by_label[label]
         return {
             "color": PALETTE[colour],
-            "linewidth": max(_MIN_WIDTH, _MAX_WIDTH - 0.4 * colour),
+            "linewidth": line_scale.get() * max(_MIN_WIDTH, _MAX_WIDTH - 0.4 * colour),
             "linestyle": _DASHES[dashes],
             "dash_capstyle": "butt",
             # Thin and dashed lines are above thick ones, which they do not hide.
             "zorder": 2 + colour / 10 + dashes / 100,
         }
 
-    def _choose_style(self, label: str) -> tuple[int, int]:
-        """Return the colour and dashes that are rarest in the figures of this line, and then in all figures."""
-        used = [self._styles_by_label[other] for other in self._neighbours[label] if other in self._styles_by_label]
+    def _choose_styles(self, has_own: bool) -> dict[str, tuple[int, int]]:
+        """Return the styles of all lines; disciplines come first if they have colours of their own."""
+        styles = dict(self._styles_by_label)
+        for label in sorted(self._neighbours, key=lambda label: has_own and _preferred(label) is None):
+            if label not in styles:
+                styles[label] = self._choose_style(label, styles, _preferred(label) if has_own else None)
+        return styles
 
-        def rarity(style: tuple[int, int]) -> tuple[int, int, int]:
+    def _clashes(self, styles: Mapping[str, tuple[int, int]]) -> int:
+        """Count the pairs of lines of one figure with the same colour."""
+        pairs = ((label, other) for label, others in self._neighbours.items() for other in others if other != label)
+        return sum(styles[label][0] == styles[other][0] for label, other in pairs)
+
+    def _choose_style(
+        self, label: str, styles: Mapping[str, tuple[int, int]], preferred: int | None
+    ) -> tuple[int, int]:
+        """Return the rarest colour and dashes in the figures of this line; of equal ones its own, or the rarest."""
+        used = [styles[other] for other in self._neighbours[label] if other in styles]
+
+        def rarity(style: tuple[int, int]) -> tuple[int, int, bool, int]:
             colours, dashes = zip(*used, strict=True) if used else ((), ())
-            return colours.count(style[0]), dashes.count(style[1]), list(self._styles_by_label.values()).count(style)
+            is_other = style != (preferred, preferred)
+            return colours.count(style[0]), dashes.count(style[1]), is_other, list(styles.values()).count(style)
 
         return min(_STYLES, key=rarity)
+
+
+def _preferred(label: str) -> int | None:
+    """Return the index of the colour of a label's discipline."""
+    return _PREFERRED.get(label.partition(" ")[0].partition(":")[0])
 
 
 def check_writable(file: Path) -> None:
@@ -186,6 +218,43 @@ def label_lines(axis: Axes) -> Axes:
     return axis
 
 
+def label_directly(axis: Axes) -> bool:
+    """Name the lines at their right ends, if these are far enough from each other; return whether they are.
+
+    The layout has to leave room at the right, as the constrained layout does.
+    """
+    lines = [
+        line for line in axis.get_lines() if np.size(line.get_xdata()) and not str(line.get_label()).startswith("_")
+    ]
+    # Asking for the limits makes matplotlib compute them.
+    axis.get_xlim(), axis.get_ylim()
+    size = float(mpl.font_manager.FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points())
+    ends = [_right_end(axis, line) for line in lines]
+    height_in = axis.get_window_extent().height / axis.figure.dpi
+    gaps = np.diff(sorted(y for _, y in ends))
+    if not lines or any(abs(x - ends[0][0]) > 0.02 for x, _ in ends) or any(gaps < 1.25 * size / 72 / height_in):
+        return False
+    for line, end in zip(lines, ends, strict=True):
+        axis.annotate(
+            str(line.get_label()),
+            end,
+            xycoords="axes fraction",
+            xytext=(4, 0),
+            textcoords="offset points",
+            verticalalignment="center",
+            color=line.get_color(),
+            size=size,
+        )
+    return True
+
+
+def _right_end(axis: Axes, line: Line2D) -> tuple[float, float]:
+    """Return the last point of a line within the axis, in fractions of it."""
+    points = axis.transAxes.inverted().transform(axis.transData.transform(line.get_xydata()))
+    x, y = max((point for point in points if np.isfinite(point).all() and point[0] < 1.001), key=lambda point: point[0])
+    return float(x), float(y)
+
+
 def _lines_from_top(axis: Axes) -> list[Line2D]:
     positions = np.linspace(0, 1, 200)
 
@@ -198,7 +267,7 @@ def _lines_from_top(axis: Axes) -> list[Line2D]:
     return sorted(axis.get_lines(), key=height, reverse=True)
 
 
-def _format_numbers(axis: Axes) -> None:
+def format_numbers(axis: Axes) -> None:
     """Group thousands and write out powers of ten, on all axes without a format of their own."""
     for axis_part in (axis.xaxis, axis.yaxis):
         for is_minor, formatter in ((False, axis_part.get_major_formatter()), (True, axis_part.get_minor_formatter())):
