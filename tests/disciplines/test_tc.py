@@ -62,6 +62,8 @@ def resolved(scheme: str) -> Any:
          "memory_limit=33554432 B,limit=300 packets,noecn"),
         ("tc -s qdisc replace dev $WAN root handle 1: codel ecn", "codel:variant=linux,mtu=1514 B,limit=1000 packets"),
         ("codel target 1500", "codel:variant=linux,mtu=1514 B,limit=1000 packets,target=1.5 ms,noecn"),
+        ("cake ack-filter", "cake:variant=linux,ack_filter=ack-filter"),
+        ("cake ack-filter-aggressive no-ack-filter", "cake:variant=linux"),
         ("pfifo", "droptail:limit=1000 packets"),
         ("pfifo_head_drop limit 50", "droptail:limit=50 packets,drop=head"),
         (

@@ -22,6 +22,8 @@ class Comparison:
     """Our parameters."""
     ecn: bool = False
     """True if both mark ECN-capable packets."""
+    segments: bool = False
+    """True if the packets are segments of TCP, most of them acknowledgements."""
     slowest: str | None = None
     """The lowest rate at which they send, if it may be below the line's."""
 
@@ -163,6 +165,30 @@ COMPARISONS = (
         {**_CAKE, "bandwidth": "3 Mbit/s", "ingress": True, "link_layer": "docsis"},
         ecn=True,
         slowest="1 Mbit/s",
+    ),
+    Comparison(
+        "cake-ack-filter",
+        "cake besteffort flowblind bandwidth 1mbit ack-filter",
+        "cake",
+        {**_CAKE, "bandwidth": "1 Mbit/s", "ack_filter": "ack-filter"},
+        ecn=True,
+        segments=True,
+        slowest="400 kbit/s",
+    ),
+    Comparison(
+        "cake-ack-filter-aggressive",
+        "cake besteffort flowblind bandwidth 500kbit ack-filter-aggressive ingress ethernet",
+        "cake",
+        {
+            **_CAKE,
+            "bandwidth": "500 kbit/s",
+            "ack_filter": "ack-filter-aggressive",
+            "ingress": True,
+            "link_layer": "ethernet",
+        },
+        ecn=True,
+        segments=True,
+        slowest="150 kbit/s",
     ),
     Comparison("red", f"red {_RED_TC}", "red", _RED),
     Comparison("red-adaptive", f"red adaptive {_RED_TC}", "red", _RED),

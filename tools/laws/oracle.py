@@ -48,6 +48,7 @@ def compare(comparison: Comparison, *, patterns: int = PATTERNS, packets: int = 
         "coin": coin,
         "patterns": patterns,
         "packets": packets,
+        "segments": comparison.segments,
         "slowest": comparison.slowest,
     }
     with ExitStack() as held:

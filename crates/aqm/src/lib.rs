@@ -41,6 +41,7 @@ mod parameter;
 mod parts;
 mod qdisc;
 mod tc;
+mod tcp_header;
 mod without_ecn;
 
 pub use admission::AdmissionControl;
@@ -58,7 +59,7 @@ pub use parameter::{
     Allowed, Bandwidth, Choice, PacketNumbers, Parameter, ParameterError, ParsePacketNumbersError, Rtt,
     Settings, SignedSize, Value,
 };
-pub use parts::cake::options::{Atm, Diffserv, Isolation, LinkLayer};
+pub use parts::cake::options::{AckFilter, Atm, Diffserv, Isolation, LinkLayer};
 pub use parts::ce_threshold::CeSelector;
 pub use parts::control_law::Sqrt;
 pub use parts::delay::DelayFrom;
@@ -77,4 +78,5 @@ pub use parts::overflow::{Half, QueueEnd};
 pub use parts::queue_unit::Mode;
 pub use qdisc::{Departure, Qdisc};
 pub use tc::{Tc, TcWords};
+pub use tcp_header::{SackBlocks, TcpHeader};
 pub use without_ecn::WithoutEcn;

@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use crate::{Admission, Counters, FlowLabel, Packet, QueueState};
+use crate::{Admission, Counters, FlowLabel, Packet, QueueState, TcpHeader};
 
 /// A queue discipline: it owns packets, each with a payload `P` (a buffer, an index, or none).
 ///
@@ -40,6 +40,23 @@ use crate::{Admission, Counters, FlowLabel, Packet, QueueState};
 pub trait Qdisc<P> {
     /// Handle an arriving packet. A packet that is evicted for it goes to `lost` too.
     fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission;
+
+    /// True for a discipline that reads TCP headers, to which the owner passes segments by [`Qdisc::enqueue_segment`].
+    fn reads_headers(&self) -> bool {
+        false
+    }
+
+    /// Handle an arriving packet that is a TCP segment with this header.
+    fn enqueue_segment(
+        &mut self,
+        packet: Packet,
+        _header: &TcpHeader,
+        payload: P,
+        now: Time,
+        lost: &mut dyn FnMut(P),
+    ) -> Admission {
+        self.enqueue(packet, payload, now, lost)
+    }
 
     /// Return the next packet to send, for a link that is free, or `None` if there is none.
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>>;
@@ -89,6 +106,10 @@ pub struct Departure<P> {
 #[macro_export]
 macro_rules! forward_qdisc {
     ($queue:ident) => {
+        fn reads_headers(&self) -> bool {
+            self.$queue.reads_headers()
+        }
+
         fn state(&self) -> $crate::QueueState {
             self.$queue.state()
         }

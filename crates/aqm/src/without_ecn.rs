@@ -2,7 +2,7 @@
 
 use aqmlab_units::Time;
 
-use crate::{Admission, Departure, Ecn, Packet, Qdisc, forward_qdisc};
+use crate::{Admission, Departure, Ecn, Packet, Qdisc, TcpHeader, forward_qdisc};
 
 /// A discipline for which no packet is ECN-capable, so that it signals only by drops.
 ///
@@ -46,6 +46,17 @@ fn without_ect(packet: &Packet) -> Packet {
 impl<P> Qdisc<P> for WithoutEcn<P> {
     fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
         self.queue.enqueue(without_ect(&packet), payload, now, lost)
+    }
+
+    fn enqueue_segment(
+        &mut self,
+        packet: Packet,
+        header: &TcpHeader,
+        payload: P,
+        now: Time,
+        lost: &mut dyn FnMut(P),
+    ) -> Admission {
+        self.queue.enqueue_segment(without_ect(&packet), header, payload, now, lost)
     }
 
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {

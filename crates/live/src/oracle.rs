@@ -6,6 +6,7 @@ pub(crate) mod guest;
 mod line;
 mod ours;
 mod pattern;
+mod segments;
 
 use aqmlab_aqm::{Ecn, QueueConfig, hash_flow};
 use aqmlab_units::{BitRate, Bytes};
@@ -48,6 +49,9 @@ pub(crate) struct Comparison {
     patterns: u64,
     /// The packets of a pattern.
     packets: usize,
+    /// True if the packets are segments of TCP, most of them acknowledgements.
+    #[serde(default)]
+    segments: bool,
     /// The lowest rate at which the disciplines send, if it may be below the line's.
     #[serde(default)]
     slowest: Option<BitRate>,
@@ -66,7 +70,7 @@ impl Comparison {
     }
 
     fn pattern(&self, number: u64) -> Pattern {
-        Pattern::new(self.seed, number, self.packets)
+        Pattern::new(self.seed, number, self.packets, self.segments)
     }
 }
 
@@ -284,7 +288,8 @@ impl KernelNetwork for Oracle {
     }
 }
 
-/// Writes the packet of an arrival: an IP header, with version, length, ECN field and the address of its flow, and zeros. Returns its length.
+/// Writes the packet of an arrival: an IP header, with version, length, ECN field and the address of its flow, the header of a segment, and
+/// zeros. Returns its length.
 fn write_packet(arrival: &Arrival, packet: &mut [u8]) -> usize {
     let length = HEADER + arrival.size;
     packet[..length].fill(0);
@@ -298,6 +303,9 @@ fn write_packet(arrival: &Arrival, packet: &mut [u8]) -> usize {
     };
     header[16..20].copy_from_slice(&pattern::address(arrival.flow));
     header[2..4].copy_from_slice(&u16::try_from(arrival.size).expect("a packet").to_be_bytes());
+    if let Some(segment) = &arrival.segment {
+        segment.write(header);
+    }
     length
 }
 

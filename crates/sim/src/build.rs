@@ -13,7 +13,7 @@
 mod links;
 mod plan;
 
-use aqmlab_aqm::{AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdisc, Visitor};
+use aqmlab_aqm::{AckFilter, AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdisc, QueueConfig, Visitor};
 use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
@@ -27,7 +27,7 @@ use crate::explain::{Explainer, Tagged, TimelineRequest};
 use crate::link::{Boxed, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::simulation::Simulation;
-use crate::spec::{HopSpec, Spec, SpecError};
+use crate::spec::{DisciplineSpec, QueueSpec, Spec, SpecError};
 
 /// Custom laws of the caller: one for each direction whose queue has one, each in a first-in first-out queue with
 /// the spec's limit. They should draw random numbers from [`queue_stream`].
@@ -88,20 +88,29 @@ pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Emul
     Ok(EmulatedNetwork::new(spec, links, kernel_queues))
 }
 
-/// Refuse what a network does not do to packets of real hosts: it forwards each packet once, with the headers it came with.
+/// Refuse what a network does not do to packets of real hosts: it forwards each packet once, with the headers it came with,
+/// and reads of those headers only what the IP header has.
 fn check_emulated(spec: &Spec) -> Result<(), SpecError> {
-    let unsupported = spec.links.hops().iter().find_map(|HopSpec { link, .. }| {
-        let keys = [("link.duplicate", link.duplicate.is_some()), ("link.ecn", link.ecn.is_some())];
-        keys.into_iter().find(|(_, is_present)| *is_present)
+    let unsupported = spec.links.hops().iter().find_map(|hop| {
+        let (link, has_filter) = (&hop.link, hop.queues().into_iter().any(has_ack_filter));
+        let keys = [
+            ("link.duplicate", link.duplicate.is_some(), "packets of real hosts are forwarded once"),
+            ("link.ecn", link.ecn.is_some(), "packets of real hosts keep their headers"),
+            ("queue.cake.ack_filter", has_filter, "of real hosts, only queues of Linux read TCP headers"),
+        ];
+        keys.into_iter().find(|(_, is_present, _)| *is_present)
     });
     match unsupported {
         None => Ok(()),
-        Some((path, _)) => {
-            let message =
-                "needs world = \"simulated\": packets of real hosts are forwarded once, with their headers";
-            Err(SpecError { path: path.to_owned(), message: message.to_owned() })
+        Some((path, _, why)) => {
+            let message = format!("needs world = \"simulated\": {why}");
+            Err(SpecError { path: path.to_owned(), message })
         }
     }
+}
+
+fn has_ack_filter(queue: &QueueSpec) -> bool {
+    matches!(&queue.discipline, DisciplineSpec::Known(QueueConfig::Cake(cake)) if cake.ack_filter != AckFilter::NoAckFilter)
 }
 
 fn boxed<O>(link: impl Link<O> + Send + 'static) -> Box<dyn Link<O> + Send> {

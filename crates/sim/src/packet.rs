@@ -1,7 +1,7 @@
 //! Packets as the engine moves them, and the numbers of the endpoints they go to.
 
-use aqmlab_aqm::Ecn;
-use aqmlab_tcp::{Flags, HeaderOptions, Segment, WindowScale};
+use aqmlab_aqm::{Ecn, TcpHeader};
+use aqmlab_tcp::{Flags, HeaderOptions, Options, Segment, WindowScale};
 use aqmlab_units::Bytes;
 
 use crate::side::{Direction, Side};
@@ -117,6 +117,18 @@ impl EndpointId {
     }
 }
 
+/// The control bits of a segment, as disciplines read them.
+const CONTROL_BITS: [(Flags, u16); 8] = [
+    (Flags::FIN, TcpHeader::FIN),
+    (Flags::SYN, TcpHeader::SYN),
+    (Flags::RST, TcpHeader::RST),
+    (Flags::PSH, TcpHeader::PSH),
+    (Flags::ACK, TcpHeader::ACK),
+    (Flags::ECE, TcpHeader::ECE),
+    (Flags::CWR, TcpHeader::CWR),
+    (Flags::AE, TcpHeader::AE),
+];
+
 /// A segment with options `O` on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Packet<O = WindowScale> {
@@ -146,6 +158,26 @@ impl<O: HeaderOptions> Packet<O> {
         }
     }
 
+    /// The TCP header as a queue discipline reads it, unless the packet is a datagram.
+    pub(crate) fn tcp_header(&self) -> Option<TcpHeader> {
+        if self.to.is_datagram() {
+            return None;
+        }
+        let Segment { ack, len, flags, ref options, .. } = self.segment;
+        let bits = CONTROL_BITS.iter().filter(|(flag, _)| flags.contains(*flag));
+        let options = options.modern();
+        let blocks = options.into_iter().flat_map(Options::sack);
+        Some(TcpHeader {
+            ack: ack.get(),
+            flags: bits.map(|(_, bit)| bit).sum(),
+            has_data: len > 0,
+            has_other_options: options
+                .is_some_and(|options| options.syn().is_some() || options.accecn().is_some()),
+            timestamps: options.and_then(Options::timestamps).map(|stamps| (stamps.value, stamps.echo)),
+            sack: blocks.map(|(from, to)| (from.get(), to.get())).collect(),
+        })
+    }
+
     /// The packet as a queue discipline sees it that counts `header` bytes of its frame.
     #[inline]
     pub(crate) fn seen_by_law(&self, header: Bytes) -> aqmlab_aqm::Packet {
@@ -155,6 +187,9 @@ impl<O: HeaderOptions> Packet<O> {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_tcp::Seq;
+    use aqmlab_tcp::options::{AccEcn, AccEcnOrder, Timestamps};
+
     use super::*;
 
     #[test]
@@ -169,6 +204,32 @@ mod tests {
         for capable in [Flags::ECT, Flags::ECT1] {
             assert_eq!(seen(capable | Flags::CE), Ecn::Ce);
         }
+    }
+
+    #[test]
+    fn a_discipline_reads_every_part_of_the_header() {
+        const COUNTS: AccEcn =
+            AccEcn { order: AccEcnOrder::Ect0First, ect0: 1, ce: 0, ect1: 0, shortened: false };
+        let stamps = Timestamps { value: 7, echo: 9 };
+        let options = Options::default()
+            .with_timestamps(stamps)
+            .with_sack_block(Seq::new(10), Seq::new(20))
+            .with_sack_block(Seq::new(30), Seq::new(40));
+        let flags = Flags::ACK | Flags::ECE | Flags::CWR | Flags::AE | Flags::ECT;
+        let segment = Segment { ack: Seq::new(5), flags, options, ..Segment::default() };
+        let packet = Packet { segment, ..Packet::default() };
+        let header = packet.tcp_header().unwrap();
+        let bits = TcpHeader::ACK | TcpHeader::ECE | TcpHeader::CWR | TcpHeader::AE;
+        assert_eq!((header.ack, header.flags, header.has_data), (5, bits, false));
+        assert_eq!(header.timestamps, Some((7, 9)));
+        assert_eq!(header.sack.blocks(), [(10, 20), (30, 40)]);
+        assert!(!header.has_other_options);
+        let accurate = Options::default().with_accecn(COUNTS);
+        let other = Packet { segment: Segment { len: 1, options: accurate, ..segment }, ..packet };
+        let header = other.tcp_header().unwrap();
+        assert!(header.has_data && header.has_other_options && header.sack.blocks().is_empty());
+        let datagram = EndpointId::datagram(0, 0, Side::default());
+        assert_eq!(Packet { to: datagram, ..packet }.tcp_header(), None);
     }
 
     #[test]

@@ -15,9 +15,9 @@ use aqmlab_units::{BitRate, Bytes, Duration, Range, Stream};
 use crate::parameter::{HOUR, PACKET_SIZE, above, check, from, parameters, up_to};
 use crate::parts::cake::framing::Framing;
 use crate::parts::cake::queue::{self, Plan};
-use crate::parts::cake::tin::TinRules;
+use crate::parts::cake::rules::TinRules;
 use crate::{
-    Atm, Bandwidth, DecidesAt, Diffserv, Discipline, Isolation, Limit, LinkContext, LinkLayer,
+    AckFilter, Atm, Bandwidth, DecidesAt, Diffserv, Discipline, Isolation, Limit, LinkContext, LinkLayer,
     ParameterError, Rtt, SignedSize, Tc, TcWords, Variant, Visitor,
 };
 
@@ -45,6 +45,8 @@ parameters! {
         diffserv: Diffserv = Diffserv::Diffserv3, source "tc-cake(8)", tc TcWords::Name(&[]);
         /// The isolation of flows and hosts.
         isolation: Isolation = Isolation::TripleIsolate, source "tc-cake(8)", tc TcWords::Name(&[]);
+        /// The filter of acknowledgements.
+        ack_filter: AckFilter = AckFilter::NoAckFilter, source "tc-cake(8)", tc TcWords::Name(&[]), omit default;
         // `nonat` is not written: a kernel without connection tracking refuses it.
         /// Tell hosts behind a NAT apart.
         nat: bool = false, source "tc-cake(8)", tc TcWords::Flag("nat", "");
@@ -79,10 +81,8 @@ impl Discipline for CakeConfig {
         names: &["cake"],
         ecn: None,
         values: &[("variant", "linux")],
-        accepted: &["nonat", "nowash", "no-ack-filter", "split-gso"],
+        accepted: &["nonat", "nowash", "split-gso"],
         refused: &[
-            ("ack-filter", "a discipline sees no TCP header"),
-            ("ack-filter-aggressive", "a discipline sees no TCP header"),
             ("fwmark", "packets have no marks of a firewall"),
             ("no-split-gso", "packets are no aggregates"),
             ("wash", "code points belong to flows and keep their value behind the queue"),
@@ -126,6 +126,7 @@ impl CakeConfig {
                 mtu: self.mtu,
                 ingress: self.ingress,
                 variant: self.variant,
+                ack_filter: self.ack_filter,
             },
             framing: Framing::new(self.link_layer.expect(complete), framing, self.ether_vlan, link.header),
             nat: self.nat,

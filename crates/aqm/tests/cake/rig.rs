@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use aqmlab_aqm::{Departure, Ecn, FlowLabel, HostAddress, LinkContext, Packet, Qdisc, QueueConfig};
+use aqmlab_aqm::{
+    Departure, Ecn, FlowLabel, HostAddress, LinkContext, Packet, Qdisc, QueueConfig, TcpHeader,
+};
 use aqmlab_units::{BitRate, Bytes, Stream, Time};
 use serde_json::{Map, Value};
 
@@ -42,6 +44,13 @@ impl Rig {
     pub(crate) fn arrive(&mut self, flow: u32, size: u64) {
         let packet = Packet { size: Bytes::new(size), ecn: Ecn::NotEct, flow };
         self.queue.enqueue(packet, self.arrived, self.now, &mut |_| ());
+        self.arrived += 1;
+    }
+
+    /// A TCP segment with this header arrives.
+    pub(crate) fn arrive_segment(&mut self, flow: u32, size: u64, header: &TcpHeader) {
+        let packet = Packet { size: Bytes::new(size), ecn: Ecn::NotEct, flow };
+        self.queue.enqueue_segment(packet, header, self.arrived, self.now, &mut |_| ());
         self.arrived += 1;
     }
 

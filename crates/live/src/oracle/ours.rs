@@ -95,10 +95,14 @@ impl Run<'_> {
         let size = Bytes::new((HEADER + arrival.size) as u64);
         let packet = Packet { size, ecn: arrival.ecn, flow: arrival.flow };
         let (time, fates) = (self.time(now), &mut self.fates);
-        self.queue.enqueue(packet, number, time, &mut |lost| {
+        let lost = &mut |lost| {
             let outcome = if lost == number { Outcome::Refused } else { Outcome::Evicted };
             fates[lost] = Some((outcome, now));
-        });
+        };
+        match &arrival.segment {
+            Some(segment) => self.queue.enqueue_segment(packet, &segment.header, number, time, lost),
+            None => self.queue.enqueue(packet, number, time, lost),
+        };
         if self.free.is_none() {
             self.request_packet(now);
         }

@@ -4,6 +4,7 @@ use aqmlab_aqm::Ecn;
 use aqmlab_units::{BitRate, Bytes, Duration, Stream};
 
 use super::line::{ARRIVAL, GRID, Line, on_grid};
+use super::segments::{self, Segment};
 use super::{HEADER, SHORTEST};
 
 /// The time between the set-up of the disciplines and the first packet, in which the kernel activates its own.
@@ -37,6 +38,8 @@ pub(crate) struct Arrival {
     pub(crate) size: usize,
     pub(crate) ecn: Ecn,
     pub(crate) flow: u32,
+    /// Its TCP header, if it has one.
+    pub(crate) segment: Option<Segment>,
 }
 
 /// A part of a pattern whose traffic has one character.
@@ -48,8 +51,9 @@ struct Phase {
 }
 
 impl Pattern {
-    /// Returns pattern `number` of this seed.
-    pub(crate) fn new(seed: u64, number: u64, packets: usize) -> Pattern {
+    /// Returns pattern `number` of this seed, with TCP segments if `has_segments`.
+    pub(crate) fn new(seed: u64, number: u64, packets: usize, has_segments: bool) -> Pattern {
+        let mut segments = has_segments.then(|| segments::Flows::new(seed, number, FLOWS));
         let mut rng = Stream::numbered(Stream::key(seed, "oracle"), number);
         // 1 to 20 Mbit/s: intervals of 100 ms are few or many packets long.
         let rate = BitRate::from_mbit_per_sec(pick(&mut rng, &[1, 1, 2, 5, 10, 20]));
@@ -58,14 +62,19 @@ impl Pattern {
         let mut arrivals = Vec::with_capacity(packets);
         let mut after = on_grid(LEAD.as_nanos(), ARRIVAL);
         while arrivals.len() < packets {
-            let phase = Phase::draw(&mut rng);
+            let mut phase = Phase::draw(&mut rng);
+            if has_segments {
+                phase.sizes = segments::SIZES;
+            }
             for _ in 0..phase.packets.min(packets - arrivals.len()) {
                 let size = between(&mut rng, phase.sizes);
                 let ecn = if rng.uniform() < capable { capable_field(&mut rng) } else { Ecn::NotEct };
                 // The smaller of two draws: some flows send more than others.
                 let flow = rng.below(flows).min(rng.below(flows));
                 let flow = u32::try_from(flow).expect("few");
-                arrivals.push(Arrival { after, size, ecn, flow });
+                let segment = segments.as_mut().and_then(|segments| segments.next(flow));
+                let size = segment.map_or(size, |segment| segment.size());
+                arrivals.push(Arrival { after, size, ecn, flow, segment });
                 after = on_grid(after + phase.gap(rate, &mut rng), ARRIVAL);
             }
             if rng.below(6) == 0 {
@@ -129,7 +138,7 @@ mod tests {
     #[test]
     fn packets_arrive_one_after_another_in_the_grid() {
         for number in 0..20 {
-            let pattern = Pattern::new(1, number, 500);
+            let pattern = Pattern::new(1, number, 500, number % 2 == 0);
             assert_eq!(pattern.arrivals.len(), 500);
             assert!(pattern.arrivals.iter().all(|arrival| arrival.after % GRID == ARRIVAL));
             assert!(pattern.arrivals.windows(2).all(|pair| pair[0].after < pair[1].after));

@@ -1,6 +1,6 @@
 //! A wrapper of a queue discipline that reports to a capture.
 
-use aqmlab_aqm::{Admission, Departure, Ecn, Packet as Seen, Qdisc, forward_qdisc};
+use aqmlab_aqm::{Admission, Departure, Ecn, Packet as Seen, Qdisc, TcpHeader, forward_qdisc};
 use aqmlab_units::Time;
 
 use super::log::QueueOutcome;
@@ -44,28 +44,19 @@ impl<Q> Tap<Q> {
         Tap { queue, interface, capture, dropped: Vec::new() }
     }
 
-    /// Return the discipline's variables as text, rounded to the nearest `f32`: seven digits suffice.
-    #[expect(clippy::cast_possible_truncation, reason = "only shown")]
-    fn variables<O>(&self) -> String
-    where
-        Q: Qdisc<NumberedPacket<O>>,
-    {
-        let mut shown = Vec::new();
-        self.queue.probe(&mut |name, value| shown.push(format!("{name}={}", value as f32)));
-        shown.join(" ")
-    }
-}
-
-impl<O: OnTheWire, Q: Qdisc<NumberedPacket<O>>> Qdisc<Packet<O>> for Tap<Q> {
-    fn enqueue(
+    /// Enqueue a packet by `enqueue`, and log its fate and those of packets that were dropped for it.
+    fn log_arrival<O: OnTheWire>(
         &mut self,
-        seen: Seen,
         packet: Packet<O>,
         now: Time,
         lost: &mut dyn FnMut(Packet<O>),
-    ) -> Admission {
+        enqueue: impl FnOnce(&mut Q, NumberedPacket<O>, &mut dyn FnMut(NumberedPacket<O>)) -> Admission,
+    ) -> Admission
+    where
+        Q: Qdisc<NumberedPacket<O>>,
+    {
         let number = self.capture.lock().arrive(self.interface, &packet, now);
-        let admission = self.queue.enqueue(seen, NumberedPacket { packet, number }, now, &mut |tagged| {
+        let admission = enqueue(&mut self.queue, NumberedPacket { packet, number }, &mut |tagged| {
             self.dropped.extend(tagged.number);
             lost(tagged.packet);
         });
@@ -91,6 +82,42 @@ impl<O: OnTheWire, Q: Qdisc<NumberedPacket<O>>> Qdisc<Packet<O>> for Tap<Q> {
             log.settle(dropped, fate);
         }
         admission
+    }
+
+    /// Return the discipline's variables as text, rounded to the nearest `f32`: seven digits suffice.
+    #[expect(clippy::cast_possible_truncation, reason = "only shown")]
+    fn variables<O>(&self) -> String
+    where
+        Q: Qdisc<NumberedPacket<O>>,
+    {
+        let mut shown = Vec::new();
+        self.queue.probe(&mut |name, value| shown.push(format!("{name}={}", value as f32)));
+        shown.join(" ")
+    }
+}
+
+impl<O: OnTheWire, Q: Qdisc<NumberedPacket<O>>> Qdisc<Packet<O>> for Tap<Q> {
+    fn enqueue(
+        &mut self,
+        seen: Seen,
+        packet: Packet<O>,
+        now: Time,
+        lost: &mut dyn FnMut(Packet<O>),
+    ) -> Admission {
+        self.log_arrival(packet, now, lost, |queue, packet, lost| queue.enqueue(seen, packet, now, lost))
+    }
+
+    fn enqueue_segment(
+        &mut self,
+        seen: Seen,
+        header: &TcpHeader,
+        packet: Packet<O>,
+        now: Time,
+        lost: &mut dyn FnMut(Packet<O>),
+    ) -> Admission {
+        self.log_arrival(packet, now, lost, |queue, packet, lost| {
+            queue.enqueue_segment(seen, header, packet, now, lost)
+        })
     }
 
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(Packet<O>)) -> Option<Departure<Packet<O>>> {

@@ -3,7 +3,7 @@
 //! The number travels with the packet, where its options stand. Telling packets apart by what is in them would not do:
 //! duplicate acknowledgements are alike, and which of them a queue has dropped decides what comes next.
 
-use aqmlab_tcp::{HeaderOptions, Segment};
+use aqmlab_tcp::{HeaderOptions, Options, Segment};
 use aqmlab_units::Time;
 
 use super::attribution::{Attribution, Part};
@@ -31,6 +31,10 @@ impl<O: Default> Tagged<O> {
 impl<O: HeaderOptions> HeaderOptions for Tagged<O> {
     fn len(&self) -> u16 {
         self.options.len()
+    }
+
+    fn modern(&self) -> Option<&Options> {
+        self.options.modern()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Each discipline is therefore compiled once for all kinds of packets. A queue that held the packets would be compiled
 //! for each kind. Its price is a call through a table and two memory accesses a packet.
 
-use aqmlab_aqm::{Admission, Departure, Packet as Seen, Qdisc, forward_qdisc};
+use aqmlab_aqm::{Admission, Departure, Packet as Seen, Qdisc, TcpHeader, forward_qdisc};
 use aqmlab_units::Time;
 
 use crate::slab::Slab;
@@ -25,6 +25,19 @@ impl<P: Copy> Qdisc<P> for IndexQueue<P> {
     fn enqueue(&mut self, packet: Seen, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
         let number = self.parked.put(payload);
         self.queue.enqueue(packet, number, now, &mut |number| lost(self.parked.take(number)))
+    }
+
+    fn enqueue_segment(
+        &mut self,
+        packet: Seen,
+        header: &TcpHeader,
+        payload: P,
+        now: Time,
+        lost: &mut dyn FnMut(P),
+    ) -> Admission {
+        let number = self.parked.put(payload);
+        let lost = &mut |number| lost(self.parked.take(number));
+        self.queue.enqueue_segment(packet, header, number, now, lost)
     }
 
     fn dequeue(&mut self, now: Time, lost: &mut dyn FnMut(P)) -> Option<Departure<P>> {

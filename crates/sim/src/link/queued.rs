@@ -155,7 +155,14 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Link<O> for Queued<Q, O
             self.lost.push(*packet);
             return true;
         }
-        self.queue.enqueue(seen, *packet, now, &mut |packet| self.lost.push(packet));
+        let lost = &mut |packet| self.lost.push(packet);
+        if self.queue.reads_headers()
+            && let Some(header) = packet.tcp_header()
+        {
+            self.queue.enqueue_segment(seen, &header, *packet, now, lost);
+        } else {
+            self.queue.enqueue(seen, *packet, now, lost);
+        }
         self.fill_device(now);
         !self.lost.is_empty()
     }

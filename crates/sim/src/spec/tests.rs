@@ -220,8 +220,8 @@ fn a_mistake_is_one_line_with_the_field_and_accepted_values() {
             "sources[0].bulk.host: packets to a queue of a kernel do not have it, got laptop",
         ),
         (
-            json!({"queue": {"cake": {"ack-filter": true}}}),
-            "queue.cake.ack-filter: is not modelled: a discipline sees no TCP header",
+            json!({"queue": {"cake": {"ack_filter": "ack"}}}),
+            "queue.cake.ack_filter: unknown `ack`: choose no-ack-filter, ack-filter, ack-filter-aggressive",
         ),
         (
             json!({"queue": {"cake": {"wash": true}}}),

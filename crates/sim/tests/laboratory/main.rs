@@ -1,6 +1,7 @@
 //! Experiments on the whole laboratory: invariants under every queue discipline, and theory.
 
 mod accounting;
+mod ack_filter;
 mod custom;
 mod determinism;
 mod flows;

@@ -24,6 +24,11 @@ pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The options of a modern segment, if it is one.
+    fn modern(&self) -> Option<&Options> {
+        None
+    }
 }
 
 /// The options of a modern segment.
@@ -233,6 +238,10 @@ impl HeaderOptions for Options {
     #[inline]
     fn len(&self) -> u16 {
         self.len
+    }
+
+    fn modern(&self) -> Option<&Options> {
+        Some(self)
     }
 }
 

@@ -34,9 +34,10 @@ impl ArrivalRate {
         self.peak
     }
 
-    /// A packet of `size` arrives. Returns the rate that the shaper gets, in bytes per second, if it changes.
-    pub(crate) fn on_arrival(&mut self, size: Bytes, now: Time) -> Option<u64> {
-        self.window_bytes += size.get();
+    /// A packet of `size` arrives, which replaces `filtered` bytes. Returns the rate that the shaper gets, in bytes per
+    /// second, if it changes.
+    pub(crate) fn on_arrival(&mut self, size: Bytes, filtered: Bytes, now: Time) -> Option<u64> {
+        self.window_bytes = (self.window_bytes + size.get()).saturating_sub(filtered.get());
         let gap = now.saturating_since(self.last_arrival).min(MAX_GAP).as_nanos();
         self.average_gap = moving_average(self.average_gap, gap, if gap > self.average_gap { 2 } else { 8 });
         self.last_arrival = now;

@@ -69,6 +69,18 @@ impl Isolation {
 }
 
 choices! {
+    /// The filter of acknowledgements.
+    pub enum AckFilter {
+        /// All stay.
+        NoAckFilter = "no-ack-filter",
+        /// An acknowledgement is dropped if two later ones of its flow replace it, so that two stay in the queue.
+        AckFilter = "ack-filter",
+        /// An acknowledgement is also dropped if the packet right behind it replaces it.
+        AckFilterAggressive = "ack-filter-aggressive",
+    }
+}
+
+choices! {
     /// The cells or blocks into which a link divides packets.
     pub enum Atm {
         /// None.

@@ -5,14 +5,16 @@
 
 use aqmlab_units::{Bytes, Stream, Time};
 
+use super::ack_filter::FlowHeader;
 use super::autorate::ArrivalRate;
 use super::clock::{ByteTime, Shaper};
 use super::framing::Framing;
 use super::labels::Labels;
-use super::options::Diffserv;
-use super::tin::{Served, Tin, TinRules, Waiting};
+use super::options::{AckFilter, Diffserv};
+use super::rules::TinRules;
+use super::tin::{Served, Tin, Waiting};
 use crate::parts::linux::memory;
-use crate::{Admission, Counters, Departure, FlowLabel, Limit, Packet, Qdisc, QueueState};
+use crate::{Admission, Counters, Departure, FlowLabel, Limit, Packet, Qdisc, QueueState, TcpHeader};
 
 /// The least memory of a queue that shapes.
 const LEAST_MEMORY: u64 = 4 << 20;
@@ -186,10 +188,17 @@ impl<P> Cake<P> {
             lost(evicted.departure.payload);
         }
     }
-}
 
-impl<P> Qdisc<P> for Cake<P> {
-    fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
+    /// Handle an arriving packet, with its header if it is a TCP segment.
+    #[inline]
+    fn admit(
+        &mut self,
+        packet: Packet,
+        header: Option<&TcpHeader>,
+        payload: P,
+        now: Time,
+        lost: &mut dyn FnMut(P),
+    ) {
         let index = self.tin_of(packet.flow);
         let tin = &mut self.tins[index];
         if tin.is_empty() {
@@ -202,17 +211,56 @@ impl<P> Qdisc<P> for Cake<P> {
         let queue = tin.queue_of(labels.flow_hash(packet.flow), || labels.host_hashes(packet.flow));
         let length = u32::try_from(self.plan.framing.length(packet.size)).expect("a packet");
         let departure = Departure { packet, payload, enqueued_at: now };
-        tin.push(queue, Waiting { departure, length }, &mut self.rng);
+        let header = header.map(|&header| FlowHeader { flow: packet.flow, header });
+        tin.push(queue, Waiting { departure, length }, header, &mut self.rng);
         self.memory += memory::of_packet(packet.size);
         self.waiting =
             QueueState { packets: self.waiting.packets + 1, bytes: self.waiting.bytes + packet.size };
         self.counters.count(Admission::Queued, packet.size);
+        let filtered = self.filter((index, queue), now, lost);
         if self.plan.autorate
-            && let Some(rate) = self.arrivals.on_arrival(packet.size, now)
+            && let Some(rate) = self.arrivals.on_arrival(packet.size, filtered, now)
         {
             self.adapt(rate);
         }
         self.make_room(now, lost);
+    }
+
+    /// Drop the acknowledgement that the last packet of a queue of a tin replaces. Returns its size, or 0 B if there is none.
+    #[inline]
+    fn filter(&mut self, (tin, queue): (usize, usize), now: Time, lost: &mut dyn FnMut(P)) -> Bytes {
+        let Some(filtered) = self.tins[tin].filter(queue, now) else { return Bytes::ZERO };
+        let size = filtered.departure.packet.size;
+        self.counters.evicted += 1;
+        self.release(size);
+        if self.plan.tin_rules.ingress {
+            self.charge(filtered.length, true);
+        }
+        lost(filtered.departure.payload);
+        size
+    }
+}
+
+impl<P> Qdisc<P> for Cake<P> {
+    fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
+        self.admit(packet, None, payload, now, lost);
+        Admission::Queued
+    }
+
+    #[inline]
+    fn reads_headers(&self) -> bool {
+        self.plan.tin_rules.ack_filter != AckFilter::NoAckFilter
+    }
+
+    fn enqueue_segment(
+        &mut self,
+        packet: Packet,
+        header: &TcpHeader,
+        payload: P,
+        now: Time,
+        lost: &mut dyn FnMut(P),
+    ) -> Admission {
+        self.admit(packet, Some(header), payload, now, lost);
         Admission::Queued
     }
 

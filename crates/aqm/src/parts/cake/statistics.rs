@@ -23,6 +23,7 @@ macro_rules! columns {
             concat!($prefix, "_way_cols"),
             concat!($prefix, "_drops"),
             concat!($prefix, "_marks"),
+            concat!($prefix, "_ack_drops"),
             concat!($prefix, "_sp_flows"),
             concat!($prefix, "_bk_flows"),
             concat!($prefix, "_un_flows"),
@@ -31,7 +32,7 @@ macro_rules! columns {
 }
 
 /// The number of columns of a tin.
-pub(crate) const COLUMNS: usize = 18;
+pub(crate) const COLUMNS: usize = 19;
 
 /// The columns of a tin.
 pub(crate) type Columns = [&'static str; COLUMNS];
@@ -57,6 +58,8 @@ pub(crate) struct TinStatistics {
     pub(crate) bytes: u64,
     pub(crate) drops: u64,
     pub(crate) marks: u64,
+    /// Acknowledgements that later ones have replaced.
+    pub(crate) ack_drops: u64,
     /// Queues whose BLUE drops.
     pub(crate) unresponsive: u32,
     /// Moving averages of the sojourn time, in nanoseconds.

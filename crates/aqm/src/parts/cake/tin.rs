@@ -6,16 +6,18 @@ use std::collections::VecDeque;
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
+use super::ack_filter::{FlowHeader, Headers, superfluous};
 use super::clock::{ByteTime, Clock};
 use super::hosts::{FlowHosts, Hosts};
-use super::options::Isolation;
+use super::options::AckFilter;
 use super::rotation::{Rotation, Set};
+use super::rules::{TinRules, cobalt_rules, flow_quantum};
 use super::sets::{PerQueue, Placement, Sets};
 use super::statistics::{Columns, TinStatistics};
 use super::tins::TinPlan;
 use crate::parts::cobalt::{CobaltRules, CobaltState, Departing};
 use crate::parts::control_law::ControlLaw;
-use crate::{Departure, Ecn, QueueState, Sqrt, Variant};
+use crate::{Departure, Ecn, QueueState, Sqrt};
 
 /// A packet that waits, and its length on the link behind the shaper.
 #[derive(Clone, Debug)]
@@ -38,18 +40,6 @@ struct FlowQueue<P> {
     bytes: Bytes,
     cobalt: CobaltState,
     hosts: FlowHosts,
-}
-
-/// The parameters of CAKE that are the same for all tins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TinRules {
-    pub(crate) isolation: Isolation,
-    pub(crate) rtt: Duration,
-    /// The longest frame.
-    pub(crate) mtu: Bytes,
-    /// Dropped packets count like sent ones.
-    pub(crate) ingress: bool,
-    pub(crate) variant: Variant,
 }
 
 /// The result of serving a tin.
@@ -79,35 +69,10 @@ pub(crate) struct Tin<P> {
     hosts: Hosts,
     rotation: Rotation,
     queues: PerQueue<FlowQueue<P>>,
+    /// The headers of the packets of each queue, if acknowledgements are filtered.
+    headers: Option<PerQueue<Headers>>,
     waiting: QueueState,
     statistics: TinStatistics,
-}
-
-/// The steps of BLUE's probability, upwards and downwards.
-const BLUE_STEPS: (f64, f64) = (1.0 / 256.0, 1.0 / 4096.0);
-
-/// The parts of the round-trip time in the target.
-const TARGETS_PER_RTT: u64 = 20;
-
-/// The quantum of a flow when the shaper is fast or off, and the least.
-const QUANTA: (u64, u64) = (1514, 300);
-
-/// Return the quantum of a flow in a tin of this rate, in bytes per second.
-fn flow_quantum(rate: Option<u64>) -> u32 {
-    // Less than a full packet lets small packets of sparse flows pass between the full ones of a slow link.
-    let quantum = rate.map_or(QUANTA.0, |rate| (rate >> 12).clamp(QUANTA.1, QUANTA.0));
-    u32::try_from(quantum).expect("at most a packet")
-}
-
-/// Return COBALT's rules in a tin where a full packet takes `mtu_time`.
-fn cobalt_rules(rtt: Duration, mtu_time: Duration) -> CobaltRules {
-    let base = Duration::from_nanos(rtt.as_nanos() / TARGETS_PER_RTT);
-    // target = max(rtt / 20, 3/2 mtu_time)
-    let target = base.max(Duration::from_nanos(mtu_time.as_nanos() * 3 / 2));
-    // interval = max(rtt + what the target was raised by, 2 target)
-    let raised_by = Duration::from_nanos(target.as_nanos() - base.as_nanos());
-    let interval = (rtt + raised_by).max(target * 2);
-    CobaltRules { target, interval, mtu_time, p_inc: BLUE_STEPS.0, p_dec: BLUE_STEPS.1 }
 }
 
 impl<P> Tin<P> {
@@ -131,6 +96,7 @@ impl<P> Tin<P> {
             hosts: Hosts::new(rules.isolation),
             rotation: Rotation::new(),
             queues: PerQueue::new(queue),
+            headers: (rules.ack_filter != AckFilter::NoAckFilter).then(|| PerQueue::new(Headers::new)),
             waiting: QueueState::default(),
             statistics: TinStatistics::default(),
         };
@@ -209,10 +175,19 @@ impl<P> Tin<P> {
         i32::try_from(quantum).expect("at most a packet")
     }
 
-    /// Enqueue a packet.
+    /// Enqueue a packet, with its header if it is a TCP segment.
     #[inline]
-    pub(crate) fn push(&mut self, queue: usize, waiting: Waiting<P>, rng: &mut Stream) {
+    pub(crate) fn push(
+        &mut self,
+        queue: usize,
+        waiting: Waiting<P>,
+        header: Option<FlowHeader>,
+        rng: &mut Stream,
+    ) {
         let size = waiting.departure.packet.size;
+        if let Some(headers) = &mut self.headers {
+            headers[queue].push_back(header);
+        }
         self.queues[queue].packets.push_back(waiting);
         self.queues[queue].bytes += size;
         self.waiting = QueueState { packets: self.waiting.packets + 1, bytes: self.waiting.bytes + size };
@@ -233,13 +208,35 @@ impl<P> Tin<P> {
         self.hosts.add_bulk_flow(self.queues[queue].hosts);
     }
 
+    /// Remove the acknowledgement that the last packet of a queue replaces, if any.
+    pub(crate) fn filter(&mut self, queue: usize, now: Time) -> Option<Waiting<P>> {
+        let headers = &mut self.headers.as_mut()?[queue];
+        let place = superfluous(self.rules.ack_filter, headers)?;
+        headers.remove(place);
+        let removed = self.queues[queue].packets.remove(place).expect("each packet has an entry");
+        self.leave(queue, removed.departure.packet.size);
+        self.statistics.ack_drops += 1;
+        if self.rules.ingress {
+            self.charge_threshold(removed.length, now);
+        }
+        Some(removed)
+    }
+
     #[inline]
     fn pop(&mut self, queue: usize) -> Option<Waiting<P>> {
         let popped = self.queues[queue].packets.pop_front()?;
-        let size = popped.departure.packet.size;
+        if let Some(headers) = &mut self.headers {
+            headers[queue].pop_front();
+        }
+        self.leave(queue, popped.departure.packet.size);
+        Some(popped)
+    }
+
+    /// A packet of this size leaves a queue.
+    #[inline]
+    fn leave(&mut self, queue: usize, size: Bytes) {
         self.queues[queue].bytes = self.queues[queue].bytes - size;
         self.waiting = QueueState { packets: self.waiting.packets - 1, bytes: self.waiting.bytes - size };
-        Some(popped)
     }
 
     /// Serve the queue whose turn it is; with `decaying_first`, a decaying one.
@@ -353,7 +350,7 @@ impl<P> Tin<P> {
 
     /// Report the statistics under the names of `columns`.
     pub(crate) fn probe(&self, columns: &Columns, out: &mut dyn FnMut(&'static str, f64)) {
-        let TinStatistics { packets, bytes, drops, marks, unresponsive, .. } = self.statistics;
+        let TinStatistics { packets, bytes, drops, marks, ack_drops, unresponsive, .. } = self.statistics;
         let TinStatistics { average_delay, peak_delay, base_delay, .. } = self.statistics;
         let ms = |nanos: u64| nanos as f64 / 1e6;
         let values = [
@@ -372,6 +369,7 @@ impl<P> Tin<P> {
             self.sets.way_cols as f64,
             drops as f64,
             marks as f64,
+            ack_drops as f64,
             f64::from(self.rotation.sparse_flows()),
             f64::from(self.rotation.bulk_flows()),
             f64::from(unresponsive),
@@ -385,39 +383,8 @@ impl<P> Tin<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Quantum, target and interval of a tin of this rate.
-    fn parameters(kbit_per_sec: u64, rtt_ms: u64) -> (u32, u64, u64) {
-        let rules = TinRules {
-            isolation: Isolation::Flows,
-            rtt: Duration::from_millis(rtt_ms),
-            mtu: Bytes::new(1514),
-            ingress: false,
-            variant: Variant::Linux,
-        };
-        let rate = (kbit_per_sec > 0).then_some(kbit_per_sec * 125);
-        let tin = Tin::<()>::new(rules, TinPlan { rate, quantum: 1 });
-        (tin.flow_quantum, tin.cobalt.target.as_micros(), tin.cobalt.interval.as_micros())
-    }
-
-    #[test]
-    fn parameters_follow_the_rate_as_tc_shows_them() {
-        for (kbit_per_sec, rtt_ms, quantum, target, interval) in [
-            (0, 100, 1514, 5_000, 100_000),
-            (1_000_000, 100, 1514, 5_000, 100_000),
-            (20_000, 100, 610, 5_000, 100_000),
-            (10_000, 100, 305, 5_000, 100_000),
-            // 1514 B take 12.112 ms, of which the target is one and a half.
-            (1_000, 100, 300, 18_168, 113_168),
-            (250, 100, 300, 72_672, 167_672),
-            (100, 100, 300, 181_680, 363_360),
-            (1_000, 1, 300, 18_168, 36_336),
-            (50_000, 300, 1514, 15_000, 300_000),
-        ] {
-            let expected = (quantum, target, interval);
-            assert_eq!(parameters(kbit_per_sec, rtt_ms), expected, "{kbit_per_sec} kbit/s, {rtt_ms} ms");
-        }
-    }
+    use crate::Variant;
+    use crate::parts::cake::options::Isolation;
 
     #[test]
     fn the_mean_of_dithered_quanta_is_exact() {
@@ -427,6 +394,7 @@ mod tests {
             mtu: Bytes::new(1514),
             ingress: false,
             variant: Variant::Linux,
+            ack_filter: AckFilter::NoAckFilter,
         };
         let mut tin = Tin::<()>::new(rules, TinPlan { rate: None, quantum: 1 });
         let mut rng = Stream::named(1, "dither");
