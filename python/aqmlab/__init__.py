@@ -14,13 +14,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aqmlab._core import LinkContext, Packet, QueueState, SpecError, Stream
+    from aqmlab._core import Ack, Connection, LinkContext, Packet, QueueState, RateSample, SpecError, Stream
     from aqmlab.advice.access_link import AccessLink
     from aqmlab.advice.advice import Advice, advise
     from aqmlab.campaigns.campaign import Campaign, sweep
     from aqmlab.campaigns.grid import Grid
     from aqmlab.campaigns.search.sensitivity import Sensitivity, sensitivity
     from aqmlab.campaigns.search.tuning import TuningResult, tune
+    from aqmlab.controls.control import CongestionControl
     from aqmlab.disciplines.custom.errors import LawError
     from aqmlab.disciplines.custom.law import Law, Time, Verdict
     from aqmlab.disciplines.queue import Counters, Queue
@@ -44,9 +45,12 @@ __all__ = [
     "BOTTLENECK",
     "UNCONGESTED",
     "AccessLink",
+    "Ack",
     "Advice",
     "Campaign",
     "Comparison",
+    "CongestionControl",
+    "Connection",
     "Counters",
     "Experiment",
     "Explanation",
@@ -62,6 +66,7 @@ __all__ = [
     "Queue",
     "QueueSpec",
     "QueueState",
+    "RateSample",
     "Record",
     "Result",
     "Sensitivity",
@@ -91,10 +96,13 @@ __all__ = [
 
 _MODULE_OF = {
     "AccessLink": "advice.access_link",
+    "Ack": "_core",
     "Advice": "advice.advice",
     "BOTTLENECK": "spec.presets",
     "Campaign": "campaigns.campaign",
     "Comparison": "results.comparison",
+    "CongestionControl": "controls.control",
+    "Connection": "_core",
     "Counters": "disciplines.queue",
     "Experiment": "spec.experiment",
     "Explanation": "explanations.explanation",
@@ -110,6 +118,7 @@ _MODULE_OF = {
     "Queue": "disciplines.queue",
     "QueueSpec": "spec.experiment",
     "QueueState": "_core",
+    "RateSample": "_core",
     "Record": "spec.experiment",
     "Result": "store.result",
     "Sensitivity": "campaigns.search.sensitivity",

@@ -120,13 +120,15 @@ class RecordBatch:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 _MakeLaw = Callable[[LinkContext, Stream], object]
+_MakeControl = Callable[[Connection], object]
 
 @final
 class Simulation:
     """One run of one resolved spec with one seed.
 
-    ``make_laws`` makes the custom law of each direction that has one. ``capture`` is the start and the end of a packet
-    capture in seconds, and its largest number of packets.
+    ``make_laws`` makes the custom law of each direction that has one. ``make_controls`` makes the custom congestion
+    control of each connection, for each stack that has one; the common stack is the first. ``capture`` is the start and
+    the end of a packet capture in seconds, and its largest number of packets.
     """
 
     def __new__(
@@ -134,6 +136,7 @@ class Simulation:
         resolved: Resolved,
         seed: int,
         make_laws: tuple[_MakeLaw | None, _MakeLaw | None] | None = None,
+        make_controls: list[_MakeControl | None] | None = None,
         capture: tuple[float, float, int] | None = None,
     ) -> Simulation: ...
     @staticmethod
@@ -141,6 +144,7 @@ class Simulation:
         resolved: Resolved,
         seed: int,
         make_laws: tuple[_MakeLaw | None, _MakeLaw | None] | None = None,
+        make_controls: list[_MakeControl | None] | None = None,
         *,
         request: int | None = None,
         slowest: int = 0,
@@ -162,7 +166,7 @@ class Simulation:
     def advance(self, seconds: float) -> None:
         """Advance the simulation by ``seconds``, but not past its end.
 
-        Releases the GIL. Raises the exception that a custom law raised.
+        Releases the GIL. Raises the exception that a custom law or congestion control raised.
         """
 
     def take(self, table: str) -> RecordBatch:
@@ -285,6 +289,102 @@ class LinkContext:
 
     def packets_per_sec(self, mean_packet: int) -> float:
         """Return the packets of ``mean_packet`` IP bytes that the link carries in a second, frame overhead included."""
+
+@final
+class Connection:
+    """A connection, as its congestion control may know it."""
+
+    @property
+    def mss(self) -> int:
+        """The maximum segment size of the stack in bytes; segments may be smaller by their options."""
+
+    @property
+    def initial_window(self) -> int:
+        """The initial window in bytes."""
+
+    @property
+    def min_window(self) -> int:
+        """The minimum window after a congestion mark in bytes."""
+
+@final
+class Ack:
+    """An acknowledgement that delivers data."""
+
+    @property
+    def now(self) -> Time:
+        """The time of its arrival."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes newly delivered: acknowledged in order, or by SACK."""
+
+    @property
+    def mss(self) -> int:
+        """The sender's segment size in bytes."""
+
+    @property
+    def in_flight(self) -> int:
+        """Bytes in flight after it."""
+
+    @property
+    def marked(self) -> int:
+        """Those of ``bytes`` that the receiver reports as marked, with feedback that counts marks."""
+
+    @property
+    def lost(self) -> int:
+        """Bytes found lost since the previous acknowledgement."""
+
+    @property
+    def rtt_s(self) -> float | None:
+        """The round-trip time that it measured, in seconds."""
+
+    @property
+    def one_way_delay_s(self) -> float | None:
+        """The one-way delay of the segment whose timestamp it echoes, in whole milliseconds but in the unit second."""
+
+    @property
+    def new_round(self) -> bool:
+        """True for the first acknowledgement of a round trip."""
+
+    @property
+    def window_limited(self) -> bool:
+        """True if the sender used the whole window since the previous acknowledgement."""
+
+    @property
+    def pacing_limited(self) -> bool:
+        """True if only pacing kept the sender from using the whole window."""
+
+    @property
+    def rate(self) -> RateSample | None:
+        """The recent delivery rate, of a stack with SACK."""
+
+@final
+class RateSample:
+    """A sample of delivery-rate estimation (draft-ietf-ccwg-bbr)."""
+
+    @property
+    def delivered(self) -> int:
+        """Bytes delivered since the acknowledged segment was sent."""
+
+    @property
+    def interval_s(self) -> float:
+        """The longer of the time to send them and the time to have them acknowledged, in seconds; 0 without a rate."""
+
+    @property
+    def lost(self) -> int:
+        """Bytes found lost since that segment was sent."""
+
+    @property
+    def in_flight_at_send(self) -> int:
+        """Bytes in flight when that segment was sent, including the segment."""
+
+    @property
+    def app_limited(self) -> bool:
+        """True if the application had nothing to send in this interval, so that the path may be faster."""
+
+    @property
+    def bps(self) -> float | None:
+        """The delivery rate in bits per second; ``None`` without a rate."""
 
 @final
 class Stream:

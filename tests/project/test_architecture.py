@@ -47,7 +47,7 @@ def test_a_crate_depends_only_on_those_below_it(crate: str, dependencies: set[st
 
 
 PACKAGES = (
-    *("ui", "disciplines", "models", "design", "spec", "traces", "topology"),
+    *("ui", "disciplines", "controls", "models", "design", "spec", "traces", "topology"),
     *("storage", "cells", "tc", "metrics", "stats", "store", "running", "results"),
     *(
         "calibration",

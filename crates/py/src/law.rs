@@ -4,33 +4,16 @@
 //! the law's work: the driver of the law checks for it between two steps, and until then every packet passes. The contract
 //! of a law is in `python/aqmlab/disciplines/custom/law.py`.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use aqmlab_aqm::{Aqm, LinkContext, QueueState, Verdict};
+use aqmlab_sim::interned;
 use aqmlab_units::{Stream, Time};
 use pyo3::call::PyCallArgs;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use crate::faults::{Faults, told};
 use crate::seen;
-
-/// The first error of the laws of one run.
-#[derive(Clone, Default)]
-pub(crate) struct Faults(Arc<Mutex<Option<PyErr>>>);
-
-impl Faults {
-    fn keep(&self, error: PyErr) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-    }
-
-    /// Raise the error, if there was one, now and ever after.
-    pub(crate) fn raise(&self, py: Python<'_>) -> PyResult<()> {
-        let error = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        error.as_ref().map_or(Ok(()), |error| Err(error.clone_ref(py)))
-    }
-}
 
 /// The methods that a class may have, in the order of [`Hook`].
 const HOOKS: [&str; 6] = ["on_enqueue", "on_dequeue", "on_overflow", "on_empty", "on_timeout", "probe"];
@@ -86,7 +69,7 @@ impl PyLaw {
             faults,
         };
         law.next_timeout = law.read_next_timeout(py, "__init__", Time::ZERO)?;
-        law.variables = law.shown(py)?.into_iter().map(|(name, _)| interned(name)).collect();
+        law.variables = law.shown(py)?.into_iter().map(|(name, _)| interned(&name)).collect();
         Ok(law)
     }
 
@@ -202,26 +185,6 @@ impl PyLaw {
         }
         Ok(variables)
     }
-}
-
-/// The error that a function of `aqmlab.disciplines.custom.errors` makes.
-fn told<'py>(py: Python<'py>, function: &str, arguments: impl PyCallArgs<'py>) -> PyErr {
-    let error = py
-        .import("aqmlab.disciplines.custom.errors")
-        .and_then(|errors| errors.call_method1(function, arguments));
-    error.map_or_else(|error| error, PyErr::from_value)
-}
-
-/// Names of variables live as long as the program: there are few of them.
-fn interned(name: String) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name.as_str()) {
-        return known;
-    }
-    let name: &'static str = name.leak();
-    names.insert(name);
-    name
 }
 
 impl Aqm for PyLaw {

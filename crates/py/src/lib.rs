@@ -1,10 +1,13 @@
 //! `aqmlab._core`: a spec goes in as JSON, Arrow tables come out. What each function means to a Python user is said
 //! in `_core.pyi`.
 
+mod control;
+mod faults;
 mod law;
 mod qdisc;
 mod resolved;
 mod seen;
+mod seen_tcp;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -15,7 +18,7 @@ use aqmlab_sim::{
     Bounds, Capture, Laws, ResponseTimesTable, SourceKeys, Spec, Summary, Table, Tables, Testbed,
     TimelineRequest, Watch, build, queue_stream, written_schema,
 };
-use aqmlab_tcp::Profile;
+use aqmlab_tcp::{Algorithm, Marks, Profile};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::{RttConfig, WebConfig};
 use pyo3::create_exception;
@@ -24,7 +27,9 @@ use pyo3::prelude::*;
 use schemars::schema_for;
 use serde::Serialize;
 
-use crate::law::{Faults, PyLaw};
+use crate::control::PyControl;
+use crate::faults::Faults;
+use crate::law::PyLaw;
 use crate::resolved::Resolved;
 use crate::tables::PyRecordBatch;
 
@@ -84,11 +89,14 @@ fn results_number() -> u32 {
 /// The constructors of the custom law of each direction, if its queue has one.
 type Makers<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
+/// The makers of the custom congestion control of each stack, if it has one; the common stack's is the first.
+type ControlMakers = Vec<Option<Py<PyAny>>>;
+
 /// A run under way. The lock serialises callers; a run is used by one thread at a time.
 #[pyclass(frozen)]
 struct Simulation {
     engine: Mutex<Box<dyn aqmlab_sim::Simulation>>,
-    /// The exceptions that laws in Python raised.
+    /// The exceptions that laws and congestion controls in Python raised.
     faults: Faults,
     /// Its packets, if they are captured.
     capture: Option<Capture>,
@@ -99,9 +107,12 @@ impl Simulation {
         spec: &Spec,
         seed: u64,
         make_laws: Option<Makers<'_>>,
+        make_controls: Option<ControlMakers>,
         watch: Watch<'_>,
     ) -> PyResult<Simulation> {
         let faults = Faults::default();
+        let with_controls = make_controls.map(|makers| with_controls(spec, makers, &faults));
+        let spec = with_controls.as_ref().unwrap_or(spec);
         let law = |make: Option<Bound<'_, PyAny>>, direction| -> PyResult<Option<Box<dyn Aqm + Send>>> {
             let Some(make) = make else { return Ok(None) };
             let rng = queue_stream(seed, direction);
@@ -120,14 +131,26 @@ impl Simulation {
     }
 }
 
+fn with_controls(spec: &Spec, makers: ControlMakers, faults: &Faults) -> Spec {
+    let responses = spec.tcp.profiles().map(|profile| match &profile.congestion {
+        Algorithm::Custom(custom) => custom.marks(),
+        _ => Marks::Echoed,
+    });
+    let makers = makers.into_iter().zip(responses);
+    spec.with_controls(
+        makers.map(|(make, marks)| Some(PyControl::maker(make?, marks, faults.clone()))).collect(),
+    )
+}
+
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (resolved, seed, make_laws = None, capture = None))]
+    #[pyo3(signature = (resolved, seed, make_laws = None, make_controls = None, capture = None))]
     fn new(
         resolved: &Resolved,
         seed: u64,
         make_laws: Option<Makers<'_>>,
+        make_controls: Option<ControlMakers>,
         capture: Option<(f64, f64, u64)>,
     ) -> PyResult<Simulation> {
         let spec = resolved.spec();
@@ -136,16 +159,17 @@ impl Simulation {
             Capture::new(spec, Bounds { from, until, packets })
         });
         let watch = capture.as_ref().map_or(Watch::Nothing, Watch::Capture);
-        let simulation = Simulation::prepare(spec, seed, make_laws, watch)?;
+        let simulation = Simulation::prepare(spec, seed, make_laws, make_controls, watch)?;
         Ok(Simulation { capture, ..simulation })
     }
 
     #[staticmethod]
-    #[pyo3(signature = (resolved, seed, make_laws = None, *, request = None, slowest = 0))]
+    #[pyo3(signature = (resolved, seed, make_laws = None, make_controls = None, *, request = None, slowest = 0))]
     fn explained(
         resolved: &Resolved,
         seed: u64,
         make_laws: Option<Makers<'_>>,
+        make_controls: Option<ControlMakers>,
         request: Option<u64>,
         slowest: usize,
     ) -> PyResult<Simulation> {
@@ -153,6 +177,7 @@ impl Simulation {
             resolved.spec(),
             seed,
             make_laws,
+            make_controls,
             Watch::Explain(TimelineRequest { exchange: request, slowest }),
         )
     }
@@ -222,6 +247,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<seen::Packet>()?;
     module.add_class::<seen::QueueState>()?;
     module.add_class::<seen::Stream>()?;
+    module.add_class::<seen_tcp::Ack>()?;
+    module.add_class::<seen_tcp::Connection>()?;
+    module.add_class::<seen_tcp::RateSample>()?;
     module.add_function(wrap_pyfunction!(resolved::bits_per_second, module)?)?;
     module.add_function(wrap_pyfunction!(resolved::seconds, module)?)?;
     module.add_function(wrap_pyfunction!(resolved::size_in_bytes, module)?)?;

@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::SpecError;
-use crate::law::{Faults, PyLaw};
+use crate::faults::Faults;
+use crate::law::PyLaw;
 use crate::seen::{self, ECN};
 
 /// 31 years: far inside what nanoseconds can say.

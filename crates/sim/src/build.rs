@@ -44,7 +44,8 @@ pub enum Watch<'a> {
     Explain(TimelineRequest),
 }
 
-/// Prepare the run `seed` of `spec`, with custom laws if the spec uses them.
+/// Prepare the run `seed` of `spec`, with custom laws if the spec uses them. Custom congestion controls are in the spec
+/// ([`Spec::with_controls`]).
 pub fn build(
     spec: &Spec,
     seed: u64,
@@ -60,6 +61,7 @@ pub fn build(
             "needs world = \"kernel\": a simulation has no discipline of the Linux kernel".to_owned();
         return Err(SpecError { path: "queue.kernel".to_owned(), message });
     }
+    spec.check_controls()?;
     if matches!(watch, Watch::Explain(_)) {
         check_explained(spec)?;
     }

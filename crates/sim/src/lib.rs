@@ -13,6 +13,7 @@ mod engine;
 mod explain;
 mod labels;
 mod link;
+mod names;
 mod packet;
 mod quantiles;
 mod record;
@@ -38,13 +39,14 @@ pub use explain::TimelineRequest;
 pub use link::{
     BucketSpec, CapacitySpec, KernelDecision, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec,
 };
+pub use names::interned;
 pub use record::{
     Column, ExchangeTable, ExplanationTable, FlowTable, GaugeTable, LinkTable, LossTable, QueueTable,
     ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
 };
 pub use simulation::Simulation;
 pub use spec::{
-    BurstsSpec, CustomLaw, DelayAt, DelayChange, DisciplineSpec, Dscp, EcnPath, FlowsSpec,
+    BurstsSpec, ControlTable, CustomLaw, DelayAt, DelayChange, DisciplineSpec, Dscp, EcnPath, FlowsSpec,
     GilbertElliottSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec, LossSpec, MixSpec,
     OutagePackets, OutageSpec, PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RateSpec,
     RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue,

@@ -1,5 +1,6 @@
 //! The spec of a run, as JSON: checked, with every default filled in.
 
+mod control;
 mod delay;
 mod dscp;
 mod flows;
@@ -32,6 +33,7 @@ use serde_json::Value;
 
 use crate::side::Direction;
 
+pub use self::control::ControlTable;
 pub use self::delay::DelayAt;
 pub use self::dscp::Dscp;
 pub use self::flows::FlowsSpec;

@@ -4,6 +4,7 @@ mod aimd;
 mod bbr;
 mod cubic;
 mod cubic_rfc9438;
+mod custom;
 mod dctcp;
 mod highspeed;
 mod hystart;
@@ -22,6 +23,7 @@ use aqmlab_units::{BitRate, Duration, Time};
 pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use cubic_rfc9438::CubicRfc9438;
+pub use custom::{ControlMaker, Custom};
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
 pub use ledbat::Ledbat;
@@ -121,7 +123,9 @@ pub enum Marks {
 /// Reno.
 pub trait CongestionControl: Debug + Send + 'static {
     /// Return a control with the profile's initial window and no slow-start threshold yet.
-    fn new(profile: &Profile) -> Self;
+    fn new(profile: &Profile) -> Self
+    where
+        Self: Sized;
 
     /// The congestion window in bytes.
     fn cwnd(&self) -> u32;
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn each_algorithm_is_built_under_its_written_name() {
         for (name, congestion) in Algorithm::NAMES {
-            let profile = Profile { congestion, ..Profile::linux_6() };
+            let profile = Profile { congestion: congestion.clone(), ..Profile::linux_6() };
             let built = format!("{:?}", Any::new(&profile));
             assert_eq!(
                 (congestion.to_string().as_str(), format!("{congestion:?}").to_lowercase()),

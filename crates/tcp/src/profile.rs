@@ -196,7 +196,7 @@ impl Profile {
     }
 
     /// The initial window in bytes.
-    pub(crate) fn initial_window_bytes(&self) -> u32 {
+    pub fn initial_window_bytes(&self) -> u32 {
         u32::from(self.initial_window) * u32::from(self.mss)
     }
 

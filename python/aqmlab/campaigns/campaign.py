@@ -350,7 +350,7 @@ def run(campaign: Campaign, execution: Execution, *, progress: bool) -> None:
     with (
         executors.choose_executor(
             execution.executor,
-            disciplines=(name for cell in missing for name in cell.disciplines),
+            custom=(name for cell in missing for name in cell.custom_classes),
             out=campaign.out,
             workers=execution.workers,
         ) as executor,

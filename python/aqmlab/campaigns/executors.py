@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aqmlab.campaigns.failures import Failure, RemoteError
 from aqmlab.cells.cell import Cell
-from aqmlab.disciplines.custom import registry
+from aqmlab.disciplines.custom import finder
 from aqmlab.running.machine.cpus import available_cpus
 from aqmlab.running.sweep import FATAL_ERRORS, FailureCallback, Watch, run_missing
 from aqmlab.storage.errors import StoreError
@@ -50,10 +50,10 @@ def run_cells_with(
 
 @contextmanager
 def choose_executor(
-    executor: Executor | None, *, disciplines: Iterable[str], out: Location, workers: int | None
+    executor: Executor | None, *, custom: Iterable[str], out: Location, workers: int | None
 ) -> Iterator[Executor | None]:
-    """Return the given executor; without one, processes if there are custom laws, otherwise ``None`` for threads."""
-    if executor is None and _wants_processes(set(disciplines)) and not _is_of_one_process(out):
+    """Return the given executor; without one, processes if there are custom classes, otherwise ``None`` for threads."""
+    if executor is None and _wants_processes(set(custom)) and not _is_of_one_process(out):
         with _processes(workers) as pool:
             yield pool
     else:
@@ -118,10 +118,9 @@ def _store(out: str) -> Store:
     return Store(out)
 
 
-def _wants_processes(disciplines: Collection[str]) -> bool:
-    """Return true if there are laws in Python that processes can import: only processes run them in parallel."""
-    custom = [name for name in disciplines if registry.is_custom(name)]
-    return bool(custom) and all(registry.exists(name) and not name.startswith("__main__:") for name in custom)
+def _wants_processes(custom: Collection[str]) -> bool:
+    """Return true if there are classes in Python that processes can import: only processes run them in parallel."""
+    return bool(custom) and all(finder.exists(name) and not name.startswith("__main__:") for name in custom)
 
 
 def _is_of_one_process(out: Location) -> bool:

@@ -15,6 +15,8 @@ from aqmlab._core import Link, Resolved, SpecError, results_number
 from aqmlab.cells import columns
 from aqmlab.cells import kernel as kernels
 from aqmlab.cells.calibration_model import Calibrations, load_calibrations
+from aqmlab.controls import registry as controls
+from aqmlab.disciplines.custom import registry
 from aqmlab.spec import directions, presets, schemes, testbeds
 from aqmlab.spec import users as user_tables
 from aqmlab.spec.capacity import rates
@@ -127,6 +129,11 @@ class Cell:
         return {name for pair in self.queues for queue in pair for name in queue}
 
     @property
+    def custom_classes(self) -> set[str]:
+        """The names of the classes in Python that it needs: custom laws and congestion controls."""
+        return set(filter(registry.is_custom, self.disciplines)) | controls.names(self.resolved)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The discipline's resolved parameters; if queues differ, the queue of each direction by its name."""
         queues = [queue for pair in self.queues for queue in pair]
@@ -203,10 +210,11 @@ class Cell:
         return f"{self.label}{users}, seed {self.seed}{live}"
 
 
-_MODERN_TCP_COST, _PYTHON_LAW_COST = 2.2, 10.0
-"""The cost of a packet, relative to hosts of 2001 and a built-in law, with Linux hosts and under a law in Python.
+_MODERN_TCP_COST, _PYTHON_LAW_COST, _PYTHON_CONTROL_COST = 2.2, 10.0, 2.5
+"""The cost of a packet, relative to hosts of 2001 and built-in code: Linux hosts, and a law and a congestion control in
+Python.
 
-The measurements are in docs/performance.md and docs/guide/custom-law.md.
+The measurements are in docs/performance.md, docs/guide/custom-law.md and docs/guide/custom-control.md.
 """
 
 
@@ -223,7 +231,9 @@ def work(cell: Cell) -> float:
     offered_bps = math.inf if cell.resolved.get("sources") else cell.users_per_side * _user_bits_per_sec()
     bits = cell.end_s * sum(min(link.rate_bps, offered_bps) for link in cell.links)
     tcp_cost = _MODERN_TCP_COST if cell.resolved["tcp"]["profile"] == "linux-6" else 1.0
-    return bits * tcp_cost * (_PYTHON_LAW_COST if ":" in cell.scheme else 1.0)
+    law_cost = _PYTHON_LAW_COST if ":" in cell.scheme else 1.0
+    control_cost = _PYTHON_CONTROL_COST if controls.names(cell.resolved) else 1.0
+    return bits * tcp_cost * law_cost * control_cost
 
 
 @cache
@@ -269,7 +279,7 @@ def cells_of(
     SpecError
         When the spec is invalid, naming the field, the accepted values and the value given.
     LawError
-        When a custom law cannot be imported.
+        When a custom law or congestion control cannot be imported.
     """
     populated, load = _with_users(experiment, calibrations)
     digest = digest_of(
@@ -278,6 +288,8 @@ def cells_of(
     if uncongested:
         populated = presets.uncongested(populated)
     spec = Resolved(populated.with_defaults().to_json())
+    if experiment.world == "kernel":
+        controls.check_world(json.loads(spec.json), "a Linux kernel in virtual time")
     per_side = populated.users.per_side
     assert per_side is not None, "users are by number now"
     if per_side == 0 and not populated.sources and not idle:
@@ -313,7 +325,7 @@ def digest_of(populated: Experiment) -> str:
     # A scheme has no effect on links with queues of their own, and the engine refuses one without any.
     has_scheme = any(link.queue is None for link in populated.links)
     neutral = populated.model_copy(update=_NEUTRAL_SCHEME) if has_scheme else populated
-    resolved = json.loads(Resolved(neutral.to_json()).json)
+    resolved = json.loads(Resolved(neutral.with_control_defaults().to_json()).json)
     resolved.pop("sides", None)
     # Remove ECN only after the engine has read the spec: it refuses some congestion controls without ECN.
     tcp, given_mix = resolved["tcp"], (populated.tcp.model_extra or {}).get("mix", ())

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, cast
 from aqmlab._core import Packet, Qdisc, SpecError
 from aqmlab.disciplines import catalogue
 from aqmlab.disciplines.custom import registry
+from aqmlab.disciplines.custom.entry import CustomLaw
 from aqmlab.disciplines.custom.law import Law
-from aqmlab.disciplines.custom.parameters import CustomLaw
 
 Ecn = Literal["not_ect", "ect0", "ect1", "ce"]
 """The ECN field of the IP header."""

@@ -19,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 
 from aqmlab._core import RecordBatch, Resolved, Simulation, SpecError, results_number
+from aqmlab.controls import registry as controls
 from aqmlab.disciplines.custom import registry
 from aqmlab.running.run import Watch
 from aqmlab.storage.errors import Damaged
@@ -232,10 +233,10 @@ def _steps(
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Run the cell; yield the requests that each step explains, and the events of the requested timelines."""
     try:
-        make_laws = registry.makers(cell.resolved)
+        makers = registry.makers(cell.resolved), controls.makers(cell.resolved)
     except ValueError as error:
         raise SpecError(str(error)) from None
-    simulation = Simulation.explained(cell.spec, cell.seed, make_laws, request=request, slowest=slowest or 0)
+    simulation = Simulation.explained(cell.spec, cell.seed, *makers, request=request, slowest=slowest or 0)
     while simulation.now < simulation.end:
         simulation.advance(_STEP_S)
         watch(simulation.now, simulation.end)

@@ -12,6 +12,7 @@ from pathlib import Path
 from aqmlab._core import SpecError
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.controls import registry as controls
 from aqmlab.live import validity
 from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.running.pcap import Pcap, warn_truncated
@@ -63,6 +64,7 @@ def run_live(
     """
     check_experiment(experiment)
     (simulated,) = cells_of(experiment, [check_seed(seed)], load_calibrations(check_out(out)))
+    controls.check_world(simulated.resolved, "a live run")
     cell = dataclasses.replace(simulated, kernel=platform.release())
     store = Store(out)
     if is_wanted(progress):
@@ -134,6 +136,7 @@ def run_command(
         result = run_programs(cell, Store(out), pcap=pcap, output=output)
         code = result.metadata["kernel"]["exit_codes"][0]
         return result, _TIMEOUT_CODE if code is None else code
+    controls.check_world(simulated.resolved, "a live run")
     cell = dataclasses.replace(simulated, kernel=platform.release(), programs=programs)
     result = _run_and_store(cell, Store(out), lambda now, end: None, settings, pcap, output)
     code = result.metadata["live"]["exit_codes"][0]

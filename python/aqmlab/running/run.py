@@ -22,6 +22,7 @@ from aqmlab._core import RecordBatch, Simulation, engine_version, results_number
 from aqmlab.cells import columns
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.controls import registry as controls
 from aqmlab.disciplines.custom import registry
 from aqmlab.metrics import summary
 from aqmlab.running import checks
@@ -79,7 +80,7 @@ def run(
     SpecError
         When the spec is invalid, naming the field, the accepted values and the value given.
     LawError
-        When a custom law raises or returns an invalid value. The store keeps no part of the run.
+        When a custom law or congestion control raises or gives an invalid value. The store keeps no part of the run.
     StoreError
         When a file cannot be written, for example on a full disk. The store keeps no part of the run, and loses
         nothing.
@@ -156,7 +157,8 @@ def _simulate(
     if cell.world == "kernel":
         with GuestRun(cell, capture=bounds, output=output) as guest:
             return _write(cell, directory, watch, guest, capture)
-    simulation = Simulation(cell.spec, cell.seed, registry.makers(cell.resolved), bounds)
+    resolved = cell.resolved
+    simulation = Simulation(cell.spec, cell.seed, registry.makers(resolved), controls.makers(resolved), bounds)
     return _write(cell, directory, watch, simulation, capture)
 
 

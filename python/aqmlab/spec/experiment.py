@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from aqmlab._core import SpecError
+from aqmlab.controls import registry as controls
 from aqmlab.disciplines import catalogue, kernel
 from aqmlab.disciplines.custom import registry
 from aqmlab.spec import bounded_input, schema, testbeds
@@ -142,6 +143,17 @@ class Tcp(SpecPart):
 
     profile: str = DECLARED
     ecn: Annotated[bool | EcnForm, BeforeValidator(ecn_form)] = DECLARED
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_controls(cls, table: object) -> object:
+        return controls.with_names(table) if isinstance(table, Mapping) else table
+
+    def with_defaults(self) -> Tcp:
+        """Fill in the parameters of custom congestion controls and the hashes of their sources."""
+        written = self.model_extra or {}
+        filled = controls.with_defaults(written)
+        return self if filled == written else self.model_copy(update=filled)
 
 
 class Users(SpecPart):
@@ -308,10 +320,15 @@ class Experiment(SpecPart):
         return tuple(_link_queues(link, pair) for link in self.links)
 
     def with_defaults(self) -> Self:
-        """Fill in the defaults of custom laws and the hashes of their sources; the engine does it for other laws."""
-        changed = self.with_links(lambda link: link.with_queues(QueueSpec.with_defaults))
+        """Fill in the defaults of custom laws and controls and the hashes of their sources, not those of the engine."""
+        changed = self.with_control_defaults().with_links(lambda link: link.with_queues(QueueSpec.with_defaults))
         written = {name: getattr(self, name) for name in ("queue", "queue_back") if name in self.model_fields_set}
         return changed.model_copy(update={name: queue and queue.with_defaults() for name, queue in written.items()})
+
+    def with_control_defaults(self) -> Self:
+        """Fill in the defaults of custom congestion controls and the hashes of their sources."""
+        tcp = self.tcp.with_defaults()
+        return self if tcp is self.tcp else self.model_copy(update={"tcp": tcp})
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines import catalogue, kernel
-from aqmlab.disciplines.custom import registry
+from aqmlab.disciplines.custom import finder, registry
 from aqmlab.disciplines.custom.law import Law
 from aqmlab.spec.experiment import EcnForm, Experiment, QueueSpec, ecn_form
 
@@ -123,11 +123,11 @@ def _by_links(experiment: Experiment, common: str, queue: QueueSpec, *, ecn: boo
 
 def partition(text: str) -> tuple[str, str, str]:
     """Split a scheme into the discipline's name, the colon and the parameters."""
-    match = re.match(rf"({registry.NAME})(:|$)", text)
+    match = re.match(rf"({finder.NAME})(:|$)", text)
     if match is None or text.startswith(f"{kernel.NAME}:"):
         return text.partition(":")
     name = match[1]
-    if name.partition(":")[0] in catalogue.disciplines() and not registry.exists(name):
+    if name.partition(":")[0] in catalogue.disciplines() and not finder.exists(name):
         # The word after the colon is a parameter without its value.
         return text.partition(":")
     return name, match[2], text[match.end() :]

@@ -13,6 +13,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use super::control::CONTROL;
 use super::dscp::Dscp;
 use super::links::MOST_LINKS;
 use super::queue::{KERNEL, NOECN};
@@ -203,7 +204,22 @@ fn profile(about: &str, default: Option<&str>) -> Value {
 fn beside_values(schema: &mut Schema, generator: &mut SchemaGenerator) {
     let mut values = Profile::json_schema(generator);
     properties(schema).append(properties(&mut values));
+    custom_controls(properties(schema));
     schema.insert("additionalProperties".to_owned(), false.into());
+}
+
+/// A congestion control may be one of the caller's, with a table of parameters.
+fn custom_controls(keys: &mut Map<String, Value>) {
+    let congestion = keys.get_mut("congestion").expect("a stack has a congestion control");
+    let known = congestion.as_object_mut().and_then(|written| written.remove("$ref")).expect("it is an enum");
+    let custom =
+        json!({ "type": "string", "pattern": ":", "description": "A custom control, `module:Class`." });
+    congestion["anyOf"] = json!([{ "$ref": known }, custom]);
+    let control = json!({
+        "type": "object",
+        "description": "The parameters of a custom congestion control. See docs/guide/custom-control.md.",
+    });
+    keys.insert(CONTROL.to_owned(), control);
 }
 
 /// The keys of any source on its place in the network.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use aqmlab_workload::sources::SourceConfig;
 
+use super::control::{CONTROL, ControlTable, check_use, custom, is_custom};
 use super::{SourceSpec, SpecError, fault, messages, read, within};
 use crate::packet::HEADERS;
 use crate::side::Side;
@@ -23,6 +24,9 @@ pub struct TcpSpec {
     /// The values.
     #[serde(flatten)]
     pub values: Profile,
+    /// The parameters of the congestion control, if it is custom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlTable>,
     /// Other stacks, each on a share of the hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mix: Vec<MixSpec>,
@@ -47,6 +51,9 @@ pub struct MixSpec {
     /// The values.
     #[serde(flatten)]
     pub values: Profile,
+    /// The parameters of the congestion control, if it is custom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlTable>,
 }
 
 /// The end of a connection that a host is.
@@ -108,11 +115,19 @@ impl MixSpec {
             }
         };
         let writes_abe = written.contains_key("abe");
-        let mut values = with_values(path, &start, written, &[&WHOSE[..], &["profile"]].concat())?;
+        let mut control = read_control(path, &mut written)?;
+        if control.is_none()
+            && !written.contains_key("congestion")
+            && start.congestion == base.values.congestion
+        {
+            control.clone_from(&base.control);
+        }
+        let beside = [&WHOSE[..], &["profile", CONTROL]].concat();
+        let mut values = with_values(path, &start, written, control.as_ref(), &beside)?;
         // The hosts of `base` may have it where these cannot.
         values.abe &= writes_abe || has_use_for_abe(&values);
         let HostSelector { share, source, side, role } = whose;
-        Ok(MixSpec { share, source, side, role, profile, values })
+        Ok(MixSpec { share, source, side, role, profile, values, control })
     }
 }
 
@@ -129,8 +144,8 @@ const EFFECTS: [Effect; 4] = [
     (
         "pacing_burst",
         |its| its.pacing_burst.to_string(),
-        |its| matches!(its.congestion, Algorithm::Prague | Algorithm::Bbr),
-        "congestion = prague or bbr",
+        |its| matches!(its.congestion, Algorithm::Prague | Algorithm::Bbr | Algorithm::Custom(_)),
+        "congestion = prague, bbr or a custom control",
     ),
     (
         "ledbat_target",
@@ -170,8 +185,9 @@ impl TcpSpec {
         let (profile, start) = named("tcp.profile", name)?;
         let mix: Vec<Map<String, Value>> =
             written.remove("mix").map_or(Ok(Vec::new()), |mix| read("tcp.mix", mix))?;
-        let values = with_values("tcp", &start, written, &["profile", "mix"])?;
-        let mut spec = TcpSpec { profile, values, mix: Vec::new() };
+        let control = read_control("tcp", &mut written)?;
+        let values = with_values("tcp", &start, written, control.as_ref(), &["profile", "mix", CONTROL])?;
+        let mut spec = TcpSpec { profile, values, control, mix: Vec::new() };
         let entries = mix.into_iter().enumerate();
         spec.mix = entries
             .map(|(number, entry)| MixSpec::read(&format!("tcp.mix[{number}]"), entry, &spec))
@@ -180,16 +196,24 @@ impl TcpSpec {
     }
 
     /// The values of each stack, that of most hosts first.
-    pub(crate) fn profiles(&self) -> impl Iterator<Item = &Profile> {
+    pub fn profiles(&self) -> impl Iterator<Item = &Profile> {
         std::iter::once(&self.values).chain(self.mix.iter().map(|entry| &entry.values))
+    }
+
+    /// The same, to change them.
+    pub(super) fn profiles_mut(&mut self) -> impl Iterator<Item = &mut Profile> {
+        std::iter::once(&mut self.values).chain(self.mix.iter_mut().map(|entry| &mut entry.values))
     }
 
     pub(super) fn check(&self, mtu: Bytes, sources: &[SourceSpec]) -> Result<(), SpecError> {
         check_values("tcp", &self.values, mtu)?;
+        check_use("tcp", &self.values, self.control.as_ref())?;
         for (number, entry) in self.mix.iter().enumerate() {
-            check_values(&format!("tcp.mix[{number}]"), &entry.values, mtu)?;
+            let path = format!("tcp.mix[{number}]");
+            check_values(&path, &entry.values, mtu)?;
+            check_use(&path, &entry.values, entry.control.as_ref())?;
             if let Some(name) = &entry.source {
-                check_source(&format!("tcp.mix[{number}].source"), name, sources)?;
+                check_source(&format!("{path}.source"), name, sources)?;
             }
         }
         self.check_effects()?;
@@ -283,11 +307,17 @@ fn named(path: &str, name: Value) -> Result<(String, Profile), SpecError> {
     }
 }
 
-/// The values of `profile` with those that are written; `beside` them the table may have other keys, which have been read.
+fn read_control(path: &str, written: &mut Map<String, Value>) -> Result<Option<ControlTable>, SpecError> {
+    written.remove(CONTROL).map(|table| read(&format!("{path}.{CONTROL}"), table)).transpose()
+}
+
+/// The values of `profile` with those that are written, and the parameters of a custom congestion control; `beside` them
+/// the table may have other keys, which have been read.
 fn with_values(
     path: &str,
     profile: &Profile,
     mut written: Map<String, Value>,
+    control: Option<&ControlTable>,
     beside: &[&str],
 ) -> Result<Profile, SpecError> {
     let mut values = serde_json::to_value(profile).expect("a profile has a JSON form");
@@ -301,7 +331,12 @@ fn with_values(
         written.entry("receive_window_tuning").or_insert(false.into());
     }
     table.extend(written);
-    read(path, values)
+    let name = table["congestion"].as_str().filter(|name| is_custom(name)).map(str::to_owned);
+    let Some(name) = name else { return read(path, values) };
+    // A profile reads the names of built-in controls alone.
+    table.insert("congestion".to_owned(), Algorithm::default().name().into());
+    let congestion = Algorithm::Custom(custom(path, &name, control)?);
+    Ok(Profile { congestion, ..read(path, values)? })
 }
 
 /// Checks the values of a stack, and the size of its segments.

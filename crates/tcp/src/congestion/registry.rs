@@ -5,8 +5,8 @@
 macro_rules! controls {
     ($($(#[doc = $doc:literal])+ $name:literal => $Control:ident($Held:ty),)+) => {
         /// A congestion control by its name.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Algorithm {
             #[default]
@@ -15,18 +15,32 @@ macro_rules! controls {
                 #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $Control,
             )+
+            /// One from outside this crate. Its name has a colon.
+            #[cfg_attr(feature = "serde", serde(skip))]
+            #[cfg_attr(feature = "schema", schemars(skip))]
+            Custom(Custom),
         }
 
         impl Algorithm {
-            /// All algorithms with their names.
+            /// All algorithms of this crate with their names.
             pub const NAMES: [(&'static str, Algorithm); [$($name),+].len()] =
                 [$(($name, Algorithm::$Control)),+];
         }
 
         impl Algorithm {
             /// Its name in specs.
-            pub fn name(self) -> &'static str {
-                match self {$(Algorithm::$Control => $name,)+}
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Algorithm::$Control => $name,)+
+                    Algorithm::Custom(custom) => custom.name(),
+                }
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for Algorithm {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
             }
         }
 
@@ -41,6 +55,8 @@ macro_rules! controls {
         pub enum Any {
             /// Reno of a classic endpoint.
             Classic(ClassicReno),
+            /// One from outside this crate.
+            Custom(Box<dyn CongestionControl>),
             $($(#[doc = $doc])+ $Control($Held),)+
         }
 
@@ -49,6 +65,7 @@ macro_rules! controls {
             ($any:expr, $method:ident $arguments:tt) => {
                 match $any {
                     Any::Classic(control) => control.$method $arguments,
+                    Any::Custom(control) => control.$method $arguments,
                     $(Any::$Control(control) => control.$method $arguments,)+
                 }
             };
@@ -59,8 +76,9 @@ macro_rules! controls {
                 if profile.is_classic() {
                     return Any::Classic(ClassicReno::new(profile));
                 }
-                match profile.congestion {
+                match &profile.congestion {
                     $(Algorithm::$Control => Any::$Control(<$Held>::from($Control::new(profile))),)+
+                    Algorithm::Custom(custom) => Any::Custom(custom.make(profile)),
                 }
             }
 

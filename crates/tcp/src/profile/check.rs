@@ -87,8 +87,9 @@ impl Profile {
 
     /// Check the options of congestion control; an option without effect is an error.
     fn check_congestion(&self) -> Result<(), (&'static str, String)> {
-        let (name, control) = (self.congestion, Any::new(self));
-        let (has_feedback, needed) = match control.marks() {
+        let name = &self.congestion;
+        let (marks, has_abe) = self.response_to_marks();
+        let (has_feedback, needed) = match marks {
             Marks::Echoed => (true, ""),
             Marks::Counted => (self.ecn.counts_marks(), "dctcp, accurate or accurate++"),
             Marks::L4s => (self.ecn.is_accurate(), "accurate or accurate++"),
@@ -100,13 +101,23 @@ impl Profile {
         if self.abe && self.ecn == EcnPolicy::Off {
             return Err(("abe", "must be false unless ecn is on, in any form, got ecn = off".into()));
         }
-        if self.abe && !control.has_abe() {
-            let supporting = Algorithm::NAMES
-                .into_iter()
-                .filter(|&(_, congestion)| Any::new(&Profile { congestion, ..self.clone() }).has_abe());
+        if self.abe && !has_abe {
+            let supporting = Algorithm::NAMES.into_iter().filter(|(_, congestion)| {
+                Any::new(&Profile { congestion: congestion.clone(), ..self.clone() }).has_abe()
+            });
             let supporting = supporting.map(|(name, _)| name).collect::<Vec<_>>().join(" or ");
             return Err(("abe", format!("must be false unless congestion is {supporting}, got {name}")));
         }
         Ok(())
+    }
+
+    /// The control's response to marks, and whether it reduces less for a mark than for a loss.
+    fn response_to_marks(&self) -> (Marks, bool) {
+        if let Algorithm::Custom(custom) = &self.congestion {
+            // It may have no maker yet.
+            return (custom.marks(), false);
+        }
+        let control = Any::new(self);
+        (control.marks(), control.has_abe())
     }
 }

@@ -45,13 +45,13 @@ impl Spacing {
 
 /// The mean window in segments, taken over time, of `segments` after half as many to settle.
 pub(crate) fn mean_window(
-    algorithm: Algorithm,
+    algorithm: &Algorithm,
     rtt: Duration,
     signal: Signal,
     mut spacing: Spacing,
     segments: u64,
 ) -> f64 {
-    let mut control = Any::new(&profile(algorithm));
+    let mut control = Any::new(&profile(algorithm.clone()));
     let mut now = Time::ZERO;
     let (mut round_end, mut recovery_end) = (0, 0);
     let mut in_flight = control.cwnd() / MSS;

@@ -19,7 +19,7 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 const LOSSES: [f64; 4] = [0.001, 0.003, 0.01, 0.03];
 
 /// Every way to find and repair losses.
-fn recoveries(congestion: Algorithm) -> impl Iterator<Item = Profile> {
+fn recoveries(congestion: &Algorithm) -> impl Iterator<Item = Profile> {
     (0u8..32).map(move |bits| {
         let has = |bit: u8| bits >> bit & 1 == 1;
         Profile {
@@ -28,7 +28,7 @@ fn recoveries(congestion: Algorithm) -> impl Iterator<Item = Profile> {
             frto: has(2),
             timestamps: has(3),
             ack_every: if has(4) { 2 } else { 1 },
-            congestion,
+            congestion: congestion.clone(),
             mss: 500,
             window_scaling: true,
             receive_window: 1_000_000,
@@ -66,7 +66,7 @@ fn with_timeouts(window: f64, b: f64, p: f64) -> f64 {
     1.0 / (1.0 / window + timeouts * (LEAST_TIMEOUT / RTT))
 }
 
-fn every_recovery_keeps_the_window_of(congestion: Algorithm) {
+fn every_recovery_keeps_the_window_of(congestion: &Algorithm) {
     for p in LOSSES {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number")]
         let segments = (1000.0 / p) as u64;
@@ -92,10 +92,10 @@ fn every_recovery_keeps_the_window_of(congestion: Algorithm) {
 
 #[test]
 fn reno_follows_the_square_root_law_whatever_recovers() {
-    every_recovery_keeps_the_window_of(Algorithm::Reno);
+    every_recovery_keeps_the_window_of(&Algorithm::Reno);
 }
 
 #[test]
 fn cubic_follows_its_response_function_whatever_recovers() {
-    every_recovery_keeps_the_window_of(Algorithm::CubicRfc9438);
+    every_recovery_keeps_the_window_of(&Algorithm::CubicRfc9438);
 }

@@ -95,8 +95,12 @@ class Evaluator:
     @contextmanager
     def with_executor(self) -> Iterator[Self]:
         """Return the trial with one executor for all of its cells, because processes take a second to start."""
+        cells = variant_cells(self.variant, self.experiment, [1], load_calibrations(self.out))
         with executors.choose_executor(
-            self.executor, disciplines=[self.scheme.queue.discipline], out=self.out, workers=self.workers
+            self.executor,
+            custom=set().union(*(cell.custom_classes for cell in cells)),
+            out=self.out,
+            workers=self.workers,
         ) as executor:
             yield replace(self, executor=executor)
         for note in checks.tally(

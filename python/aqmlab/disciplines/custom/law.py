@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
 from aqmlab._core import LinkContext, Packet, QueueState, Stream
+from aqmlab.disciplines.custom.base import CustomClass
 
 
 class Verdict(StrEnum):
@@ -47,7 +48,7 @@ class Time(float):
         return round(self * 1e9)
 
 
-class Law:
+class Law(CustomClass):
     """The base class of custom laws. Derive from it, and decide in ``on_enqueue`` or ``on_dequeue`` or both.
 
     At the same instant a timeout comes before an arrival, and ``on_empty`` before the arrival that ends the idle

@@ -1,4 +1,4 @@
-"""The loader of custom laws' modules, from ``sys.path`` and the current directory; a changed file is reloaded.
+"""The loader of the modules of custom classes, from ``sys.path`` and the current directory; a changed file is reloaded.
 
 Python's own import may return a module from before its file changed. A result must belong to the source whose hash is
 stored with it, so that the loader executes the same bytes that it hashes.
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.disciplines.custom import errors
-from aqmlab.disciplines.custom.parameters import CustomLaw
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,8 @@ class Module:
     digest: str
     """The hash of its source."""
     namespace: dict[str, Any]
-    laws: dict[str, CustomLaw]
-    """The laws that were requested so far, by class name."""
+    entries: dict[str, object]
+    """The entries of the classes that were requested so far, by class name."""
 
 
 _read: dict[str, Module] = {}
@@ -40,7 +39,7 @@ _may_import = True
 
 @contextmanager
 def end_imports() -> Iterator[None]:
-    """Refuse to import further modules in the block, in which the names of laws come from untrusted input."""
+    """Refuse to import further modules in the block, in which names come from untrusted input."""
     global _may_import
     previous, _may_import = _may_import, False
     try:
@@ -60,7 +59,9 @@ def read(name: str) -> Module:
         When it cannot be imported.
     """
     if not (_may_import or name in _read):
-        raise ValueError(f"{name!r} is no discipline; custom laws run from the command line alone")
+        raise ValueError(
+            f"{name!r} is not built in; custom laws run from the command line alone, and so do congestion controls"
+        )
     with _current_directory_on_path():
         spec = _find_spec(name)
         if spec is None or not (spec.origin and spec.origin.endswith(".py")):
