@@ -57,7 +57,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
+.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs docs-rust links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -134,12 +134,14 @@ pictures: .venv/dev.stamp $(READY)
 	$(BIN)/python tools/pictures.py docs/img
 
 # The site with the crates' documentation; tests follow its links and open it in Chromium, if it is installed.
-docs: .venv/docs.stamp .venv/dev.stamp $(READY)
+docs: docs-rust .venv/docs.stamp .venv/dev.stamp $(READY)
 	$(BIN)/python tools/study_pages.py docs/studies
 	$(BIN)/sphinx-build --fail-on-warning --quiet -c docs/site -b html . docs/_build/html
 	$(BIN)/pytest --quiet --noconftest tests/documents/built_site.py
-	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
+
+docs-rust: | .venv/bin/python
+	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked
 
 # Requests each external link of the pages.
 links: .venv/docs.stamp $(READY)
