@@ -12,7 +12,7 @@ from aqmlab._core import seconds
 from aqmlab.cli import main as cli
 from aqmlab.spec.experiment import Experiment, Protocol
 
-WARMUP, DURATION = "1 s", "10 s"
+WARMUP, DURATION = "1 s", "4 s"
 """The longest warm-up and the longest measurement window."""
 
 _to_json = Experiment.to_json
