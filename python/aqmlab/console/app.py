@@ -77,6 +77,7 @@ class Console:
                 Route("/cells/{key}/delay.svg", self._delay),
                 Route("/annotations", self._annotate, methods=["POST"]),
                 Route("/pending", self._pending),
+                Route("/cells/{key}/explain", self._explain, methods=["POST"]),
                 Route("/report", self._report),
                 Route("/new", self._new),
                 Route("/parameters", self._parameters),
@@ -216,7 +217,15 @@ class Console:
             spec=json.dumps(result.cell.resolved, indent=2),
             metadata=json.dumps(result.metadata, indent=2),
             directory=str(result.location),
+            slowest=job_requests.SLOWEST if job_requests.can_explain(result) else 0,
         )
+
+    async def _explain(self, request: Request) -> Response:
+        """Start a job that explains the slowest requests of a cell."""
+        await form(request, self.guard.csrf)
+        result = await run_in_threadpool(queries.result, self._store, request.path_params["key"])
+        job = await self._jobs.start(job_requests.explanation(result))
+        return RedirectResponse(f"/runs/{job.number}", 303)
 
     async def _report(self, request: Request) -> Response:
         keys = request.query_params.getlist("cell")

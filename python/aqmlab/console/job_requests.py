@@ -21,6 +21,7 @@ from aqmlab.cells import calibration_model
 from aqmlab.cells.cell import cells_of
 from aqmlab.console import form_fields, form_lists, toml_input
 from aqmlab.console.auth import Rejected
+from aqmlab.disciplines.custom import registry
 from aqmlab.live.doctor import examine
 from aqmlab.results.cells import comparison_cells
 from aqmlab.running.errors import LiveError
@@ -29,12 +30,16 @@ from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from aqmlab.spec.overrides import apply
 from aqmlab.spec.variants import parsing
+from aqmlab.store.result import Result
 from aqmlab.ui.counts import pluralize
 
 MAX_SCHEMES = 20
 MAX_SEEDS = 100
 MAX_CELLS = 2_000
 """The largest number of cells of a sweep."""
+
+SLOWEST = 3
+"""The number of slow requests that the console explains."""
 
 NAMES = {
     "comparison": ("schemes", "spec", "seeds"),
@@ -142,6 +147,27 @@ def live(form_values: Mapping[str, str], store: Path) -> JobRequest:
         argv=["live", str(file), *_set(spec_changes), "--seed", str(seed), "--out", str(store), "--verbose"],
         cells=(replace(cell, kernel=platform.release()).key,),
     )
+
+
+def explanation(result: Result) -> JobRequest:
+    """Return the request for the timelines of a cell's slowest requests, by ``aqmlab explain``.
+
+    Raises
+    ------
+    Rejected
+        When its cell cannot be run again here.
+    """
+    if not can_explain(result):
+        raise Rejected(
+            409, "explain: only simulated cells of built-in disciplines are run again here, see aqmlab explain"
+        )
+    title = f"the {SLOWEST} slowest requests of {result.cell}"
+    return JobRequest(title=title, argv=["explain", str(result.location), "--slowest", str(SLOWEST)])
+
+
+def can_explain(result: Result) -> bool:
+    """Return true if a cell can be run again for an explanation: a custom law is a program of a user."""
+    return result.cell.world == "simulated" and not registry.is_custom(result.cell.scheme)
 
 
 def by_name(kind: str) -> Callable[[Mapping[str, str], Path], JobRequest]:
