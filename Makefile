@@ -136,7 +136,7 @@ pictures: .venv/dev.stamp $(READY)
 # The site with the crates' documentation; tests follow its links and open it in Chromium, if it is installed.
 docs: docs-rust .venv/docs.stamp .venv/dev.stamp $(READY)
 	$(BIN)/python tools/study_pages.py docs/studies
-	$(BIN)/sphinx-build --fail-on-warning --quiet -c docs/site -b html . docs/_build/html
+	$(BIN)/sphinx-build --fail-on-warning --quiet --jobs auto -c docs/site -b html . docs/_build/html
 	$(BIN)/pytest --quiet --noconftest tests/documents/built_site.py
 	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
 
