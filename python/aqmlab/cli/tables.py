@@ -1,4 +1,4 @@
-"""``--table FILE``: a command's table as a file for a spreadsheet, a paper or a program."""
+"""``--table FILE``: a command's table as a file: CSV, Markdown, LaTeX or Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paired differences: intervals, p values and significance, corrected for multiple comparisons.
+"""Paired differences: intervals, p values and significance, corrected for multiple comparisons (Bonferroni).
 
 Schemes are compared seed by seed, under the same users. If several schemes are compared with one, the intervals of
 their differences hold together with 95 %: each is Student's at 1 - 0.05 / m for m comparisons (Dunn, "Multiple

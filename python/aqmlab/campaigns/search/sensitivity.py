@@ -1,4 +1,4 @@
-"""Sensitivity analysis of a discipline's parameters on a link, by SALib.
+"""Sensitivity analysis (Morris, Sobol) of a discipline's parameters on a link, by SALib.
 
 Morris's elementary effects (1991; Campolongo, Cariboni and Saltelli 2007) rank parameters with few runs. ``mu_star`` is
 the mean absolute change of a measure over a parameter's range, and ``sigma`` its dependence on the other parameters.
