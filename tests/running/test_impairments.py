@@ -117,6 +117,13 @@ def test_a_step_of_delay_adds_to_one_way_delays() -> None:
     assert later - plain == pytest.approx(30, abs=0.1)
 
 
+def test_a_repeated_step_of_delay_has_its_share_of_the_time() -> None:
+    # From 2 s in each 5 s: 60 % of the packets have 10 ms more, on an idle link.
+    changes = [{"at": "2 s", "delay": "10.5 ms", "every": "5 s"}, {"at": "5 s", "delay": "500 us", "every": "5 s"}]
+    delays = measured({"delay_changes": changes})["sources"][0]["datagrams"]
+    assert delays["delay_ms_p50"] - delays["delay_ms_mean"] == pytest.approx(4, abs=0.1)
+
+
 @pytest.mark.parametrize(("path", "has_marks"), [("pass", True), ("bleach", False), ("clear_ce", True)])
 def test_bleached_packets_are_not_marked_behind_the_link(path: str, has_marks: bool) -> None:
     # Data flow in direction 1, from the link that changes the ECN field to the bottleneck.

@@ -2,6 +2,7 @@
 
 mod control;
 mod delay;
+mod delay_changes;
 mod dscp;
 mod flows;
 mod hosts;
@@ -35,11 +36,13 @@ use crate::side::Direction;
 
 pub use self::control::ControlTable;
 pub use self::delay::DelayAt;
+pub use self::delay_changes::DelayChange;
+pub(crate) use self::delay_changes::Delays;
 pub use self::dscp::Dscp;
 pub use self::flows::FlowsSpec;
 pub use self::hosts::HostsSpec;
 pub(crate) use self::impairments::Impairments;
-pub use self::impairments::{DelayChange, EcnPath, ReorderSpec};
+pub use self::impairments::{EcnPath, ReorderSpec};
 pub(crate) use self::link::RATES;
 pub use self::link::{LinkSpec, RateChange};
 pub use self::links::{HopSpec, LinksSpec, PathSpec};

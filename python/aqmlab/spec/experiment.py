@@ -33,7 +33,7 @@ from aqmlab.disciplines.custom import registry
 from aqmlab.spec import bounded_input, schema, testbeds
 from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
-from aqmlab.spec.capacity import traces
+from aqmlab.spec.capacity import link_presets, traces
 from aqmlab.spec.capacity.rates import Rate
 from aqmlab.spec.model_base import DECLARED, TAGS, SpecPart
 from aqmlab.spec.overrides import apply
@@ -130,6 +130,8 @@ class Link(SpecPart):
     rate_changes: tuple[RateChange, ...] | None = DECLARED
     queue: QueueSpec | None = DECLARED
     queue_back: QueueSpec | None = DECLARED
+    # The engine reads the values of a preset, not its name.
+    preset: str | None = Field(None, exclude=True)
 
     def with_queues(self, change: Callable[[QueueSpec], QueueSpec]) -> Link:
         """Return this link with its own queues changed."""
@@ -248,26 +250,28 @@ class Experiment(SpecPart):
             parts["users"] = users_of.read_files(dict(parts["users"]), Path())
         if "link" in parts:
             parts["link"] = _read_traces(parts["link"], Path())
-        missing = _testbed_values(parts)
-        super().__init__(**_filled(parts, missing))
+        missing = testbeds.unwritten_values(parts)
+        super().__init__(**testbeds.filled(parts, missing))
         self._mark_as_unset(missing)
         for name in type(self).model_fields:
             _check_finite(getattr(self, name), name)
 
     def _mark_as_unset(self, missing: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        """Mark the testbed's values as unset: they must not survive a change of the testbed."""
+        """Mark the values of testbed and presets as unset: they must not survive a change of its name."""
         for name, values_of_tables in missing.items():
-            for part, values in zip(_tables_of(getattr(self, name)), values_of_tables, strict=True):
+            for part, values in zip(testbeds.tables_of(getattr(self, name)), values_of_tables, strict=True):
                 part.model_fields_set.difference_update(values)
             if isinstance(part := getattr(self, name), BaseModel) and not part.model_fields_set:
                 self.model_fields_set.discard(name)
 
     @property
     def explicit_values(self) -> dict[str, Any]:
-        """The written part of the spec as tables, without defaults and values of the testbed."""
+        """The written part of the spec as tables, without defaults and values of testbed and presets."""
         # The JSON mode turns tuples into lists, as in a file.
-        world = {} if self.world == "simulated" else {"world": self.world}
-        return world | self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+        tables = self.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+        for table, link in zip(testbeds.tables_of(tables.get("link", ())), self.links, strict=False):
+            table.update({} if link.preset is None else {"preset": link.preset})
+        return ({} if self.world == "simulated" else {"world": self.world}) | tables
 
     @classmethod
     def from_toml(cls, path: Path | str | None, *, changes: Iterable[str] = ()) -> Self:
@@ -338,6 +342,7 @@ class Experiment(SpecPart):
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
         sources_of.add_keys(definitions)
         traces.add_keys(definitions)
+        link_presets.add_key(definitions)
         spec_schema["properties"]["world"] = {
             "type": "string",
             "enum": ["simulated", "kernel"],
@@ -392,48 +397,6 @@ def _read_traces(link: Any, directory: Path) -> Any:
 
 def _tables(variants: object) -> list[dict[str, Any]]:
     return [table for table in variants.values() if isinstance(table, dict)] if isinstance(variants, dict) else []
-
-
-def _testbed_values(parts: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return the testbed's values for keys that are not written, by part and for each of its tables."""
-    if parts.get("testbed") is None:
-        return {}
-    testbed = testbeds.find(parts["testbed"])
-    tables = {name: _tables_of(parts.get(name, {})) for name in testbed.tables}
-    # A part that is not a table is refused with other mistakes.
-    return {
-        name: [testbeds.missing_values(testbed, name, _set_values(table)) for table in tables_of_part]
-        for name, tables_of_part in tables.items()
-        if all(map(_is_table, tables_of_part))
-    }
-
-
-def _filled(parts: Mapping[str, Any], missing: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """Return the parts of a spec with the missing values of a testbed."""
-    filled = dict(parts)
-    for name, values_of_tables in missing.items():
-        part = parts.get(name, {})
-        tables = [
-            {**values, **_set_values(table)} for values, table in zip(values_of_tables, _tables_of(part), strict=True)
-        ]
-        filled[name] = tables if isinstance(part, (list, tuple)) else tables[0]
-    return filled
-
-
-def _tables_of(part: Any) -> Sequence[Any]:
-    """Return the tables of a part: itself, or those of a list."""
-    return part if isinstance(part, (list, tuple)) else (part,)
-
-
-def _is_table(part: object) -> bool:
-    return isinstance(part, (Mapping, BaseModel))
-
-
-def _set_values(part: object) -> dict[str, Any]:
-    """Return the written keys of a part, which is a table or a model."""
-    if isinstance(part, BaseModel):
-        return {name: getattr(part, name) for name in part.model_fields_set}
-    return dict(part) if isinstance(part, Mapping) else {}
 
 
 def _read_sources(sources: object, directory: Path) -> tuple[dict[str, Any], ...]:

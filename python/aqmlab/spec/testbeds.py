@@ -1,16 +1,19 @@
-"""Testbeds: named presets of values for a spec, each value with its source."""
+"""Testbeds: named values for a spec, each with its source; they and presets of links fill in unwritten values."""
 
 from __future__ import annotations
 
 import copy
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from pydantic import BaseModel
+
 from aqmlab._core import SpecError, testbeds
+from aqmlab.spec.capacity import link_presets
 
 PAPERS = "unc-2003"
 """The testbed of commands without a spec: that of Le, Aikat, Jeffay and Smith (SIGCOMM 2003)."""
@@ -89,3 +92,62 @@ def missing_values(testbed: Testbed, table: str, set_keys: Iterable[str]) -> dic
 
 def _is_set(key: str, set_keys: set[str]) -> bool:
     return key in set_keys or (key == "load" and _INSTEAD_OF_LOAD in set_keys)
+
+
+def unwritten_values(parts: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the values of testbed and presets for keys that are not written, by part and for each of its tables.
+
+    Parameters
+    ----------
+    parts
+        The parts of a spec as written.
+    """
+    testbed = None if parts.get("testbed") is None else find(parts["testbed"])
+    names = dict.fromkeys((*(() if testbed is None else testbed.tables), "link"))
+    tables = {name: tables_of(parts.get(name, {})) for name in names}
+    missing: dict[str, list[dict[str, Any]]] = {}
+    for name, tables_of_part in tables.items():
+        # A part that is not a table is refused with other mistakes.
+        if not all(map(_is_table, tables_of_part)):
+            continue
+        is_list = isinstance(parts.get(name), (list, tuple))
+        values: list[dict[str, Any]] = []
+        for number, table in enumerate(tables_of_part):
+            written = _set_values(table)
+            of_preset = (
+                link_presets.missing_values(written, f"link[{number}]" if is_list else name) if name == "link" else {}
+            )
+            written_keys = (*written, *of_preset)
+            of_testbed = {} if testbed is None else missing_values(testbed, name, written_keys)
+            values.append({**of_testbed, **of_preset})
+        if any(values):
+            missing[name] = values
+    return missing
+
+
+def filled(parts: Mapping[str, Any], missing: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the parts of a spec with the missing values of testbed and presets."""
+    result = dict(parts)
+    for name, values_of_tables in missing.items():
+        part = parts.get(name, {})
+        tables = [
+            {**values, **_set_values(table)} for values, table in zip(values_of_tables, tables_of(part), strict=True)
+        ]
+        result[name] = tables if isinstance(part, (list, tuple)) else tables[0]
+    return result
+
+
+def tables_of(part: Any) -> Sequence[Any]:
+    """Return the tables of a part: itself, or those of a list."""
+    return part if isinstance(part, (list, tuple)) else (part,)
+
+
+def _is_table(part: object) -> bool:
+    return isinstance(part, (Mapping, BaseModel))
+
+
+def _set_values(part: object) -> dict[str, Any]:
+    """Return the written keys of a part, which is a table or a model."""
+    if isinstance(part, BaseModel):
+        return {name: getattr(part, name) for name in part.model_fields_set}
+    return dict(part) if isinstance(part, Mapping) else {}

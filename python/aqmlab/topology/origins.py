@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from aqmlab.disciplines.custom import registry
 from aqmlab.spec import testbeds
+from aqmlab.spec.capacity import link_presets
 from aqmlab.spec.experiment import Experiment
 
 DEFAULT = "default"
@@ -21,7 +23,7 @@ class DefaultValue:
     """Its path in a spec."""
     value: Any
     origin: str
-    """Its origin: ``default``, a testbed, a TCP profile, or other values of the spec."""
+    """Its origin: ``default``, a preset, a testbed, a TCP profile, or other values of the spec."""
 
 
 def default_values(experiment: Experiment, resolved: Mapping[str, Any]) -> list[DefaultValue]:
@@ -58,6 +60,10 @@ class _Origins:
     def __init__(self, experiment: Experiment, resolved: Mapping[str, Any]) -> None:
         self.set_paths = {path for path, _ in _leaves(experiment.explicit_values, "")}
         self.resolved = resolved
+        self.presets = [
+            None if link.preset is None else link_presets.find(link.preset, "link.preset")[0]
+            for link in experiment.links
+        ]
         self.testbed = None if experiment.testbed is None else testbeds.find(experiment.testbed)
 
     def is_set_in_spec(self, path: str) -> bool:
@@ -67,7 +73,7 @@ class _Origins:
         )
 
     def origin_of(self, path: str) -> str:
-        if origin := self._testbed_origin(path):
+        if origin := self._preset_origin(path) or self._testbed_origin(path):
             return origin
         table, _, key = path.partition(".")
         if path == "users.per_side":
@@ -81,6 +87,13 @@ class _Origins:
         if table.startswith("link["):
             return self._hop_origin(table, key)
         return self._queue_origin(path) if table in ("queue", "queue_back") else DEFAULT
+
+    def _preset_origin(self, path: str) -> str | None:
+        """Return the preset of the link that a path is in, with the source of the value."""
+        match = re.match(r"link(?:\[(\d+)\])?\.(\w+)", path)
+        if match is None or (preset := self.presets[int(match[1] or 0)]) is None or match[2] not in preset.sources:
+            return None
+        return f"preset {preset.name}: {preset.sources[match[2]]}"
 
     def _testbed_origin(self, path: str) -> str | None:
         if self.testbed is None or path not in self.testbed.sources:

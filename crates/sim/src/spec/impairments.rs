@@ -3,11 +3,12 @@
 use aqmlab_units::range::{above, from};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
-use aqmlab_units::{Duration, Range, Time, ranges};
+use aqmlab_units::{Duration, Range, ranges};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess};
 use serde::{Deserialize, Serialize};
 
+use super::delay_changes::Delays;
 use super::outages::Outages;
 use super::per_direction::{DIRECTIONS, OneDirection, check_in_range};
 use super::{LinkSpec, LossSpec, OutagePackets, PerDirection, SpecError, TcpSpec, at_most, fault, within};
@@ -42,24 +43,8 @@ pub enum EcnPath {
     RefuseSyn,
 }
 
-/// From some time on a link has another delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(transform = with_ranges::<DelayChange>))]
-#[serde(deny_unknown_fields)]
-pub struct DelayChange {
-    /// The time since the start of the run; later than the change before.
-    pub at: Duration,
-    /// The propagation delay of packets that are sent from then on.
-    pub delay: Duration,
-}
-
 ranges! {
     ReorderSpec { probability: PROBABILITIES, delay: above(Duration::ZERO).up_to(LONGEST) }
-}
-
-ranges! {
-    DelayChange { at: above(Duration::ZERO).up_to(MOST_TIME), delay: from(Duration::ZERO).up_to(LONGEST) }
 }
 
 /// The probabilities.
@@ -70,9 +55,6 @@ pub(super) const LONGEST: Duration = Duration::from_secs(60);
 
 /// The longest run.
 pub(super) const MOST_TIME: Duration = Duration::from_secs(2 * 7 * 24 * 3600);
-
-/// The most changes of one link's delay: one each second of the longest run.
-const MOST_CHANGES: usize = 1_000_000;
 
 impl OneDirection for f64 {
     const KEYS: &'static [&'static str] = &DIRECTIONS;
@@ -122,8 +104,7 @@ pub(crate) struct Impairments {
     pub(crate) ecn: EcnPath,
     /// Those in which packets are lost.
     pub(crate) outages: Outages,
-    /// The delay from each of these times on, in order from 0.
-    pub(crate) delays: Vec<(Time, Duration)>,
+    pub(crate) delays: Delays,
 }
 
 impl LinkSpec {
@@ -137,21 +118,9 @@ impl LinkSpec {
             reorder: self.reorder.map(|reorder| *reorder.of(direction)).filter(|reorder| !reorder.is_none()),
             ecn: self.ecn.map_or(EcnPath::Pass, |ecn| *ecn.of(direction)),
             outages: Outages::new(&self.outages, OutagePackets::Lost),
-            delays: self.delays(),
+            delays: Delays::new(self),
         };
         impairments.has_any().then_some(impairments)
-    }
-
-    /// Returns the delay from each of these times on, in order from 0.
-    fn delays(&self) -> Vec<(Time, Duration)> {
-        let later = self.delay_changes.iter().map(|change| (Time::ZERO + change.at, change.delay));
-        std::iter::once((Time::ZERO, self.delay)).chain(later).collect()
-    }
-
-    /// Returns the shortest delay that it ever has.
-    pub(crate) fn shortest_delay(&self) -> Duration {
-        let later = self.delay_changes.iter().map(|change| change.delay);
-        later.fold(self.delay, Duration::min)
     }
 
     /// Returns the key of an impairment that the link has, if any.
@@ -212,21 +181,6 @@ impl LinkSpec {
             _ => Ok(()),
         }
     }
-
-    fn check_delay_changes(&self, path: &str) -> Result<(), SpecError> {
-        at_most(path, self.delay_changes.len(), MOST_CHANGES)?;
-        let mut before = Duration::ZERO;
-        for (number, change) in self.delay_changes.iter().enumerate() {
-            let path = format!("{path}[{number}]");
-            within(&path, change)?;
-            if change.at <= before {
-                let message = format!("must be after the change before, {before}, got {}", change.at);
-                return Err(fault(&format!("{path}.at"), message));
-            }
-            before = change.at;
-        }
-        Ok(())
-    }
 }
 
 /// Returns each value with its path, of values at `path`.
@@ -265,6 +219,6 @@ impl Impairments {
             || self.jitter > Duration::ZERO
             || self.reorder.is_some()
             || self.ecn != EcnPath::Pass
-            || self.delays.len() > 1
+            || self.delays.vary()
     }
 }

@@ -48,11 +48,22 @@ ranges! {
     }
 }
 
-/// A bound on the number of outages of a run; ours.
-const SHORTEST_PERIOD: Duration = Duration::from_millis(10);
+/// The shortest time to a repetition: a bound on the number of outages or changes of a run; ours.
+pub(super) const SHORTEST_PERIOD: Duration = Duration::from_millis(10);
 
 /// The most outages of one link that are written; ours.
 const MOST_OUTAGES: usize = 1_000;
+
+/// Returns the latest of the times `at`, and of its repetitions if it comes again `every` so long, up to `time`.
+pub(super) fn latest(at: Duration, every: Option<Duration>, time: Time) -> Option<Time> {
+    let first = Time::ZERO + at;
+    if time < first {
+        return None;
+    }
+    let Some(every) = every else { return Some(first) };
+    let whole = (time - first).as_nanos() / every.as_nanos();
+    Some(first + every * whole)
+}
 
 /// Outages with one fate of packets.
 #[derive(Clone, Debug)]
@@ -96,13 +107,7 @@ impl Outages {
 impl OutageSpec {
     /// Returns the beginning of the latest outage at `time`.
     fn latest(&self, time: Time) -> Option<Time> {
-        let first = Time::ZERO + self.at;
-        if time < first {
-            return None;
-        }
-        let Some(every) = self.every else { return Some(first) };
-        let whole = (time - first).as_nanos() / every.as_nanos();
-        Some(first + every * whole)
+        latest(self.at, self.every, time)
     }
 
     /// Returns the end of the outage at `time`, if the link is down.

@@ -43,7 +43,7 @@ def text(link: Mapping[str, Any]) -> str:
         "reorder": lambda late: _both(late, lambda one: f"{_percent(one['probability'])} late by {one['delay']}"),
         "ecn": lambda path: _both(path, lambda one: _ECN.get(one, "ECN passes")),
         "outages": lambda outages: _some([_outage(outage) for outage in outages]),
-        "delay_changes": lambda changes: _some([f"delay {change['delay']} from {change['at']}" for change in changes]),
+        "delay_changes": lambda changes: _some([_delay(change) for change in changes]),
     }
     return ", ".join(of(link[key]) for key, of in forms.items() if key in link)
 
@@ -70,6 +70,11 @@ def _outage(outage: Mapping[str, Any]) -> str:
     every = f" every {outage['every']}" if "every" in outage else ""
     lost = " (lost)" if outage["packets"] == "lost" else ""
     return f"down for {outage['lasts']} from {outage['at']}{every}{lost}"
+
+
+def _delay(change: Mapping[str, Any]) -> str:
+    every = f" every {change['every']}" if "every" in change else ""
+    return f"delay {change['delay']} from {change['at']}{every}"
 
 
 def _some(texts: list[str]) -> str:

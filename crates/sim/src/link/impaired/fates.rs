@@ -7,7 +7,7 @@ use aqmlab_tcp::Flags;
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use super::losses::Losses;
-use crate::spec::{EcnPath, Impairments, LinkSpec, Outages, ReorderSpec};
+use crate::spec::{Delays, EcnPath, Impairments, LinkSpec, Outages, ReorderSpec};
 
 /// The processes that decide the fates of packets of one direction.
 #[derive(Debug)]
@@ -19,9 +19,8 @@ pub(crate) struct Fates {
     reorder: Option<(ReorderSpec, Stream)>,
     ecn: EcnPath,
     outages: Outages,
-    /// The delay from each of these times on, in order from 0, beyond that of the link.
-    delays: Vec<(Time, Duration)>,
-    /// The delay of the link.
+    delays: Delays,
+    /// The delay of the link inside.
     shortest_delay: Duration,
 }
 
@@ -56,7 +55,6 @@ impl Fates {
     /// `stream` returns the random stream of a purpose.
     pub(crate) fn new(impairments: &Impairments, link: &LinkSpec, stream: impl Fn(&str) -> Stream) -> Fates {
         let shortest_delay = link.shortest_delay();
-        let beyond = |delay: Duration| Duration::from_nanos(delay.as_nanos() - shortest_delay.as_nanos());
         let bit_errors = (impairments.bit_error_rate > 0.0).then(|| BitErrors {
             log_intact: libm::log1p(-impairments.bit_error_rate),
             overhead: link.overhead,
@@ -71,7 +69,7 @@ impl Fates {
             reorder: impairments.reorder.map(|reorder| (reorder, stream("reorder"))),
             ecn: impairments.ecn,
             outages: impairments.outages.clone(),
-            delays: impairments.delays.iter().map(|&(at, delay)| (at, beyond(delay))).collect(),
+            delays: impairments.delays.clone(),
             shortest_delay,
         }
     }
@@ -103,7 +101,7 @@ impl Fates {
 
     /// Returns the delay of a packet that departs at `departure`, beyond the shortest one.
     fn delay(&self, departure: Time) -> Duration {
-        self.delays[self.delays.partition_point(|&(at, _)| at <= departure) - 1].1
+        Duration::from_nanos(self.delays.at(departure).as_nanos() - self.shortest_delay.as_nanos())
     }
 }
 
