@@ -14,6 +14,7 @@ use aqmlab_sim::Spec;
 use aqmlab_units::Time;
 use aqmlab_workload::Web;
 use mio::{Events, Poll, Token};
+use nix::libc;
 use socket2::Socket;
 
 use self::browsers::Browsers;
@@ -28,7 +29,7 @@ use crate::network::counters;
 use crate::network::device::Kind;
 use crate::network::hosts::{Hosts, RouterDevice};
 use crate::network::sockets;
-use crate::network::stack::Settings;
+use crate::network::stack::{self, Settings};
 use crate::packet::addresses::SERVER_PORT;
 use crate::report::SideReport;
 use crate::router::event_queue::{EventQueue, SideEvent};
@@ -78,6 +79,15 @@ fn server_token(slot: usize) -> Token {
     Token(2 * slot + 1)
 }
 
+/// Returns the error of a socket without its congestion control.
+fn lacks_control(congestion: &str, error: io::Error) -> Error {
+    if error.raw_os_error() != Some(libc::ENOENT) {
+        return Error::System { what: format!("a socket with {congestion}"), error };
+    }
+    let known = stack::accepted_controls().join(", ");
+    Error::Refused(format!("tcp.congestion: the kernel has no {congestion}: choose {known}"))
+}
+
 impl Side {
     /// Creates side `number` on the calling thread, on which it must also run, and returns it with the router's end of its device.
     pub(crate) fn new(number: usize, common: SideConfig) -> Result<(Side, RouterDevice), Error> {
@@ -85,7 +95,7 @@ impl Side {
         let SideConfig { mix, device, router, .. } = &common;
         let stack = mix.side_stack(number);
         let has = |congestion| {
-            let socket = sockets::new(congestion).context(|| format!("a socket with {congestion}"))?;
+            let socket = sockets::new(congestion).map_err(|error| lacks_control(congestion, error))?;
             sockets::congestion(&socket).context(|| "the congestion control".to_owned())
         };
         let congestion = mix.congestion_on(number).into_iter().map(has).collect::<Result<Vec<_>, _>>()?;

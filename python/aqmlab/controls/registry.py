@@ -15,13 +15,16 @@ from aqmlab.disciplines.custom import finder
 
 _controls = finder.Finder("congestion control", CongestionControl, CustomControl)
 
+_KERNEL = "kernel:"
+"""The prefix of the controls of the Linux kernel, such as ``kernel:vegas``."""
+
 _KEY, _TABLE = "congestion", "control"
 """The keys of a stack: the control's name, and its parameters."""
 
 
 def is_custom(name: object) -> bool:
-    """Return true if a control's name is that of a custom control: names of the engine have no colon."""
-    return isinstance(name, str) and ":" in name
+    """Return true for the name of a custom control: names of the engine have no colon, the kernel's a prefix."""
+    return isinstance(name, str) and ":" in name and not name.startswith(_KERNEL)
 
 
 def find(name: str) -> CustomControl:

@@ -93,7 +93,7 @@ impl Stack {
                 ("ipv6/conf/all/disable_ipv6", "1".to_owned()),
                 ("ipv6/conf/default/disable_ipv6", "1".to_owned()),
             ],
-            congestion: profile.congestion.to_string(),
+            congestion: kernel_name(&profile.congestion).to_owned(),
             has_own_ecn: profile.ecn == EcnPolicy::Dctcp,
             offers_at_most,
             metrics: RouteMetrics {
@@ -102,7 +102,7 @@ impl Stack {
                 initial_window: u32::from(profile.initial_window)
                     + u32::from(profile.handshake_ack_opens_window),
                 quick_ack: profile.ack_every == 1,
-                congestion: Some(profile.congestion.to_string()),
+                congestion: Some(kernel_name(&profile.congestion).to_owned()),
             },
         })
     }
@@ -128,6 +128,14 @@ impl Stack {
             settings.read_back.insert(*name, now);
         }
         Ok(settings)
+    }
+}
+
+/// Returns the kernel's name of a congestion control.
+fn kernel_name(congestion: &Algorithm) -> &'static str {
+    match congestion {
+        Algorithm::Custom(custom) => custom.kernel_name().unwrap_or(custom.name()),
+        built_in => built_in.name(),
     }
 }
 
@@ -230,16 +238,18 @@ fn set(name: &str, value: &str) -> Result<String, Error> {
     Ok(now.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// Returns the congestion controls that the kernel accepts. All that it names are tried.
+pub(crate) fn accepted_controls() -> Vec<String> {
+    let controls = fs::read_to_string(path("ipv4/tcp_available_congestion_control")).unwrap_or_default();
+    let controls = controls.split_whitespace().filter(|control| sockets::new(control).is_ok());
+    controls.map(str::to_owned).collect()
+}
+
 /// Returns the congestion controls and the ECN modes that the kernel accepts. All are tried: modes in the thread's namespace.
 pub(crate) fn accepted_settings() -> [Vec<String>; 2] {
-    let controls = fs::read_to_string(path("ipv4/tcp_available_congestion_control")).unwrap_or_default();
-    let controls = controls.split_whitespace().map(str::to_owned);
     // All modes that kernels have had so far (ip-sysctl: tcp_ecn).
     let modes = (0..=5).map(|mode: u8| mode.to_string());
-    [
-        controls.filter(|control| sockets::new(control).is_ok()).collect(),
-        modes.filter(|mode| set(ECN, mode).is_ok_and(|now| now == *mode)).collect(),
-    ]
+    [accepted_controls(), modes.filter(|mode| set(ECN, mode).is_ok_and(|now| now == *mode)).collect()]
 }
 
 /// The TCP settings of a namespace in the kernel.
@@ -268,6 +278,9 @@ fn path(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use aqmlab_tcp::Marks;
+    use aqmlab_tcp::congestion::Custom;
 
     use super::*;
 
@@ -328,6 +341,18 @@ mod tests {
         }
         let Stack { metrics, .. } = Stack::from_profile("tcp", &linux).expect("the kernel can do it");
         assert_eq!((metrics.initial_window, metrics.quick_ack), (10, false));
+    }
+
+    #[test]
+    fn a_congestion_control_of_the_kernel_has_its_name_there() {
+        let custom = Custom::new("kernel:vegas", Marks::Echoed);
+        let mut profile = Profile::from_name("linux-6").expect("it is shipped");
+        profile.congestion = Algorithm::Custom(custom);
+        let stack = Stack::from_profile("tcp", &profile).expect("the kernel can do it");
+        assert_eq!(
+            (stack.congestion.as_str(), stack.metrics.congestion.as_deref()),
+            ("vegas", Some("vegas"))
+        );
     }
 
     #[test]

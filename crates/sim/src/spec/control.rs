@@ -47,13 +47,13 @@ pub(super) fn custom(path: &str, name: &str, table: Option<&ControlTable>) -> Re
 
 /// Refuse the parameters of a control that is not custom.
 pub(super) fn check_use(path: &str, values: &Profile, table: Option<&ControlTable>) -> Result<(), SpecError> {
-    match (&values.congestion, table) {
-        (Algorithm::Custom(_), _) | (_, None) => Ok(()),
-        (known, Some(_)) => {
-            let message = format!("has no effect: `{known}` is built in, and has keys of `tcp` instead");
-            Err(fault(&format!("{path}.{CONTROL}"), message))
-        }
-    }
+    let Some(_) = table else { return Ok(()) };
+    let reason = match &values.congestion {
+        Algorithm::Custom(custom) if custom.kernel_name().is_none() => return Ok(()),
+        Algorithm::Custom(_) => "is the Linux kernel's, which takes no parameters",
+        _ => "is built in, and has keys of `tcp` instead",
+    };
+    Err(fault(&format!("{path}.{CONTROL}"), format!("has no effect: `{}` {reason}", values.congestion)))
 }
 
 impl Spec {
@@ -77,8 +77,12 @@ impl Spec {
             {
                 let path =
                     number.checked_sub(1).map_or("tcp".to_owned(), |entry| format!("tcp.mix[{entry}]"));
-                let message =
-                    format!("`{}` is a custom control, which the caller has to bring", custom.name());
+                let reason = if custom.kernel_name().is_some() {
+                    "is a congestion control of the Linux kernel, which needs world = \"kernel\" or a live run"
+                } else {
+                    "is a custom control, which the caller has to bring"
+                };
+                let message = format!("`{}` {reason}", custom.name());
                 return Err(fault(&format!("{path}.congestion"), message));
             }
         }

@@ -212,8 +212,7 @@ fn beside_values(schema: &mut Schema, generator: &mut SchemaGenerator) {
 fn custom_controls(keys: &mut Map<String, Value>) {
     let congestion = keys.get_mut("congestion").expect("a stack has a congestion control");
     let known = congestion.as_object_mut().and_then(|written| written.remove("$ref")).expect("it is an enum");
-    let custom =
-        json!({ "type": "string", "pattern": ":", "description": "A custom control, `module:Class`." });
+    let custom = json!({ "type": "string", "pattern": ":", "description": "A custom control, `module:Class`, or one of the Linux kernel in runs over it, such as `kernel:vegas`." });
     congestion["anyOf"] = json!([{ "$ref": known }, custom]);
     let control = json!({
         "type": "object",

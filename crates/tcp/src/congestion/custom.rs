@@ -6,6 +6,9 @@ use std::sync::Arc;
 use super::{CongestionControl, Marks};
 use crate::Profile;
 
+/// The prefix of the name of a congestion control of the Linux kernel.
+const KERNEL: &str = "kernel:";
+
 /// Makes the control of one connection.
 pub type ControlMaker = Arc<dyn Fn(&Profile) -> Box<dyn CongestionControl> + Send + Sync>;
 
@@ -34,6 +37,11 @@ impl Custom {
     /// Its name in specs.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Its name in the Linux kernel, if it is one of the kernel's: of `kernel:vegas` it is `vegas`.
+    pub fn kernel_name(&self) -> Option<&'static str> {
+        self.name.strip_prefix(KERNEL)
     }
 
     /// Its response to congestion marks.
