@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,38 @@ link.rate = "10 Mbit/s"
 users.load = 98
 protocol = { warmup = "20 s", duration = "70 s" }
 """
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    """The spec's file."""
+    file = tmp_path / "spec.toml"
+    file.write_text(SPEC)
+    return file
+
+
+@contextmanager
+def watched(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Visitor]]:
+    """Run a watched command and open its page."""
+    words = [sys.executable, "-m", "aqmlab", *arguments, "--watch"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
+        visitor.go_in()
+        yield program, visitor
+
+
+def watch(*arguments: str) -> tuple[str, str, str]:
+    """Watch a command to its end; return its events, its page and its standard output."""
+    with watched(*arguments) as (program, visitor):
+        events = visitor.ask("/runs/1/events")[1]
+        page = visitor.ask("/runs/1")[1]
+        program.send_signal(signal.SIGINT)
+        printed, _ = program.communicate(timeout=60)
+    # Asserted only now: a failure above would wait for the program, which waits for an interrupt.
+    assert program.returncode == 0
+    assert events.endswith("event: end\ndata: 0\n\n")
+    return events, page, printed
 
 
 def run(folder: Path, *, watch: bool) -> tuple[Mapping[str, bytes], list[Mapping[str, Any]]]:
@@ -88,9 +121,7 @@ def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeyp
     assert samples.height == 2 * 65 / seconds(small_cell.resolved["record"]["queue_every"])
 
 
-def test_a_run_goes_on_when_nobody_reads_any_more(tmp_path: Path) -> None:
-    spec = tmp_path / "spec.toml"
-    spec.write_text(SPEC)
+def test_a_run_goes_on_when_nobody_reads_any_more(spec: Path, tmp_path: Path) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
@@ -126,9 +157,7 @@ print(all(seen), len(seen))
 
 
 @pytest.mark.parametrize("number", ["many", "99999"])
-def test_what_is_no_pipe_is_refused_in_one_line(tmp_path: Path, number: str) -> None:
-    spec = tmp_path / "spec.toml"
-    spec.write_text(SPEC)
+def test_what_is_no_pipe_is_refused_in_one_line(spec: Path, tmp_path: Path, number: str) -> None:
     words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--out", str(tmp_path / "out")]
     process = subprocess.run(words, env={**os.environ, monitoring.PIPE: number}, capture_output=True, text=True)
     assert process.returncode == 2
@@ -136,42 +165,17 @@ def test_what_is_no_pipe_is_refused_in_one_line(tmp_path: Path, number: str) -> 
     assert "Traceback" not in process.stderr
 
 
-def test_a_watched_command_keeps_its_page_until_an_interrupt(tmp_path: Path) -> None:
-    spec = tmp_path / "spec.toml"
-    spec.write_text(SPEC)
-    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--json", "--watch", "--out", str(tmp_path / "out")]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
-        assert program.stderr is not None
-        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
-        visitor.go_in()
-        events = visitor.ask("/runs/1/events")[1]
-        page = visitor.ask("/runs/1")[1]
-        program.send_signal(signal.SIGINT)
-        printed, _ = program.communicate(timeout=60)
-    # Asserted only now: a failure above would wait for the program, which waits for an interrupt.
-    assert events.endswith("event: end\ndata: 0\n\n")
+def test_a_watched_command_keeps_its_page_until_an_interrupt(spec: Path, tmp_path: Path) -> None:
+    events, page, printed = watch("run", str(spec), "--json", "--out", str(tmp_path / "out"))
     assert "event: reading" in events
     assert ">Results" in page
-    assert program.returncode == 0
     assert json.loads(printed)["seed"] == 1, "standard output has the result and nothing else"
 
 
 @pytest.mark.usefixtures("_live_permitted")
-def test_a_live_run_is_watched_from_its_warm_up_on(tmp_path: Path) -> None:
-    spec = tmp_path / "spec.toml"
-    spec.write_text(SPEC)
+def test_a_live_run_is_watched_from_its_warm_up_on(spec: Path, tmp_path: Path) -> None:
     short = ["--set", "users.per_side=100", "--set", "protocol={warmup='3 s', duration='2 s'}", "--json"]
-    words = [sys.executable, "-m", "aqmlab", "live", str(spec), *short, "--watch", "--out", str(tmp_path / "out")]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
-        assert program.stderr is not None
-        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
-        visitor.go_in()
-        events = visitor.ask("/runs/1/events")[1]
-        page = visitor.ask("/runs/1")[1]
-        program.send_signal(signal.SIGINT)
-        printed, _ = program.communicate(timeout=60)
-    assert program.returncode == 0
-    assert events.endswith("event: end\ndata: 0\n\n")
+    events, page, printed = watch("live", str(spec), *short, "--out", str(tmp_path / "out"))
     readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", events)]
     warm = [reading for reading in readings if reading["now_s"] < reading["warmup_s"]]
     assert warm, "a reading each second, though the first may be over before anybody looks"
@@ -185,37 +189,21 @@ def test_a_live_run_is_watched_from_its_warm_up_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["compare", "sweep"])
-def test_many_cells_are_watched_as_one(tmp_path: Path, command: str) -> None:
-    spec, grid = tmp_path / "spec.toml", tmp_path / "grid.toml"
+def test_many_cells_are_watched_as_one(spec: Path, tmp_path: Path, command: str) -> None:
     spec.write_text(SPEC.replace("20 s", "2 s").replace("70 s", "10 s"))
+    grid = tmp_path / "grid.toml"
     grid.write_text('spec = "spec.toml"\nschemes = ["pi", "codel"]\n')
     compared = [str(spec), "--no-baseline", "--no-figures", "pi", "codel"]
     arguments = compared if command == "compare" else [str(grid)]
-    options = ["--seeds", "1", "--watch", "--out", str(tmp_path / "out")]
-    words = [sys.executable, "-m", "aqmlab", command, *arguments, *options]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
-        assert program.stderr is not None
-        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
-        visitor.go_in()
-        events = visitor.ask("/runs/1/events")[1]
-        program.send_signal(signal.SIGINT)
-        printed, _ = program.communicate(timeout=60)
-    assert program.returncode == 0
-    assert events.endswith("event: end\ndata: 0\n\n")
+    events, _, printed = watch(command, *arguments, "--seeds", "1", "--out", str(tmp_path / "out"))
     readings = re.findall(r"event: reading\ndata: (.*)\n", events)
     assert {json.loads(reading)["cell"] for reading in readings} == {*Store(tmp_path / "out").cells()["cell"]}
     assert "codel" in printed
 
 
-def test_an_interrupt_of_a_watched_command_is_one_of_the_run(tmp_path: Path) -> None:
-    spec = tmp_path / "spec.toml"
-    spec.write_text(SPEC)
+def test_an_interrupt_of_a_watched_command_is_one_of_the_run(spec: Path, tmp_path: Path) -> None:
     long = ["--set", "protocol.duration=1 d", "--out", str(tmp_path / "out")]
-    words = [sys.executable, "-m", "aqmlab", "run", str(spec), "--watch", *long]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
-        assert program.stderr is not None
-        visitor = Visitor(program.stderr.readline().removeprefix("Open ").strip())
-        visitor.go_in()
+    with watched("run", str(spec), *long) as (program, visitor):
         while not visitor.ask("/runs/1/progress")[1].count("<tr>") > 1:
             assert program.poll() is None
             time.sleep(0.1)
