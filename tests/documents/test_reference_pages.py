@@ -165,13 +165,17 @@ def test_an_explanations_columns_are_those_that_are_declared(results: list[Resul
 IDENTIFIERS = {"user", "connection", "direction", "link", "side", "source", "flow", "request", "seed", "results"}
 """Numbers that say which, not how many."""
 
+SCORES = {"mos_mean", "mos_p10", "mos_p50", "mos_min", "r_mean"}
+"""Numbers on a scale without a unit."""
+
 
 @pytest.mark.parametrize("table", [*tables.STORED, *tables.EXPLAINED])
 def test_every_number_has_a_unit(table: str) -> None:
     for column in tables.declared(table):
         assert column.meaning, f"{column.name} has no documentation"
         if column.kind in ("number", "whole number"):
-            assert column.unit or column.name.rpartition(".")[2] in IDENTIFIERS, f"{column.name}: end it in its unit"
+            name = column.name.rpartition(".")[2]
+            assert column.unit or name in IDENTIFIERS | SCORES, f"{column.name}: end it in its unit"
 
 
 def is_explained(below: str) -> bool:

@@ -193,7 +193,9 @@ class _Shown:
             yield names[0]
 
     def _form(self, variant: Schema) -> tuple[str, str]:
-        """One way to write a value: ``{fixed = size}``, ``{range = {min = time, max = time}}``."""
+        """One way to write a value: ``"adaptive"``, ``{fixed = size}``, ``{range = {min = time, max = time}}``."""
+        if "const" in variant:
+            return f'`"{variant["const"]}"`', flowing(variant["description"])
         ((key, part),) = variant["properties"].items()
         about = [variant["description"]]
         if "properties" not in part:

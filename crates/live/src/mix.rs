@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use aqmlab_sim::{Spec, StackId, Stacks};
 use aqmlab_tcp::Profile;
-use aqmlab_workload::sources::SourceConfig;
 
 use crate::error::Error;
 use crate::network::stack::{self, Stack};
@@ -42,7 +41,7 @@ impl Mix {
         let assignment = Stacks::new(spec, seed);
         let counts = |owner: usize| match owner.checked_sub(1) {
             None => spec.users.per_side > 0 || programs,
-            Some(source) => !matches!(spec.sources[source].config, SourceConfig::Datagrams(_)),
+            Some(source) => spec.sources[source].config.datagrams().is_none(),
         };
         let by_side = [0, 1].map(|side| {
             let stacks = assignment.on_side(side, counts);

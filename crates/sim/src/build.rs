@@ -87,7 +87,7 @@ pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Emul
     let hops = hops.into_iter().map(|hop| hop.emulated(capture));
     let links =
         if spec.links.is_chain() { chains(spec, hops.collect()).map(boxed) } else { single(hops).map(boxed) };
-    Ok(EmulatedNetwork::new(spec, links, kernel_queues))
+    Ok(EmulatedNetwork::new(spec, seed, links, kernel_queues))
 }
 
 /// Refuse what a network does not do to packets of real hosts: it forwards each packet once, with the headers it came with,

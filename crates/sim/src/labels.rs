@@ -6,7 +6,6 @@
 //! its flows have a peer each.
 
 use aqmlab_aqm::{FlowLabel, HostAddress, QueueConfig};
-use aqmlab_workload::sources::SourceConfig;
 
 use crate::capture::ConnectionOrigin;
 use crate::link::Link;
@@ -89,17 +88,22 @@ impl Labels {
     pub(crate) fn of_datagrams(&self, spec: &Spec) -> Vec<Labelled> {
         let mut labels = Vec::new();
         for (number, source) in (0_u8..).zip(&spec.sources) {
-            let SourceConfig::Datagrams(datagrams) = &source.config else { continue };
-            let side = Side::numbered(datagrams.side);
-            let destination = HostAddress::public(self.first_machine(side.other()));
-            labels.extend((0..datagrams.flows).map(|flow| {
-                let to = EndpointId::datagram(number, flow, side);
+            let Some(datagrams) = source.config.datagrams() else { continue };
+            // The first side that sends has the host.
+            let begins = Side::BOTH[usize::from(!datagrams.sides[0])];
+            let machine = HostAddress::public(self.first_machine(begins.other()));
+            for flow in 0..datagrams.flows {
+                let to = EndpointId::datagram(number, flow, begins);
                 let SourceLabel { dscp, host } = self.sources[usize::from(number)];
                 let own = HostAddress::public(SOURCES | to.number());
                 let source = host.map_or(own, HostAddress::public);
-                let destination = if host.is_some() { own } else { destination };
-                (to, FlowLabel { dscp, source, destination })
-            }));
+                let destination = if host.is_some() { own } else { machine };
+                labels.push((to, FlowLabel { dscp, source, destination }));
+                if datagrams.sides == [true; 2] {
+                    let back = EndpointId::datagram(number, flow, begins.other());
+                    labels.push((back, FlowLabel { dscp, source: destination, destination: source }));
+                }
+            }
         }
         labels
     }

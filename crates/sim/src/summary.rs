@@ -4,6 +4,7 @@ mod limited;
 mod times;
 mod window;
 
+use aqmlab_workload::sources::{CallQuality, GameQuality};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -133,6 +134,12 @@ pub struct SourceSummary {
     /// Datagrams, if it sends them.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "", "better" = "lower")))]
     pub datagrams: Option<DatagramSummary>,
+    /// Calls, if it makes them.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "")))]
+    pub calls: Option<CallQuality>,
+    /// Games, if its players play them.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "")))]
+    pub games: Option<GameQuality>,
     /// The limits of its connections.
     pub limited_by_percent: LimitedByPercent,
 }

@@ -35,6 +35,12 @@ impl BitRate {
         BitRate(mbit * 1_000_000)
     }
 
+    /// A rate of `kbit` thousand bits per second, at least one.
+    pub const fn from_kbit_per_sec(kbit: u64) -> BitRate {
+        assert!(kbit > 0, "a rate is above zero");
+        BitRate(kbit * 1_000)
+    }
+
     /// Bits per second.
     pub const fn bits_per_sec(self) -> u64 {
         self.0

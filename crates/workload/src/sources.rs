@@ -15,6 +15,8 @@
 //! | web users of 3GPP | `three_gpp` |
 //! | connection vectors of tmix | `tmix` |
 //! | constant bit rate and on-off over UDP | `datagrams` |
+//! | calls: voice in both directions over UDP | `call` |
+//! | games: updates in both directions over UDP | `game` |
 //!
 //! **The same traffic under every queue discipline.** Source i draws from streams of its own. When connections start
 //! is drawn by the source in order; each connection has a family of streams, and each unit that it sends a stream in
@@ -24,16 +26,16 @@ mod datagrams;
 mod draws;
 mod kind;
 mod kinds;
+mod quality;
 mod vectors;
 
-use aqmlab_units::Stream;
-
-pub use self::datagrams::{Datagram, DatagramSource};
+pub use self::datagrams::{Datagram, DatagramFlows, DatagramSource, Receivers};
 pub use self::draws::distribution::{SizeConfig, TailConfig, TimeConfig};
 pub use self::draws::rtt::MinRttConfig;
 use self::kind::Setting;
 pub use self::kind::Source;
 pub use self::kinds::*;
+pub use self::quality::{CallQuality, GameQuality, JitterBufferConfig};
 pub use self::vectors::{Adu, End, Vector, VectorAction, VectorConnection, VectorEvent, VectorSource};
 use crate::RttConfig;
 use crate::config::ConfigError;
@@ -42,9 +44,14 @@ impl Source {
     /// Source number `index` of the run `seed`; `rtt` is the experiment's table. Both have passed their checks, for which a
     /// trace is read from end to end: it is not checked again here.
     pub fn new(config: &SourceConfig, index: u32, rtt: &RttConfig, seed: u64) -> Result<Source, ConfigError> {
-        let key = Stream::key(seed, &format!("source/{index}"));
-        let connections = Stream::key(seed, &format!("source/{index}/connection"));
-        config.source(&Setting { key, connections, rtt })
+        config.source(&Setting::new(index, rtt, seed))
+    }
+}
+
+impl SourceConfig {
+    /// The receivers of the datagrams of this source, number `index` of the run `seed`.
+    pub fn receivers(&self, index: u32, rtt: &RttConfig, seed: u64) -> Receivers {
+        self.receivers_in(&Setting::new(index, rtt, seed))
     }
 }
 

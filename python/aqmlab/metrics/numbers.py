@@ -147,8 +147,11 @@ LINK_NUMBERS: Mapping[str, Number] = {
 DELAYS: Mapping[str, Number] = {name: number for name, number in NUMBERS.items() if number.path[0] == "queue_delay_ms"}
 """Those of delays in queues."""
 
+_QUALITIES = {"call": "calls", "game": "games"}
+"""The columns with the quality that receivers observe, by kind of source."""
+
 REQUEST_NUMBERS: Mapping[str, Number] = _by_name(
-    {name: number for name, number in _IN_SOURCE.items() if name != "datagrams"}
+    {name: number for name, number in _IN_SOURCE.items() if name not in ("datagrams", *_QUALITIES.values())}
 )
 """The numbers of a source of connections or of the web users; ``delay`` is that of its packets in the queues."""
 
@@ -159,3 +162,8 @@ DATAGRAM_NUMBERS: Mapping[str, Number] = {
     **_by_name({"datagrams": _IN_SOURCE["datagrams"]}),
 }
 """The numbers of a source of datagrams: ``one-way`` is the delay from end to end, ``jitter`` its standard deviation."""
+
+QUALITY_NUMBERS: Mapping[str, Mapping[str, Number]] = {
+    kind: _by_name({column: _IN_SOURCE[column]}) for kind, column in _QUALITIES.items()
+}
+"""The numbers of the quality that receivers observe, such as the mean opinion score of calls, by kind of source."""

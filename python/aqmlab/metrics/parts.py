@@ -16,16 +16,21 @@ from aqmlab._core import SpecError
 from aqmlab.disciplines.catalogue import disciplines, nearest
 from aqmlab.metrics.flows import USERS_NAME, labels
 from aqmlab.metrics.metrics import MEASURES
-from aqmlab.metrics.numbers import DATAGRAM_NUMBERS, DELAYS, LINK_NUMBERS, NUMBERS, REQUEST_NUMBERS, Number
+from aqmlab.metrics.numbers import (
+    DATAGRAM_NUMBERS,
+    DELAYS,
+    LINK_NUMBERS,
+    NUMBERS,
+    QUALITY_NUMBERS,
+    REQUEST_NUMBERS,
+    Number,
+)
 from aqmlab.spec import directions
 
 if TYPE_CHECKING:
     # Commands list the names in their help, which must not wait for the import of the code that reads specs.
     from aqmlab.cells.cell import Cell
 
-
-_DATAGRAMS = "datagrams"
-"""The kind of source that sends datagrams."""
 
 _MAX_LISTED = 12
 """The largest number of sources that an error message lists."""
@@ -45,6 +50,8 @@ class Parts:
     """The two directions."""
     directions: tuple[str, ...] = ()
     """The directions of each link, in the order of a summary."""
+    kinds: tuple[tuple[str, str], ...] = ()
+    """The sources whose kind has numbers of its own, each with its kind."""
 
     @classmethod
     def from_specs(cls, specs: Iterable[Mapping[str, Any]]) -> Parts:
@@ -109,6 +116,9 @@ class Parts:
                     for number in DELAYS.values():
                         path = ("queue_delay_ms_each_way", index, *number.path[1:])
                         yield number._replace(name=f"{source} {number.name} {direction}", path=path, source=source)
+        for source, kind in self.kinds:
+            for number in QUALITY_NUMBERS[kind].values():
+                yield number._replace(name=f"{source} {number.name}", source=source)
 
     def _class_numbers(self) -> Iterator[Number]:
         for class_name in self.classes:
@@ -125,6 +135,9 @@ class Parts:
             if names:
                 rest = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
                 sentences.append(f"after {' or '.join(names[:_MAX_LISTED])}{rest}: {', '.join(numbers)}")
+        for kind, numbers in QUALITY_NUMBERS.items():
+            if names := tuple(source for source, source_kind in self.kinds if source_kind == kind):
+                sentences.append(f"after {' or '.join(names[:_MAX_LISTED])} also {', '.join(numbers)}")
         if self.classes:
             sentences.append(f"after {' or '.join(self.classes)}: {', '.join(DELAYS)}")
         sentences.append(f"before {' or '.join(self.directions)}: {', '.join(LINK_NUMBERS)}")
@@ -146,18 +159,20 @@ def _normal(text: str) -> str:
     return directions.canonical(" ".join(text.split()))
 
 
-def _parts(spec: Mapping[str, Any]) -> tuple[list[str], list[str], list[str], Sequence[str], list[str]]:
+def _parts(spec: Mapping[str, Any]) -> tuple[Sequence[Any], ...]:
     link_directions = directions.names(spec.get("sides"))
     links = directions.link_tables(spec)
     queues = [queue for link in links for queue in (link.get("queue"), link.get("queue_back")) if queue]
     sources = [(kind, parameters) for part in spec.get("sources", ()) for kind, parameters in part.items()]
-    users: list[tuple[str, Any]] = [(USERS_NAME, {})] if spec["users"].get("per_side") else []
+    users: list[tuple[str, Any]] = [(USERS_NAME, spec["users"])] if spec["users"].get("per_side") else []
     names = labels(parameters.get("name", kind) for kind, parameters in (*users, *sources))
     kinds = [kind for kind, _ in (*users, *sources)]
+    # The ends of datagrams wait for no answer, so that a resolved source of them has no place of its round-trip time.
+    has_connections = ["delay_at" in parameters for _, parameters in (*users, *sources)]
     catalogue = disciplines()
     return (
-        [name for name, kind in zip(names, kinds, strict=True) if kind != _DATAGRAMS],
-        [name for name, kind in zip(names, kinds, strict=True) if kind == _DATAGRAMS],
+        [name for name, is_request in zip(names, has_connections, strict=True) if is_request],
+        [name for name, is_request in zip(names, has_connections, strict=True) if not is_request],
         [
             name
             for queue in queues
@@ -171,4 +186,5 @@ def _parts(spec: Mapping[str, Any]) -> tuple[list[str], list[str], list[str], Se
             for link in range(1, len(links) + 1)
             for direction in link_directions
         ],
+        [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind in QUALITY_NUMBERS],
     )

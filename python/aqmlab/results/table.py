@@ -12,7 +12,15 @@ from rich.text import Text
 
 from aqmlab.metrics.flows import USERS_NAME, all_traffic
 from aqmlab.metrics.metrics import LIMITS, is_held_by_device, lookup, value_at
-from aqmlab.metrics.numbers import DATAGRAM_NUMBERS, DELAYS, LINK_NUMBERS, NUMBERS, REQUEST_NUMBERS, Number
+from aqmlab.metrics.numbers import (
+    DATAGRAM_NUMBERS,
+    DELAYS,
+    LINK_NUMBERS,
+    NUMBERS,
+    QUALITY_NUMBERS,
+    REQUEST_NUMBERS,
+    Number,
+)
 from aqmlab.results import best
 from aqmlab.spec import directions
 from aqmlab.spec.schemes import DIRECTION_SEPARATOR
@@ -220,6 +228,7 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_spli
     title = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
     yield from part(title, _RESPONSES, _whole_record)
     yield from part("Traffic", _TRAFFIC, all_traffic)
+    yield from part("Quality for people", _QUALITY, all_traffic)
     yield from part("Connections limited by, % of the time", _LIMITS, _with_connections)
 
 
@@ -269,15 +278,15 @@ _TRAFFIC = [
     for number in _BRIEF
 ]
 
+_QUALITY = _columns(number for numbers in QUALITY_NUMBERS.values() for number in numbers.values() if number.is_brief)
+
 _LIMITS = [Column("", name.replace("_", " "), Number(name, "%", ("limited_by_percent", name))) for name in LIMITS]
 
 
 def _with_connections(record: Measurements) -> Mapping[str, Any]:
     """Return the parts of the traffic that have connections; without other sources, the web users."""
     users = {USERS_NAME: {"limited_by_percent": record["users_limited_by_percent"]}}
-    return {
-        name: traffic for name, traffic in (all_traffic(record) or users).items() if traffic.get("kind") != "datagrams"
-    }
+    return {name: traffic for name, traffic in (all_traffic(record) or users).items() if not traffic.get("datagrams")}
 
 
 def _table_of(

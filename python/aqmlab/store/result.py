@@ -261,12 +261,21 @@ def _source_text(source: Mapping[str, Any]) -> str:
     if datagrams := source["datagrams"]:
         lost, mean, p99 = (datagrams[name] for name in ("loss_percent", "delay_ms_mean", "delay_ms_p99"))
         text += f", {_number_text(lost, 2)} % of {datagrams['sent']:,} datagrams lost"
-        text += f", one-way delay {_number_text(mean, 1)} ms (p99 {_number_text(p99, 1)})"
+        text += f", one-way delay {_number_text(mean, 1)} ms (p99 {_number_text(p99, 1)}){_quality_text(source)}"
     elif source["completed"]:
         times = source["response_time_ms"]
         requests = pluralize(source["completed"], "request")
         text += f", {requests} completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
     return f"{source['name']}: {text}{_limit_text(source.get('limited_by_percent'))}{_queueing_text(source)}"
+
+
+def _quality_text(source: Mapping[str, Any]) -> str:
+    """Return what the receivers of calls and games observe, as a part of a line."""
+    if calls := source.get("calls"):
+        return f", MOS {_number_text(calls['mos_mean'], 2)}, {_number_text(calls['missing_percent'], 2)} % missing"
+    if games := source.get("games"):
+        return f", {_number_text(games['late_percent'], 2)} % late"
+    return ""
 
 
 def _limit_text(shares: Mapping[str, float | None] | None) -> str:

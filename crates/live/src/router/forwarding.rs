@@ -89,7 +89,8 @@ impl Forwarding {
             }
             SideEvent::Delivered { source, bytes, at } => self.network.delivered(source, bytes, at),
             SideEvent::Received { stamp, size, at } => {
-                self.network.received_datagram(stamp.source, size, stamp.sent_at, at);
+                let Stamp { source, side, flow, sent_at } = stamp;
+                self.network.received_datagram(source, &Datagram { at: sent_at, flow, side, size }, at);
             }
             SideEvent::CompletedOfSource { flow, ref exchange, at } => {
                 self.network.completed_of_source(flow, exchange, at);

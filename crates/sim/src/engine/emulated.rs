@@ -29,6 +29,7 @@ use self::sources::SourcesSeen;
 use super::hosts::{AccessPath, Hosts, Interface};
 use super::recorder::{OwnerTotals, Recorder};
 use super::sampling::{Readings, meters};
+use super::sources::receivers;
 use crate::capture::ConnectionOrigin;
 use crate::explain::Tagged;
 use crate::labels::{Labels, PROGRAM, label};
@@ -73,6 +74,7 @@ impl EmulatedNetwork {
 
     pub(crate) fn new(
         spec: &Spec,
+        seed: u64,
         mut links: [Box<dyn Link<PacketTag> + Send>; 2],
         kernel_queues: Vec<KernelQueueAt>,
     ) -> EmulatedNetwork {
@@ -98,7 +100,7 @@ impl EmulatedNetwork {
             readings: Readings::new(spec),
             labels,
             recorder: Recorder::new(spec, None),
-            sources: SourcesSeen::new(spec.sources.len()),
+            sources: SourcesSeen::new(receivers(spec, seed)),
             spec: spec.clone(),
         }
     }
@@ -188,7 +190,7 @@ impl EmulatedNetwork {
 
     /// Send a datagram of source `source` at `now`, which must not be earlier than for the packet before.
     pub fn send_datagram(&mut self, source: u8, datagram: &Datagram, packet: &Sent, now: Time) {
-        let first_bit = self.hosts.send_datagram(source, datagram.flow, packet.size, now);
+        let first_bit = self.hosts.send_datagram(source, datagram, packet.size, now);
         let tagged = self.sources.datagrams(source).send(source, datagram, self.window_start);
         self.schedule(tagged, packet, first_bit);
     }

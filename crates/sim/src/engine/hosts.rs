@@ -14,6 +14,7 @@
 mod stacks;
 
 use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_workload::sources::Datagram;
 
 pub use self::stacks::{StackId, Stacks};
 use crate::link::Transmitter;
@@ -51,7 +52,7 @@ pub(super) struct Hosts {
     /// Position of the delay, by owner.
     delay_at: Vec<DelayAt>,
     new: Vec<Transmitter>,
-    /// Interfaces of flows of datagrams, by source and flow.
+    /// Interfaces of flows of datagrams: by source, then those of side 0 and of side 1 for each flow.
     datagrams: Vec<Vec<Transmitter>>,
 }
 
@@ -135,13 +136,13 @@ impl Hosts {
         }
     }
 
-    /// Send a packet of `size` in flow `flow`, from 0, of datagrams of source `source`. Returns the time at which
-    /// its first bit is sent.
-    pub(super) fn send_datagram(&mut self, source: u8, flow: u32, size: Bytes, now: Time) -> Time {
-        let (flows, flow) = (&mut self.datagrams[usize::from(source)], flow as usize);
-        if flows.len() <= flow {
-            flows.resize(flow + 1, self.new[Owner::source(source).index()]);
+    /// Send a datagram of source `source` as a packet of `size`. Returns the time at which its first bit is sent.
+    pub(super) fn send_datagram(&mut self, source: u8, datagram: &Datagram, size: Bytes, now: Time) -> Time {
+        let ends = &mut self.datagrams[usize::from(source)];
+        let end = 2 * datagram.flow as usize + usize::from(datagram.side);
+        if ends.len() <= end {
+            ends.resize(end + 1, self.new[Owner::source(source).index()]);
         }
-        flows[flow].send(size, now).0
+        ends[end].send(size, now).0
     }
 }

@@ -4,9 +4,9 @@ mod datagrams;
 
 use aqmlab_tcp::Sender;
 use aqmlab_units::Time;
-use aqmlab_workload::sources::{Datagram, Source, SourceConfig, Vector, VectorSource};
+use aqmlab_workload::sources::{Datagram, Receivers, Source, Vector, VectorSource};
 
-pub(super) use self::datagrams::{Datagrams, sent_at};
+pub(super) use self::datagrams::{Datagrams, as_sent};
 use super::applications::Flow;
 use super::connections::PacketFates;
 use super::observer::Observer;
@@ -14,8 +14,14 @@ use super::recorder::Recorder;
 use super::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{Owner, Packet};
-use crate::spec::SourceSpec;
+use crate::spec::{SourceSpec, Spec};
 use crate::summary::{LimitedByPercent, PacketSummary, ResponseTimeMs, SourceSummary, Window, per};
+
+/// The receivers of the datagrams of each source of `spec` in the run `seed`.
+pub(super) fn receivers(spec: &Spec, seed: u64) -> Vec<Receivers> {
+    let sources = (0..).zip(&spec.sources);
+    sources.map(|(number, source)| source.config.receivers(number, &spec.users.rtt, seed)).collect()
+}
 
 /// The sources of an experiment, and how much of their traffic has arrived.
 #[derive(Debug)]
@@ -45,11 +51,12 @@ struct Goodput {
 }
 
 impl Sources {
-    pub(super) fn new(sources: Vec<Source>) -> Sources {
-        let goodput = || Goodput { ended: 0, before: 0, datagrams: Datagrams::new() };
+    /// `receivers` are those of each source.
+    pub(super) fn new(sources: Vec<Source>, receivers: Vec<Receivers>) -> Sources {
+        let goodput = |receivers| Goodput { ended: 0, before: 0, datagrams: Datagrams::new(receivers) };
         Sources {
             next: sources.iter().map(|_| None).collect(),
-            goodput: sources.iter().map(|_| goodput()).collect(),
+            goodput: receivers.into_iter().map(goodput).collect(),
             packets_before: vec![PacketFates::default(); 1 + sources.len()],
             all: sources,
         }
@@ -140,7 +147,7 @@ pub(super) fn source_summary(
 ) -> SourceSummary {
     let (config, account) = (&source.config, recorder.account(owner));
     let bytes = came.bytes + came.datagrams.delivered_bytes;
-    let is_datagrams = matches!(config, SourceConfig::Datagrams(_));
+    let is_datagrams = config.datagrams().is_some();
     let (sent, lost) = if is_datagrams { came.datagrams.sent_and_lost() } else { came.connections };
     SourceSummary {
         name: config.name().to_owned(),
@@ -152,6 +159,8 @@ pub(super) fn source_summary(
         response_time_ms_max: (account.completed > 0).then(|| account.times.longest().as_millis_f64()),
         packets: PacketSummary::new(sent, lost, window, owner),
         datagrams: is_datagrams.then(|| came.datagrams.summary()),
+        calls: came.datagrams.calls(),
+        games: came.datagrams.games(),
         limited_by_percent: LimitedByPercent::default(),
     }
 }
@@ -177,7 +186,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             Some(Next::Datagram(datagram)) => {
                 let datagrams = &mut self.sources.goodput[usize::from(number)].datagrams;
                 let packet = datagrams.send(number, &datagram, self.window_start);
-                let at_link = self.hosts.send_datagram(number, datagram.flow, datagram.size, self.now);
+                let at_link = self.hosts.send_datagram(number, &datagram, datagram.size, self.now);
                 if at_link > self.now {
                     self.wheel.push(at_link, Event::AtLink(packet));
                 } else {
@@ -191,19 +200,19 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     #[inline(never)]
     pub(super) fn receive_datagram(&mut self, packet: Packet<O::PacketTag>) {
         let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
-        datagrams.receive(sent_at(&packet.segment), packet.size(), self.now, self.window_start);
+        datagrams.receive(&as_sent(&packet), self.now, self.window_start);
     }
 
     #[inline(never)]
     pub(super) fn lose_datagram(&mut self, packet: &Packet<O::PacketTag>) {
         let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
-        datagrams.lose(sent_at(&packet.segment), self.window_start);
+        datagrams.lose(&as_sent(packet), self.window_start);
     }
 
     /// Record that the network has made a second copy of a datagram.
     pub(super) fn copied_datagram(&mut self, packet: &Packet<O::PacketTag>) {
         let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
-        datagrams.copy(sent_at(&packet.segment), self.window_start);
+        datagrams.copy(as_sent(packet).at, self.window_start);
     }
 
     /// Bytes of each source that have arrived in order since the start of the run.

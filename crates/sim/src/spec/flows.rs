@@ -6,7 +6,6 @@ use aqmlab_units::range::from;
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{Duration, ranges};
-use aqmlab_workload::sources::SourceConfig;
 use serde::de::value::{F64Deserializer, I64Deserializer, MapAccessDeserializer, U64Deserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -75,7 +74,7 @@ impl FlowsSpec {
     /// Returns true if it records the flows of `source`, which must have connections.
     pub fn records(&self, source: &SourceSpec) -> bool {
         let is_chosen = |names: &Vec<String>| names.iter().any(|name| name == source.config.name());
-        let has_connections = !matches!(source.config, SourceConfig::Datagrams(_));
+        let has_connections = source.config.datagrams().is_none();
         has_connections && self.sources.as_ref().is_none_or(is_chosen)
     }
 }

@@ -263,7 +263,9 @@ fn source(generator: &mut SchemaGenerator) -> Schema {
             .expect("a kind has a table of its own");
         let table =
             generator.definitions_mut()[name]["properties"].as_object_mut().expect("a table has keys");
-        let keys = properties(&mut keys).iter().filter(|(key, _)| kind != "datagrams" || *key != "delay_at");
+        let keys = properties(&mut keys)
+            .iter()
+            .filter(|(key, _)| *key != "delay_at" || !SourceConfig::sends_datagrams(kind));
         table.extend(keys.map(|(key, value)| (key.clone(), value.clone())));
         may_be_named(table);
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use aqmlab_units::{BitRate, Bytes};
-use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
+use aqmlab_workload::sources::{DatagramFlows, SourceConfig};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -64,18 +64,20 @@ impl SourceSpec {
         // What a source sends knows nothing of where: that is taken out of its table.
         let mut take = |key: &str| {
             let (kind, table) = written.as_object_mut()?.iter_mut().next()?;
-            if kind == "datagrams" && key == "delay_at" { None } else { table.as_object_mut()?.remove(key) }
+            let has_key = key != "delay_at" || !SourceConfig::sends_datagrams(kind);
+            if has_key { table.as_object_mut()?.remove(key) } else { None }
         };
         let (way, interface, delay_at) = (take("path"), take("interface"), take("delay_at"));
         let (dscp, host) = (take("dscp"), take("host"));
         let config: SourceConfig = read(path, written)?;
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
         let mtu = context.links.mtu();
-        if let SourceConfig::Datagrams(datagrams) = &config
-            && datagrams.packet > mtu
+        if let Some(DatagramFlows { largest, .. }) = config.datagrams()
+            && largest > mtu
         {
-            let message = format!("must be at most link.mtu = {mtu}, got {}", datagrams.packet);
-            return Err(fault(&format!("{path}.datagrams.packet"), message));
+            let key = if matches!(config, SourceConfig::Datagrams(_)) { ".packet" } else { "" };
+            let message = format!("must have packets of at most link.mtu = {mtu}, got {largest}");
+            return Err(fault(&format!("{path}.{}{key}", config.kind()), message));
         }
         let at = |key: &str| format!("{path}.{}.{key}", config.kind());
         let least = least_interface(&config, context.links.first().overhead);
@@ -96,9 +98,9 @@ impl SourceSpec {
 /// Returns the rate of the slowest interface for such a source: datagrams are sent at their rate without feedback, so that
 /// the queue of a slower interface would grow without bound.
 fn least_interface(config: &SourceConfig, overhead: Bytes) -> BitRate {
-    let SourceConfig::Datagrams(DatagramsConfig { rate, packet, .. }) = config else { return SLOWEST };
-    let frame = u128::from((*packet + overhead).get());
-    let bits = (u128::from(rate.bits_per_sec()) * frame).div_ceil(u128::from(packet.get()));
+    let Some(DatagramFlows { rate, smallest, .. }) = config.datagrams() else { return SLOWEST };
+    let frame = u128::from((smallest + overhead).get());
+    let bits = (u128::from(rate.bits_per_sec()) * frame).div_ceil(u128::from(smallest.get()));
     let bits =
         u64::try_from(bits).expect("a rate is bounded, and a frame is not much longer than its packet");
     BitRate::from_bits_per_sec(bits).map_or(SLOWEST, |rate| rate.max(SLOWEST))
@@ -113,7 +115,7 @@ impl Serialize for SourceSpec {
         let mut whole = value(&self.config)?;
         let table = &mut whole[self.config.kind()];
         table["interface"] = value(&self.interface)?;
-        if !matches!(self.config, SourceConfig::Datagrams(_)) {
+        if self.config.datagrams().is_none() {
             table["delay_at"] = value(&self.delay_at)?;
         }
         if let Some(path) = &self.path {

@@ -9,8 +9,6 @@ use aqmlab_units::{Bytes, ranges};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use aqmlab_workload::sources::SourceConfig;
-
 use super::control::{CONTROL, ControlTable, check_use, custom, is_custom};
 use super::{SourceSpec, SpecError, fault, messages, read, within};
 use crate::packet::HEADERS;
@@ -281,7 +279,7 @@ impl TcpSpec {
 pub(super) fn check_source(path: &str, name: &str, sources: &[SourceSpec]) -> Result<(), SpecError> {
     let mut names = Vec::new();
     for SourceSpec { config, .. } in sources {
-        if !matches!(config, SourceConfig::Datagrams(_)) {
+        if config.datagrams().is_none() {
             names.push(config.name());
         } else if config.name() == name {
             return Err(fault(path, format!("`{name}` sends datagrams, without TCP")));

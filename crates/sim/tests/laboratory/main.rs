@@ -7,6 +7,7 @@ mod determinism;
 mod flows;
 mod labels;
 mod limits;
+mod media;
 mod population;
 mod regimes;
 mod sources;

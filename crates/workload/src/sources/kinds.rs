@@ -1,8 +1,10 @@
 //! The kinds of sources there are, one a file. A new one is its file and its lines here.
 
 mod bulk;
+mod call;
 mod datagrams;
 mod fields;
+mod game;
 mod lines;
 mod on_off;
 mod packmime;
@@ -17,8 +19,11 @@ mod transfers;
 use serde::{Deserialize, Serialize};
 
 pub use self::bulk::{ENDLESS, TransferDirection};
+pub use self::call::Codec;
 pub use self::datagrams::BurstsConfig;
+pub use self::game::Synchronization;
 pub use self::packmime::HttpVersion;
+use super::datagrams::{DatagramFlows, Receivers};
 use super::kind::{Setting, Source, SourceKind};
 use crate::config::{ConfigError, refuse};
 
@@ -65,6 +70,28 @@ macro_rules! kinds {
                     })+
                 };
                 checked.map_err(|error| error.inside(self.kind()))
+            }
+
+            /// Sources of this kind send datagrams, and open no connections.
+            pub fn sends_datagrams(kind: &str) -> bool {
+                match kind {
+                    $(stringify!($module) => $Config::SENDS_DATAGRAMS,)+
+                    _ => false,
+                }
+            }
+
+            /// The flows of datagrams; `None` for a source of connections.
+            pub fn datagrams(&self) -> Option<DatagramFlows> {
+                match self {
+                    $(SourceConfig::$Kind(config) => config.datagrams(),)+
+                }
+            }
+
+            /// The receivers of its datagrams.
+            pub(super) fn receivers_in(&self, setting: &Setting<'_>) -> Receivers {
+                match self {
+                    $(SourceConfig::$Kind(config) => config.receivers(setting),)+
+                }
             }
 
             /// The source, of a configuration that has passed the check.
@@ -122,4 +149,8 @@ kinds! {
     tmix: Tmix(TmixConfig),
     /// Constant bit rate and on-off over UDP.
     datagrams: Datagrams(DatagramsConfig),
+    /// Calls: voice in both directions over UDP.
+    call: Call(CallConfig),
+    /// Games: updates in both directions over UDP.
+    game: Game(GameConfig),
 }

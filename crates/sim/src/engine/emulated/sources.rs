@@ -3,9 +3,10 @@
 use aqmlab_tcp::RecoveryCounts;
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::Completed;
+use aqmlab_workload::sources::{Datagram, Receivers};
 
 use super::{EmulatedNetwork, PacketTag, SourceFlow};
-use crate::engine::sources::{Datagrams, WindowTotals, sent_at, source_summary};
+use crate::engine::sources::{Datagrams, WindowTotals, as_sent, source_summary};
 use crate::packet::{Owner, Packet};
 use crate::record::ExchangeRow;
 use crate::side::Side;
@@ -30,13 +31,15 @@ struct PacketsSeen {
 }
 
 impl SourcesSeen {
-    pub(super) fn new(sources: usize) -> SourcesSeen {
+    /// `receivers` are those of each source.
+    pub(super) fn new(receivers: Vec<Receivers>) -> SourcesSeen {
+        let sources = receivers.len();
         SourcesSeen {
             owners: Vec::new(),
             packets: vec![PacketsSeen::default(); 1 + sources],
             before: vec![PacketsSeen::default(); 1 + sources],
             delivered: vec![0; sources],
-            datagrams: (0..sources).map(|_| Datagrams::new()).collect(),
+            datagrams: receivers.into_iter().map(Datagrams::new).collect(),
         }
     }
 
@@ -57,7 +60,7 @@ impl SourcesSeen {
     /// Count a packet that will not arrive. Returns its owner.
     pub(super) fn lost(&mut self, packet: &Packet<PacketTag>, window_start: Time) -> Owner {
         if let Some(owner) = packet.to.datagram_owner() {
-            self.datagrams[packet.to.source()].lose(sent_at(&packet.segment), window_start);
+            self.datagrams[packet.to.source()].lose(&as_sent(packet), window_start);
             return owner;
         }
         let owner = self.owners[packet.to.slot() as usize];
@@ -101,11 +104,11 @@ impl EmulatedNetwork {
         }
     }
 
-    /// Record a datagram of source `source` that was sent at `sent_at` and arrived at `now`.
-    pub fn received_datagram(&mut self, source: u8, size: Bytes, sent_at: Time, now: Time) {
+    /// Record a datagram of source `source`, as it was sent, that arrived at `now`.
+    pub fn received_datagram(&mut self, source: u8, sent: &Datagram, now: Time) {
         if now <= self.end {
             let window_start = self.window_start;
-            self.sources.datagrams(source).receive(sent_at, size, now, window_start);
+            self.sources.datagrams(source).receive(sent, now, window_start);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Datagrams on their way: how many, how long, and how many never arrive.
 
-use aqmlab_tcp::{Segment, Seq};
-use aqmlab_units::{Bytes, Duration, Time};
-use aqmlab_workload::sources::Datagram;
+use aqmlab_tcp::{HeaderOptions, Segment, Seq};
+use aqmlab_units::{Duration, Time};
+use aqmlab_workload::sources::{CallQuality, Datagram, GameQuality, Receivers};
 use hdrhistogram::Histogram;
 
 use crate::packet::{EndpointId, HEADERS, Packet};
@@ -21,12 +21,14 @@ pub(in crate::engine) struct Datagrams {
     longest: Duration,
     /// Packets in the network now.
     pub(in crate::engine) on_the_way: u64,
+    receivers: Receivers,
 }
 
 impl Datagrams {
-    pub(in crate::engine) fn new() -> Datagrams {
+    pub(in crate::engine) fn new(receivers: Receivers) -> Datagrams {
         let delays = Histogram::new(3).expect("three significant digits are allowed");
-        Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, longest: Duration::ZERO, on_the_way: 0 }
+        let longest = Duration::ZERO;
+        Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, longest, on_the_way: 0, receivers }
     }
 
     /// A packet leaves. It carries the time of its sending where a segment has its numbers.
@@ -37,7 +39,9 @@ impl Datagrams {
         window_start: Time,
     ) -> Packet<O> {
         self.on_the_way += 1;
-        self.sent += u64::from(datagram.at > window_start);
+        let is_measured = datagram.at > window_start;
+        self.sent += u64::from(is_measured);
+        self.receivers.sent(datagram, is_measured);
         let to = EndpointId::datagram(source, datagram.flow, Side::numbered(datagram.side));
         let (high, low) = halves(datagram.at.as_nanos());
         let data = datagram.size.get().saturating_sub(HEADERS);
@@ -45,11 +49,14 @@ impl Datagrams {
         Packet { to, segment: Segment { seq: Seq::new(high), ack: Seq::new(low), len, ..Segment::default() } }
     }
 
-    pub(in crate::engine) fn receive(&mut self, sent_at: Time, size: Bytes, now: Time, window_start: Time) {
+    /// A packet, as it was sent, is at the end of the link now.
+    pub(in crate::engine) fn receive(&mut self, sent: &Datagram, now: Time, window_start: Time) {
         self.on_the_way -= 1;
-        if sent_at > window_start {
-            self.delivered_bytes += size.get();
-            let delay: Duration = now - sent_at;
+        let delay = now - sent.at + self.receivers.delay_beyond_link(sent.flow);
+        let is_measured = sent.at > window_start;
+        self.receivers.decide(sent, Some(delay), is_measured);
+        if is_measured {
+            self.delivered_bytes += sent.size.get();
             self.longest = self.longest.max(delay);
             self.delays.record(delay.as_micros()).expect("the histogram resizes itself");
         }
@@ -81,15 +88,34 @@ impl Datagrams {
         (self.sent, self.lost)
     }
 
-    pub(in crate::engine) fn lose(&mut self, sent_at: Time, window_start: Time) {
+    /// A packet, as it was sent, is lost.
+    pub(in crate::engine) fn lose(&mut self, sent: &Datagram, window_start: Time) {
         self.on_the_way -= 1;
-        self.lost += u64::from(sent_at > window_start);
+        let is_measured = sent.at > window_start;
+        self.lost += u64::from(is_measured);
+        self.receivers.decide(sent, None, is_measured);
+    }
+
+    /// Returns the quality of calls, if its datagrams are calls.
+    pub(in crate::engine) fn calls(&self) -> Option<CallQuality> {
+        self.receivers.calls()
+    }
+
+    /// Returns the quality of games, if its datagrams are updates of games.
+    pub(in crate::engine) fn games(&self) -> Option<GameQuality> {
+        self.receivers.games()
     }
 }
 
-/// Returns the sending time of a datagram.
-pub(in crate::engine) fn sent_at<O>(segment: &Segment<O>) -> Time {
-    Time::from_nanos(u64::from(segment.seq.get()) << 32 | u64::from(segment.ack.get()))
+/// Returns a packet as it was sent.
+pub(in crate::engine) fn as_sent<O: HeaderOptions>(packet: &Packet<O>) -> Datagram {
+    let Segment { seq, ack, .. } = packet.segment;
+    Datagram {
+        at: Time::from_nanos(u64::from(seq.get()) << 32 | u64::from(ack.get())),
+        flow: packet.to.flow(),
+        side: packet.to.side().number(),
+        size: packet.size(),
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "split in two")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{FLOWS, SIDE, TIMES, check_stop, no_time, one_second};
 use crate::config::{ConfigError, refuse};
-use crate::sources::datagrams::{DatagramSource, Pattern};
+use crate::sources::datagrams::{DatagramFlows, DatagramSource, PacedFlows, Pattern};
 use crate::sources::draws::distribution::{Span, TimeConfig};
 use crate::sources::draws::starts::Starts;
 use crate::sources::kind::{Setting, Source, SourceKind};
@@ -85,6 +85,7 @@ ranges! {
 
 impl SourceKind for DatagramsConfig {
     const EXAMPLE: &'static str = r#"{"datagrams": {"rate": "1 Mbit/s"}}"#;
+    const SENDS_DATAGRAMS: bool = true;
 
     fn check(&self) -> Result<(), ConfigError> {
         if let Some(BurstsConfig { on, off }) = &self.bursts {
@@ -111,6 +112,17 @@ impl SourceKind for DatagramsConfig {
         };
         let starts =
             Starts::uniform(self.flows, self.start, self.spread, Stream::numbered(setting.key, u64::MAX));
-        Ok(Source::Datagrams(DatagramSource::new(pattern, self.side, starts, setting.key)))
+        let flows = PacedFlows::new(pattern, self.side, starts, setting.key);
+        Ok(Source::Datagrams(DatagramSource::new(flows)))
+    }
+
+    fn datagrams(&self) -> Option<DatagramFlows> {
+        Some(DatagramFlows {
+            flows: self.flows,
+            sides: [0, 1].map(|side| side == self.side),
+            smallest: self.packet,
+            largest: self.packet,
+            rate: self.rate,
+        })
     }
 }
