@@ -89,6 +89,45 @@ CELLS: dict[str, Mapping[str, Any]] = {
             {"transfers": {"rate_per_second": [3, 3], "size": {"exponential": {"mean": "12 kB"}}, "path": (1, 3)}},
         ],
     },
+    "a shaper and a trace of rates under FQ-CoDel": {
+        "link": {
+            "rate": {
+                "up": {"token_bucket": {"rate": "2 Mbit/s", "burst": "16 kB"}},
+                "down": {"trace": {"seconds": [0, 4, 5, 9, 12], "mbps": [4, 0, 2, 6, 3]}},
+            }
+        },
+        "queue": {"fq_codel": {}},
+        "users": {**_WEB, "per_side": 100},
+        "tcp": _LINUX,
+    },
+    "a policer and opportunities of Mahimahi under CoDel": {
+        "link": [
+            {"rate": {"policer": {"rate": "3 Mbit/s", "burst": "64 kB"}}},
+            {"rate": {"mahimahi": {"opportunities": [2, 2, 9, 11, 11, 11, 20]}}, "overhead": "4 B", "device_fifo": 0},
+        ],
+        "queue": {"codel": {}},
+        "users": {**_WEB, "per_side": 100},
+        "tcp": _LINUX,
+    },
+    "every impairment of the wire": {
+        "link": {
+            "rate": "3 Mbit/s",
+            "loss": {"up": 0.002, "down": {"gilbert_elliott": {"p": 0.001, "r": 0.2}}},
+            "bit_error_rate": 1e-8,
+            "duplicate": 0.002,
+            "jitter": {"up": "4 ms", "down": "1 ms"},
+            "reorder": {"probability": 0.002, "delay": "9 ms"},
+            "ecn": {"up": "pass", "down": "bleach"},
+            "outages": [
+                {"at": "20 s", "lasts": "300 ms"},
+                {"at": "12 s", "lasts": "50 ms", "every": "15 s", "packets": "lost"},
+            ],
+            "delay_changes": [{"at": "15 s", "delay": "9 ms", "every": "20 s"}, {"at": "25 s", "delay": "2 ms"}],
+        },
+        "queue": {"pi2": {}},
+        "users": {**_WEB, "per_side": 100},
+        "tcp": {**_LINUX, "ecn": True},
+    },
     "hosts of two kinds under LDC": {
         "queue": {"ldc": {}},
         "users": _WEB,
