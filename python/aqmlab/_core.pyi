@@ -340,7 +340,7 @@ class Ack:
 
     @property
     def one_way_delay_s(self) -> float | None:
-        """The one-way delay of the segment whose timestamp it echoes, in whole milliseconds but in the unit second."""
+        """The one-way delay of the segment whose timestamp it echoes, in seconds, to the millisecond."""
 
     @property
     def new_round(self) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle
-from typing import Any
+from typing import Any, Literal, get_args
 
 import matplotlib as mpl
 import polars as pl
@@ -22,11 +22,12 @@ from matplotlib.axes import Axes
 from matplotlib.cbook import normalize_kwargs
 from matplotlib.lines import Line2D
 
+from aqmlab.flows import jain, last_change_s, rates, senders, time_to_converge_s
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures import charts, plot
 from aqmlab.ui.canvas import LineStyles, format_numbers, label_directly, labels_directly, legend_inside
 
-__all__ = ["bars", "ccdf", "cdf", "density", "difference", "ellipse", "queue", "slowdown", "trace", "xy"]
+__all__ = ["bars", "ccdf", "cdf", "density", "difference", "ellipse", "flows", "queue", "slowdown", "trace", "xy"]
 
 
 def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
@@ -127,6 +128,83 @@ def queue(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
         Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
     """
     return _finish(plot.lines(axis, charts.DELAY, curves, _styles(curves, line)))
+
+
+FlowValue = Literal["cwnd", "in_flight", "rtt", "pacing", "rate", "share", "jain"]
+"""A value of flows over time."""
+
+_FLOW_COLUMNS: Mapping[str, tuple[pl.Expr, str]] = {
+    "cwnd": (pl.col("cwnd_bytes") / 1000, "congestion window, kB"),
+    "in_flight": (pl.col("in_flight_bytes") / 1000, "data in flight, kB"),
+    "rtt": (pl.col("srtt_ms"), "smoothed round-trip time, ms"),
+    "pacing": (pl.col("pacing_rate_mbps"), "pacing rate, Mbit/s"),
+    "rate": (pl.col("rate_mbps"), "rate of delivery, Mbit/s"),
+    "share": (100 * pl.col("share"), "share of the rate, %"),
+    "jain": (pl.col("jain"), "Jain index of the rates"),
+}
+"""The values of flows: their expressions in a frame of rows or windows, and their labels."""
+
+_SERIES_WIDTH = 0.6
+"""The width of a line of a flow, relative to other figures: a window has more detail. Ours."""
+
+
+def flows(table: pl.DataFrame, axis: Axes, *, show: FlowValue = "cwnd", window_s: float = 1.0, **line: Any) -> Axes:
+    """Draw a value of each flow over time; its label is the congestion control.
+
+    Parameters
+    ----------
+    table
+        The table of flows, such as ``result.flows`` of an experiment with ``record.flows = "10 ms"``.
+    axis
+        The axis to draw on.
+    show
+        The value: ``"cwnd"`` with the slow-start threshold as a thin line, ``"in_flight"``, ``"rtt"``, ``"pacing"``;
+        the ``"rate"`` of delivery and the ``"share"`` of each flow over windows; or the ``"jain"`` index of the rates,
+        with a dotted line at the time from which the flows stay fair (:func:`aqmlab.flows.time_to_converge_s`).
+    window_s
+        The length of the windows in seconds.
+    **line
+        Properties of every line, as for :meth:`matplotlib.axes.Axes.plot`.
+
+    Raises
+    ------
+    ValueError
+        When there is no such value, or a window is shorter than two periods of the table.
+    """
+    if show not in _FLOW_COLUMNS:
+        raise ValueError(f"show: must be one of {', '.join(get_args(FlowValue))}, got {show!r}")
+    value, name = _FLOW_COLUMNS[show]
+    axis.set(xlabel="time since the start, s", ylabel=name)
+    if show == "jain":
+        return _draw_jain(table, axis, window_s, line)
+    rows = rates(table, window_s) if show in ("rate", "share") else senders(table)
+    if rows.select(value.is_null().all()).item():
+        raise ValueError(f"show: the flows must have a {name.partition(',')[0]}, got none")
+    styles = _styles(rows["label"].unique().sort(), {"linestyle": "-", **line})
+    for label, style in styles.items():
+        own = rows.filter(pl.col("label") == label)
+        thinner = {"linewidth": _SERIES_WIDTH * style["linewidth"], **normalize_kwargs(dict(line), Line2D)}
+        axis.plot(own["time_s"], own.select(value).to_series(), label=label, **{**style, **thinner})
+        if show == "cwnd":
+            # A threshold far above the window would hide its course.
+            threshold = own.filter(pl.col("ssthresh_bytes") <= own["cwnd_bytes"].max())
+            thin = {**style, "linewidth": 0.6, "alpha": 0.6, "label": "_threshold"}
+            axis.plot(threshold["time_s"], threshold["ssthresh_bytes"] / 1000, **thin)
+    axis.set_ylim(bottom=0)
+    return _finish(axis)
+
+
+def _draw_jain(table: pl.DataFrame, axis: Axes, window_s: float, line: Mapping[str, Any]) -> Axes:
+    index = jain(table, window_s)
+    axis.plot(index["time_s"], index["jain"], label="_index", **_styles([""], line)[""])
+    converged = time_to_converge_s(table, window_s)
+    if converged is not None:
+        start = last_change_s(index, window_s)
+        axis.axvline(start + converged, color="#555", linestyle=":", label=f"converged after {converged:.3g} s")
+        axis.legend(loc="lower right")
+    axis.set_ylim(0, 1.05)
+    _use_constrained_layout(axis)
+    return axis
 
 
 def ellipse(points: Mapping[str, pl.DataFrame], axis: Axes) -> Axes:

@@ -13,7 +13,7 @@ from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
 import aqmlab as lab
-from aqmlab import plot, style
+from aqmlab import flows, plot, style
 
 LEFT_TO_SIGNATURES = {"PR04", "RT01", "YD01"}
 """Types of parameters, and that something is returned or yielded."""
@@ -37,6 +37,7 @@ def offered() -> Iterator[str]:
                     yield f"{member.__module__}.{member.__qualname__}.{method}"
     yield from (f"aqmlab.plot.{name}" for name in plot.__all__)
     yield from (f"aqmlab.style.{name}" for name in style.__all__)
+    yield from (f"aqmlab.flows.{name}" for name in flows.__all__)
 
 
 @pytest.mark.parametrize("name", [*offered()])

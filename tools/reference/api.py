@@ -41,6 +41,7 @@ Reached by a module's name, such as `lab.plot.cdf`, or `from aqmlab.models impor
 MODULES = (
     "plot",
     "style",
+    "flows",
     "design",
     "design.control",
     "disciplines.step",

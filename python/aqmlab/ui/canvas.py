@@ -264,7 +264,9 @@ def _lines_from_top(axis: Axes) -> list[Line2D]:
         x, y = axis.transAxes.inverted().transform(axis.transData.transform(line.get_xydata())).T
         return float(np.interp(positions, x, y).clip(0, 1).mean())
 
-    return sorted(axis.get_lines(), key=height, reverse=True)
+    # As for matplotlib, a label that begins with _ is no name.
+    named = (line for line in axis.get_lines() if not str(line.get_label()).startswith("_"))
+    return sorted(named, key=height, reverse=True)
 
 
 def format_numbers(axis: Axes) -> None:
