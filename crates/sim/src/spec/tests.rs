@@ -306,11 +306,11 @@ fn a_stack_or_a_mix_that_cannot_be_is_refused() {
     for (parts, message) in [
         (
             json!({"tcp": {"mms": 1}}),
-            "tcp.mms: unknown key (did you mean `mss`?); allowed are profile, mix, mss, ",
+            "tcp.mms: unknown key (did you mean `mss`?); allowed are profile, mix, control, mss, ",
         ),
         (
             json!({"tcp": {"profil": "linux-6"}}),
-            "tcp.profil: unknown key (did you mean `profile`?); allowed are profile, mix, mss, ",
+            "tcp.profil: unknown key (did you mean `profile`?); allowed are profile, mix, control, mss, ",
         ),
         (
             json!({"tcp": {"mix": [{"share": 1, "sde": 0}]}}),

@@ -23,11 +23,11 @@ fn a_value_without_an_effect_is_refused() {
         ),
         (
             json!({"tcp": {"pacing_burst": 10}}),
-            "tcp.pacing_burst: has no effect: no host has congestion = prague or bbr, got 10",
+            "tcp.pacing_burst: has no effect: no host has congestion = prague, bbr or a custom control, got 10",
         ),
         (
             json!({"tcp": {"pacing_burst": 10, "mix": [{"share": 0.5, "congestion": "bbr", "pacing_burst": 4}]}}),
-            "tcp.pacing_burst: has no effect: no host has congestion = prague or bbr, got 10",
+            "tcp.pacing_burst: has no effect: no host has congestion = prague, bbr or a custom control, got 10",
         ),
         (
             json!({"tcp": {"mix": [{"share": 0.5, "congestion": "bbr", "hystart": "off"}]}}),
