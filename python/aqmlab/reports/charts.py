@@ -76,6 +76,7 @@ def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingPr
         _over_time(
             selection, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _MARK_OR_DROP
         ),
+        _flows(selection, vega),
         _parts(vega, times),
         _densities(selection, vega),
         *(_bars(selection, vega, number) for number in BARS),
@@ -221,6 +222,34 @@ def _over_time(
         f" {directions.label(cell.direction_names).capitalize()}"
     ).rstrip()
     return Chart(name, title, caption, rows, views)
+
+
+def _flows(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    """Draw the rates of flows and their fairness over time, from the first seed of each scheme that recorded flows."""
+    recorded = {
+        label: selection.by_label[label][0]
+        for label in selection.labels
+        if selection.by_label[label][0].cell.resolved["record"].get("flows")
+    }
+    rows = vega.rows({label: timeseries.flow_rates(result) for label, result in recorded.items()})
+    if rows.is_empty():
+        return None
+    names = next(iter(recorded.values())).cell.direction_names
+    time = DELAY.x
+    views = {}
+    for direction in rows["direction"].unique().sort():
+        place = f", {names[direction]}" if rows["direction"].n_unique() > 1 else ""
+        here = f"datum.direction === {direction}"
+        fairness = Lines(time, Axis("fairness", "Jain's index of the rates", limits=(0, 1)))
+        views[f"fairness{place}"] = vega.lines(fairness, where=f"{here} && datum.fairness !== null")
+        views[f"rate of a flow{place}"] = vega.lines(Lines(time, Axis("rate", "rate, Mbit/s")), band=True, where=here)
+    seeds = sorted({result.cell.seed for result in recorded.values()})
+    caption = (
+        "Data delivered to the flows of sources. Jain's index is 1 if all flows have the same rate, and 1 over their"
+        " number if one flow has everything. Rates: lines are medians, bands reach from the slowest flow to the"
+        f" fastest. Seed {' and '.join(map(str, seeds))}."
+    )
+    return Chart("flows", "Fairness of the flows over time", caption, rows, views)
 
 
 def _bars(selection: Selection, vega: VegaBuilder, number: Number) -> Chart | None:

@@ -87,6 +87,53 @@ def downsample(result: Result) -> pl.DataFrame:
     return pl.concat(frames)
 
 
+def flow_rates(result: Result) -> pl.DataFrame:
+    """Return the rates of the flows of sources over time, from the table ``flows``, and how equal they are.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``direction`` and ``time_s``, the middle of each of at most 160 periods of a second or longer; over the flows
+        that have a connection then, in a direction with data, the median of their rates ``rate``, the smallest ``low``
+        and the largest ``high``, all in Mbit/s of delivered data, and Jain's index ``fairness``, null if nothing is
+        delivered.
+    """
+    start, duration = result.cell.warmup_s, result.cell.duration_s
+    periods = max(1, min(BINS, int(duration)))
+    width = duration / periods
+    delivered = pl.col("delivered_bytes").cast(pl.Int64)
+    rows = result.flows.filter(pl.col("source") > 0).sort("time_s")
+    # What a connection delivered before its first row is not of this period alone.
+    steps = rows.with_columns(step=delivered.diff().over("connection", "direction").fill_null(0))
+    # A row with a time describes the period before it.
+    index = ((pl.col("time_s") - start - 1e-6) / width).floor().cast(pl.Int64)
+    by_flow = (
+        steps.with_columns(period=index)
+        .filter(pl.col("period").is_between(0, periods - 1))
+        .group_by("direction", "period", "source", "flow")
+        .agg(rate_mbps=8e-6 / width * pl.col("step").sum())
+    )
+    rate = pl.col("rate_mbps")
+    fairness = rate.sum() ** 2 / (pl.len() * (rate**2).sum())
+    return (
+        by_flow.group_by("direction", "period")
+        .agg(
+            rate=rate.median(),
+            low=rate.min(),
+            high=rate.max(),
+            fairness=pl.when(rate.sum() > 0).then(fairness),
+        )
+        # Requests and acknowledgements alone make no row.
+        .filter(pl.col("fairness").is_not_null().any().over("direction"))
+        .sort("direction", "period")
+        .select(
+            "direction",
+            (start + (pl.col("period") + 0.5) * width).alias("time_s"),
+            *("rate", "low", "high", "fairness"),
+        )
+    )
+
+
 def _select_direction(queue: pl.DataFrame, link: int, direction: int) -> pl.DataFrame:
     queue = queue.filter(pl.col("direction") == direction)
     return queue.filter(pl.col("link") == link) if "link" in queue.columns else queue
