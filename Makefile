@@ -14,7 +14,7 @@
 #                       SEEDS=3 runs three seeds and gives intervals
 #   make sensitivity    write docs/studies/sensitivity.md: the settings of RED, PIE and CoDel that matter, and the gain from tuning
 #   make reference      write docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
-#   make pictures       take the pictures of the report and the console in docs/img; needs Chromium
+#   make pictures       take the pictures of the report, the console and the built site in docs/img; needs Chromium
 #   make docs           build the documentation site, docs/_build/html
 #   make advisories     look for known vulnerabilities of the Rust dependencies; needs the network
 #   make unused         look for unused dependencies of the crates; compiles cargo-machete first

@@ -1,8 +1,9 @@
 """Pictures of the report and the console for README and the guide: ``python tools/pictures.py docs/img``.
 
 They need Chromium and show one comparison. ``report.png`` is its report on a desktop, ``report-phone.png`` on a phone
-and ``report-print.png`` on paper. ``console.png`` is the console on a desktop and ``console-phone.png`` on a phone.
-``console-run.png`` is the page of a job in progress.
+and ``report-print.png`` on paper. ``console-runs.png`` is the console's table of runs, ``console.png`` the comparison
+on a desktop and ``console-phone.png`` on a phone. ``console-run.png`` is the page of a job in progress. ``site.png`` is
+the landing page of the site, if ``make docs`` has built it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 PAPER: ViewportSize = {"width": 680, "height": 960}
 """The printable area of A4."""
 
+SITE = Path(__file__).parents[1] / "docs" / "_build" / "html" / "index.html"
+
 GAP = 10
 """Pixels between the parts of a picture."""
 
@@ -56,8 +59,14 @@ def pictures(folder: Path, out: Path) -> None:
             page.set_default_timeout(300_000)
             report(page, report_file, folder)
             page.goto(program.stdout.readline().removeprefix("Open ").strip())
+            page.set_viewport_size(DESK)
+            page.locator(".spark img").last.scroll_into_view_if_needed()
+            page.wait_for_load_state("networkidle")
+            page.evaluate("scrollTo(0, 0)")
+            page.screenshot(path=folder / "console-runs.png")
             comparison(page, folder)
             run(page, folder / "console-run.png")
+            landing_page(browser.new_page(viewport=DESK, color_scheme="light"), folder / "site.png")
         finally:
             program.send_signal(signal.SIGINT)
 
@@ -83,15 +92,25 @@ def comparison(page: Any, folder: Path) -> None:
     for box in page.locator("input[name=cell]").all():
         box.check()
     page.get_by_role("button", name="Compare selected").click()
-    page.get_by_role("heading", name="Comparison").wait_for()
-    page.wait_for_load_state("load")
+    drawn = page.locator("figure").last.locator(".chart svg path").first
+    drawn.wait_for(state="attached")
     page.screenshot(path=folder / "console.png")
     page.set_viewport_size(PHONE)
     # A narrow screen has its own figures.
     page.reload()
-    page.wait_for_load_state("load")
-    join([shot(page, "h1"), shot(page, "h2 >> nth=0")], folder / "console-phone.png")
+    drawn.wait_for(state="attached")
+    join([shot(page, "h1"), shot(page, "[data-chart=delay]")], folder / "console-phone.png")
     page.set_viewport_size(DESK)
+
+
+def landing_page(page: Any, file: Path) -> None:
+    """Take a picture of the landing page, if the site is built."""
+    if SITE.exists():
+        page.goto(SITE.as_uri())
+        page.wait_for_load_state("load")
+        page.screenshot(path=file)
+    else:
+        print(f"{SITE} is missing, so {file} stays as it is: run make docs first")
 
 
 def run(page: Any, file: Path) -> None:
