@@ -64,6 +64,7 @@ def resolved(scheme: str) -> Any:
         ("codel target 1500", "codel:variant=linux,mtu=1514 B,limit=1000 packets,target=1.5 ms,noecn"),
         ("cake ack-filter", "cake:variant=linux,ack_filter=ack-filter"),
         ("cake ack-filter-aggressive no-ack-filter", "cake:variant=linux"),
+        ("cake via-ethernet nonat", "cake:variant=linux"),
         ("pfifo", "droptail:limit=1000 packets"),
         ("pfifo_head_drop limit 50", "droptail:limit=50 packets,drop=head"),
         (
@@ -89,6 +90,10 @@ def test_a_line_is_the_scheme_of_linux(text: str, scheme: str) -> None:
         ),
         ("htb default 1", "tc htb: is not modelled (a shaper is a link: write link.rate); there are pfifo, bfifo,"),
         ("cake wash", "tc cake: wash: is not modelled: code points belong to flows"),
+        (
+            "cake_mq bandwidth 1gbit",
+            "tc cake_mq: is not modelled (it is one CAKE for each queue of a device, and a link",
+        ),
         ("cake bandwith 20mbit", "tc cake: bandwith: is no option of cake (did you mean 'bandwidth'?)"),
         ("codel target", "tc codel: target: needs a value after it"),
         ("codel target 5parsec", "tc codel: target: expected a time such as 5ms, got 5parsec"),
@@ -103,6 +108,33 @@ def test_a_line_that_is_not_modelled_is_refused_by_name(text: str, message: str)
     with pytest.raises(SpecError) as error:
         line.scheme(text)
     assert str(error.value).startswith(message)
+
+
+CAKE_OPTIONS = """
+    bandwidth unlimited autorate-ingress
+    rtt datacentre lan metro regional internet oceanic satellite interplanetary
+    besteffort precedence diffserv8 diffserv4 diffserv3
+    flowblind srchost dsthost hosts flows dual-srchost dual-dsthost triple-isolate
+    nat nonat wash nowash split-gso no-split-gso ack-filter ack-filter-aggressive no-ack-filter fwmark memlimit
+    ptm atm noatm overhead mpu raw conservative ingress egress
+    ipoa-vcmux ipoa-llcsnap bridged-vcmux bridged-llcsnap pppoa-vcmux pppoa-llc pppoe-vcmux pppoe-llcsnap
+    pppoe-ptm bridged-ptm via-ethernet ethernet ether-vlan docsis
+"""
+"""The options of tc-cake(8), and `via-ethernet`, which older versions of `tc` print."""
+
+CAKE_VALUES = {"bandwidth": "20mbit", "rtt": "80ms", "memlimit": "4Mb", "overhead": "18", "mpu": "64", "fwmark": "0xff"}
+
+CAKE_REFUSED = {"wash", "no-split-gso", "fwmark"}
+
+
+@pytest.mark.parametrize("option", CAKE_OPTIONS.split())
+def test_each_option_of_cake_is_modelled_or_refused_by_name(option: str) -> None:
+    text = f"cake {option} {CAKE_VALUES.get(option, '')}"
+    if option in CAKE_REFUSED:
+        with pytest.raises(SpecError, match=rf"^tc cake: {option}: is not modelled: \w+ \w+"):
+            line.scheme(text)
+    else:
+        assert line.scheme(text).startswith("cake:variant=linux")
 
 
 # tc derives the weight of red and choke from other options.

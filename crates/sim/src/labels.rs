@@ -11,15 +11,16 @@ use crate::capture::ConnectionOrigin;
 use crate::link::Link;
 use crate::packet::EndpointId;
 use crate::side::Side;
-use crate::spec::{DisciplineSpec, Dscp, HopSpec, Spec};
+use crate::spec::{DisciplineSpec, Dscp, HopSpec, SourceSpec, Spec};
 
 /// Addresses of users, of server machines, and of the hosts of sources.
 const USERS: u32 = 0;
 const MACHINES: u32 = 1 << 30;
 const SOURCES: u32 = 1 << 31;
 
-/// Addresses of hosts with names.
+/// Addresses of hosts with names, and of the routers with names that translate theirs; sources are fewer than either has.
 const NAMED: u32 = 3 << 29;
+const TRANSLATORS: u32 = NAMED + (1 << 8);
 
 /// The number of programs among users.
 pub(crate) const PROGRAM: u32 = MACHINES - 1;
@@ -40,7 +41,7 @@ pub(crate) struct Labels {
 struct SourceLabel {
     dscp: u8,
     /// The address of the host of all its flows, if they have one.
-    host: Option<u32>,
+    host: Option<HostAddress>,
 }
 
 impl Labels {
@@ -49,11 +50,20 @@ impl Labels {
         let mut queues = spec.links.hops().iter().flat_map(HopSpec::queues);
         let are_used =
             queues.any(|queue| matches!(queue.discipline, DisciplineSpec::Known(QueueConfig::Cake(_))));
-        let names: Vec<&String> = spec.sources.iter().filter_map(|source| source.host.as_ref()).collect();
-        let number = |host: &String| names.iter().position(|name| *name == host).expect("a name of a source");
+        // A name's number is its first place among the names of all sources.
+        let number = |name: &String, of: fn(&SourceSpec) -> &Option<String>| {
+            let first =
+                spec.sources.iter().filter_map(|source| of(source).as_ref()).position(|other| other == name);
+            u32::try_from(first.expect("a name of a source")).expect("few sources")
+        };
+        let address = |host: &String, nat: &Option<String>| {
+            let inner = NAMED + number(host, |source| &source.host);
+            let outer = nat.as_ref().map(|nat| TRANSLATORS + number(nat, |source| &source.nat));
+            HostAddress { outer: outer.unwrap_or(inner), inner }
+        };
         let sources = spec.sources.iter().map(|source| SourceLabel {
             dscp: source.dscp.map_or(0, Dscp::number),
-            host: source.host.as_ref().map(|host| NAMED + u32::try_from(number(host)).expect("few sources")),
+            host: source.host.as_ref().map(|host| address(host, &source.nat)),
         });
         let sources = sources.collect();
         are_used.then_some(Labels { machines_per_side: spec.hosts.servers_per_side, sources })
@@ -66,18 +76,17 @@ impl Labels {
         origin: ConnectionOrigin,
         machine: Option<u16>,
     ) -> [Labelled; 2] {
-        let own = SOURCES | client.number();
+        let own = HostAddress::public(SOURCES | client.number());
         let (dscp, host, peer) = match origin {
-            ConnectionOrigin::User(number) => (0, USERS + number, None),
+            ConnectionOrigin::User(number) => (0, HostAddress::public(USERS + number), None),
             ConnectionOrigin::Source(number) => {
                 let SourceLabel { dscp, host } = self.sources[usize::from(number)];
                 // A named host has many peers, as a home has; else the shares of hosts would be those of the peer.
                 (dscp, host.unwrap_or(own), host.map(|_| own))
             }
         };
-        let machine = machine.map(|machine| MACHINES + u32::from(machine));
+        let machine = machine.map(|machine| HostAddress::public(MACHINES + u32::from(machine)));
         let server = machine.or(peer).unwrap_or_else(|| self.first_machine(client.side().other()));
-        let (host, server) = (HostAddress::public(host), HostAddress::public(server));
         [
             (client.peer(), FlowLabel { dscp, source: host, destination: server }),
             (client, FlowLabel { dscp, source: server, destination: host }),
@@ -91,12 +100,12 @@ impl Labels {
             let Some(datagrams) = source.config.datagrams() else { continue };
             // The first side that sends has the host.
             let begins = Side::BOTH[usize::from(!datagrams.sides[0])];
-            let machine = HostAddress::public(self.first_machine(begins.other()));
+            let machine = self.first_machine(begins.other());
             for flow in 0..datagrams.flows {
                 let to = EndpointId::datagram(number, flow, begins);
                 let SourceLabel { dscp, host } = self.sources[usize::from(number)];
                 let own = HostAddress::public(SOURCES | to.number());
-                let source = host.map_or(own, HostAddress::public);
+                let source = host.unwrap_or(own);
                 let destination = if host.is_some() { own } else { machine };
                 labels.push((to, FlowLabel { dscp, source, destination }));
                 if datagrams.sides == [true; 2] {
@@ -109,8 +118,8 @@ impl Labels {
     }
 
     /// The address of the first server machine of a side, to which sources send.
-    fn first_machine(&self, side: Side) -> u32 {
-        MACHINES + u32::from(side.number()) * self.machines_per_side
+    fn first_machine(&self, side: Side) -> HostAddress {
+        HostAddress::public(MACHINES + u32::from(side.number()) * self.machines_per_side)
     }
 }
 

@@ -24,6 +24,7 @@ mod sources;
 mod tcp;
 mod testbed;
 
+use aqmlab_aqm::QueueConfig;
 use aqmlab_units::range::{from, up_to};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
@@ -251,6 +252,19 @@ impl Spec {
         Ok(())
     }
 
+    /// Refuses a search behind NATs where no host is behind one.
+    fn check_nat(&self) -> Result<(), SpecError> {
+        let mut queues = self.links.hops().iter().flat_map(HopSpec::queues);
+        let searches = queues.any(|queue| match &queue.discipline {
+            DisciplineSpec::Known(QueueConfig::Cake(cake)) => cake.nat,
+            _ => false,
+        });
+        if searches && self.sources.iter().all(|source| source.nat.is_none()) {
+            return Err(fault("queue.cake.nat", "must be false: no source has `nat`, got true".to_owned()));
+        }
+        Ok(())
+    }
+
     /// Checks conditions between parts, and absurd sizes.
     fn check(&self) -> Result<(), SpecError> {
         within("protocol", &self.protocol)?;
@@ -261,6 +275,7 @@ impl Spec {
         if !self.kernel_disciplines().is_empty() {
             self.check_labels()?;
         }
+        self.check_nat()?;
         self.links.check_ecn_paths(&self.tcp)?;
         self.tcp.check(self.links.mtu(), &self.sources)
     }

@@ -81,7 +81,7 @@ impl Discipline for CakeConfig {
         names: &["cake"],
         ecn: None,
         values: &[("variant", "linux")],
-        accepted: &["nonat", "nowash", "split-gso"],
+        accepted: &["nonat", "nowash", "split-gso", "via-ethernet"],
         refused: &[
             ("fwmark", "packets have no marks of a firewall"),
             ("no-split-gso", "packets are no aggregates"),

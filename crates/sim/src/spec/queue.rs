@@ -189,12 +189,6 @@ impl DisciplineSpec {
         }
         refuse_absent_option(path, &name, &parameters)?;
         let config: QueueConfig = read(path, Value::Object(Map::from_iter([(name, parameters)])))?;
-        if let QueueConfig::Cake(CakeConfig { nat: true, .. }) = config {
-            return Err(fault(
-                &format!("{path}.cake.nat"),
-                "must be false: no host is behind a NAT, got true".into(),
-            ));
-        }
         let resolved = config.resolve(link);
         resolved
             .map(DisciplineSpec::Known)

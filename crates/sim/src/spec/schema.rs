@@ -240,6 +240,9 @@ pub struct SourceKeys {
     /// The name of the host at which its flows begin. Sources with one name share a host, and each flow has a peer of its own;
     /// left out, each flow has a host of its own, and all have one peer. CAKE gives hosts equal shares.
     host: Option<String>,
+    /// The name of the router that translates the addresses of `host` and of the other hosts behind it into its own (NAT).
+    /// CAKE takes them for one host, unless it has `nat`.
+    nat: Option<String>,
 }
 
 /// A side is written by its number, or by the name that `sides` gives it; those of a list by their numbers.

@@ -29,6 +29,8 @@ pub struct SourceSpec {
     pub dscp: Option<Dscp>,
     /// The name of the host at which its flows begin, if they have no hosts of their own.
     pub host: Option<String>,
+    /// The name of the router that translates the address of `host`, if one does.
+    pub nat: Option<String>,
 }
 
 /// The parts of a spec that its sources depend on.
@@ -68,7 +70,7 @@ impl SourceSpec {
             if has_key { table.as_object_mut()?.remove(key) } else { None }
         };
         let (way, interface, delay_at) = (take("path"), take("interface"), take("delay_at"));
-        let (dscp, host) = (take("dscp"), take("host"));
+        let (dscp, host, nat) = (take("dscp"), take("host"), take("nat"));
         let config: SourceConfig = read(path, written)?;
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
         let mtu = context.links.mtu();
@@ -91,7 +93,11 @@ impl SourceSpec {
         let delay_at = delay_at.map_or(Ok(context.delay_at), |written| read(&at("delay_at"), written))?;
         let dscp = dscp.map(|written| read(&at("dscp"), written)).transpose()?;
         let host = host.map(|written| read(&at("host"), written)).transpose()?;
-        Ok(SourceSpec { config, interface, delay_at, path: way, dscp, host })
+        let nat: Option<String> = nat.map(|written| read(&at("nat"), written)).transpose()?;
+        if let (Some(nat), None) = (&nat, &host) {
+            return Err(fault(&at("nat"), format!("needs `host`, the host behind it, got {nat}")));
+        }
+        Ok(SourceSpec { config, interface, delay_at, path: way, dscp, host, nat })
     }
 }
 
@@ -126,6 +132,9 @@ impl Serialize for SourceSpec {
         }
         if let Some(host) = &self.host {
             table["host"] = value(host)?;
+        }
+        if let Some(nat) = &self.nat {
+            table["nat"] = value(nat)?;
         }
         whole.serialize(serializer)
     }

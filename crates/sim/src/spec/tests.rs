@@ -212,26 +212,6 @@ fn a_mistake_is_one_line_with_the_field_and_accepted_values() {
         ),
         // At odds with another field.
         (
-            json!({"queue": {"kernel": "cake"}, "sources": [{"bulk": {"flows": 1, "dscp": "EF"}}]}),
-            "sources[0].bulk.dscp: packets to a queue of a kernel do not have it, got EF",
-        ),
-        (
-            json!({"queue": {"kernel": "cake"}, "sources": [{"bulk": {"flows": 1, "host": "laptop"}}]}),
-            "sources[0].bulk.host: packets to a queue of a kernel do not have it, got laptop",
-        ),
-        (
-            json!({"queue": {"cake": {"ack_filter": "ack"}}}),
-            "queue.cake.ack_filter: unknown `ack`: choose no-ack-filter, ack-filter, ack-filter-aggressive",
-        ),
-        (
-            json!({"queue": {"cake": {"wash": true}}}),
-            "queue.cake.wash: is not modelled: code points belong to flows and keep their value behind the queue",
-        ),
-        (
-            json!({"queue": {"cake": {"nat": true}}}),
-            "queue.cake.nat: must be false: no host is behind a NAT, got true",
-        ),
-        (
             json!({"tcp": {"congestion": "ledbat", "ledbat_target": "101 ms"}}),
             "tcp.ledbat_target: must be between 1 ms and 100 ms, got 101 ms",
         ),
@@ -354,6 +334,38 @@ fn a_stack_or_a_mix_that_cannot_be_is_refused() {
         (
             json!({"tcp": {"mix": vec![json!({"share": 0.01}); 64]}}),
             "tcp.mix: must have fewer than 64 entries",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn labels_and_options_of_cake_without_an_effect_are_refused() {
+    for (parts, message) in [
+        (
+            json!({"queue": {"kernel": "cake"}, "sources": [{"bulk": {"flows": 1, "dscp": "EF"}}]}),
+            "sources[0].bulk.dscp: packets to a queue of a kernel do not have it, got EF",
+        ),
+        (
+            json!({"queue": {"kernel": "cake"}, "sources": [{"bulk": {"flows": 1, "host": "laptop"}}]}),
+            "sources[0].bulk.host: packets to a queue of a kernel do not have it, got laptop",
+        ),
+        (
+            json!({"queue": {"cake": {"ack_filter": "ack"}}}),
+            "queue.cake.ack_filter: unknown `ack`: choose no-ack-filter, ack-filter, ack-filter-aggressive",
+        ),
+        (
+            json!({"queue": {"cake": {"wash": true}}}),
+            "queue.cake.wash: is not modelled: code points belong to flows and keep their value behind the queue",
+        ),
+        (
+            json!({"queue": {"cake": {"nat": true}}}),
+            "queue.cake.nat: must be false: no source has `nat`, got true",
+        ),
+        (
+            json!({"queue": {"cake": {}}, "sources": [{"bulk": {"flows": 1, "nat": "router"}}]}),
+            "sources[0].bulk.nat: needs `host`, the host behind it, got router",
         ),
     ] {
         assert_refused(parts, message);

@@ -46,6 +46,36 @@ fn hosts_share_equally_and_their_flows_do_without_isolation() {
 }
 
 #[test]
+fn hosts_behind_a_nat_are_told_apart_with_nat_only() {
+    for (direction, isolation) in [("upload", "dual-srchost"), ("download", "dual-dsthost")] {
+        let at = |name: &str, flows: u32, host: &str, nat: Option<&str>| {
+            let mut source = bulk(name, flows, direction, ("host", host));
+            if let Some(nat) = nat {
+                source["bulk"]["nat"] = nat.into();
+            }
+            source
+        };
+        let sources = json!([
+            at("film", 2, "laptop", Some("router")),
+            at("backup", 6, "phone", Some("router")),
+            at("guest", 2, "neighbour", None),
+        ]);
+        let shares = |nat: bool| {
+            let by_source = goodput(json!({"isolation": isolation, "nat": nat}), &sources);
+            let all: f64 = by_source.iter().sum();
+            by_source.into_iter().map(|rate| rate / all).collect::<Vec<f64>>()
+        };
+        // Three hosts have a third each; or the router has a half, a quarter of which is the film's.
+        for (nat, expected) in [(true, [0.333, 0.333, 0.333]), (false, [0.125, 0.375, 0.5])] {
+            let shares = shares(nat);
+            let are_close =
+                shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 0.06);
+            assert!(are_close, "{direction}, nat = {nat}: {shares:?}");
+        }
+    }
+}
+
+#[test]
 fn bulk_transfers_leave_the_rate_to_best_effort() {
     for direction in ["upload", "download"] {
         let sources = json!([
