@@ -23,6 +23,7 @@ from aqmlab.reports.selection import Choice, Selection, select
 from aqmlab.reports.vega import VegaBuilder
 from aqmlab.results import timeseries
 from aqmlab.results.measures.slowdown import slowdowns
+from custom_controls import bulk
 from fixtures.metadata import LATE, reseal
 from fixtures.reports import SCHEMES, Page, experiment, store
 
@@ -191,3 +192,21 @@ def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
     for label in SCHEMES:
         p50 = one.by_label[label][0].summary["response_time_ms"]["p50"]
         assert float(found[0].ranks[label].mean.replace(",", "")) == pytest.approx(p50, rel=0.005)
+
+
+def test_recorded_flows_have_their_windows_over_time(tmp_path: Path) -> None:
+    mix = [{"source": "b", "share": 1.0, "congestion": "reno"}]
+    result = lab.run(bulk("cubic", mix=mix, sources=("a", "b")), out=tmp_path)
+    selection = select(tmp_path, Choice())
+    (chart,) = (
+        chart
+        for chart in charts(selection, VegaBuilder(list(selection.by_label)))
+        if chart.name == "congestion-windows"
+    )
+    assert list(chart.views) == ["a 1", "a 2", "b 1", "b 2"]
+    own = result.flows.filter((pl.col("source") == 2) & (pl.col("flow") == 0) & (pl.col("direction") == 1))
+    shown = chart.rows.filter(pl.col("flow") == "b 1")
+    assert shown["high"].max() == pytest.approx(1e-3 * float(own["cwnd_bytes"].to_numpy().max()), rel=1e-5)
+    assert len(shown) == timeseries.BINS
+    used = {field for view in chart.views.values() for field in fields(view)}
+    assert used - {"at"} <= set(chart.rows.columns)

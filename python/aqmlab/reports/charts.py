@@ -77,6 +77,7 @@ def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingPr
             selection, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _MARK_OR_DROP
         ),
         _flows(selection, vega),
+        _windows(selection, vega),
         _parts(vega, times),
         _densities(selection, vega),
         *(_bars(selection, vega, number) for number in BARS),
@@ -252,6 +253,22 @@ def _flows(selection: Selection, vega: VegaBuilder) -> Chart | None:
     return Chart("flows", "Fairness of the flows over time", caption, rows, views)
 
 
+def _windows(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    """Draw the congestion window of each flow from the first seed of each scheme, a view for each flow."""
+    results = {label: selection.by_label[label][0] for label in selection.labels}
+    rows = vega.rows({label: downsample.windows(result) for label, result in results.items()})
+    if rows.is_empty():
+        return None
+    flows = rows["flow"].unique(maintain_order=True).to_list()[:_MAX_FLOWS]
+    views = {flow: vega.lines(_WINDOW, band=True, where=f"datum.flow === {json.dumps(flow)}") for flow in flows}
+    caption = (
+        "The congestion window of each flow, named after its source, from the first seed."
+        f" Lines are the means of {timeseries.BINS} equal intervals, bands their minima and maxima."
+    )
+    shown = rows.filter(pl.col("flow").is_in(flows))
+    return Chart("congestion-windows", "Congestion windows over time", caption, shown, views)
+
+
 def _bars(selection: Selection, vega: VegaBuilder, number: Number) -> Chart | None:
     """Draw a bar for each scheme, with a view for each direction of each link if the number is one of links."""
     rows_by_place = {
@@ -278,6 +295,11 @@ def _bars(selection: Selection, vega: VegaBuilder, number: Number) -> Chart | No
     title = number.heading[0].upper() + number.heading[1:]
     return Chart(number.name.replace(" ", "-"), title, caption, all_rows, views, has_lines=False)
 
+
+_WINDOW = Lines(DELAY.x, Axis("cwnd_kb", "congestion window, kB"))
+
+_MAX_FLOWS = 8
+"""The number of flows that a report shows, each by a button. Ours."""
 
 _PART_ORDER = {part: index for index, part in enumerate(PARTS)}
 

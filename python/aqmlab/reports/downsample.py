@@ -8,8 +8,10 @@ import numpy as np
 import polars as pl
 
 from aqmlab import stats
+from aqmlab.flows import senders
 from aqmlab.metrics.numbers import LINK_NUMBERS, Number
 from aqmlab.reports.selection import Selection
+from aqmlab.results.timeseries import BINS
 from aqmlab.spec import directions
 from aqmlab.store.result import Result, pooled_cdf
 
@@ -78,6 +80,31 @@ def density(results: Sequence[Result]) -> pl.DataFrame:
             time_ms_to=10 ** ((pl.col("step") + 1) / _CELLS_PER_DECADE),
             percent=100 * pl.col("count") / pl.col("count").sum(),
         )
+    )
+
+
+def windows(result: Result) -> pl.DataFrame:
+    """Return the congestion windows of a result's flows; without the table of flows a frame without rows.
+
+    The columns are ``flow``, the name of its source with its number, ``time_s``, the middle of each of 160 periods, and
+    the mean, minimum and maximum of a period: ``cwnd_kb``, ``low`` and ``high``.
+    """
+    if not result.cell.resolved["record"].get("flows"):
+        return pl.DataFrame(schema={"flow": pl.String, "time_s": pl.Float64, "cwnd_kb": pl.Float64})
+    start, width = result.cell.warmup_s, result.cell.duration_s / BINS
+    step = ((pl.col("time_s") - start) / width).floor().clip(0, BINS - 1)
+    names = {0: "user"} | {
+        number: next(iter(source.values()))["name"] for number, source in enumerate(result.cell.resolved["sources"], 1)
+    }
+    window = pl.col("cwnd_bytes") / 1000
+    bins = (
+        senders(result.flows)
+        .group_by("source", "flow", step=step)
+        .agg(cwnd_kb=window.mean(), low=window.min(), high=window.max())
+    )
+    flow = pl.format("{} {}", pl.col("source").replace_strict(names), pl.col("flow") + 1)
+    return bins.sort("source", "flow", "step").select(
+        flow.alias("flow"), (start + (pl.col("step") + 0.5) * width).alias("time_s"), "cwnd_kb", "low", "high"
     )
 
 
