@@ -4,7 +4,7 @@ mod limited;
 mod times;
 mod window;
 
-use aqmlab_workload::sources::{CallQuality, GameQuality};
+use aqmlab_workload::sources::{CallQuality, GameQuality, VideoQuality};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -140,6 +140,9 @@ pub struct SourceSummary {
     /// Games, if its players play them.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "")))]
     pub games: Option<GameQuality>,
+    /// Adaptive videos, if it has them.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "")))]
+    pub videos: Option<VideoQuality>,
     /// The limits of its connections.
     pub limited_by_percent: LimitedByPercent,
 }

@@ -15,6 +15,7 @@
 //! | web users of 3GPP | `three_gpp` |
 //! | connection vectors of tmix | `tmix` |
 //! | constant bit rate and on-off over UDP | `datagrams` |
+//! | adaptive videos over TCP | `video` |
 //! | calls: voice in both directions over UDP | `call` |
 //! | games: updates in both directions over UDP | `game` |
 //!
@@ -26,6 +27,7 @@ mod datagrams;
 mod draws;
 mod kind;
 mod kinds;
+mod player;
 mod quality;
 mod vectors;
 
@@ -35,8 +37,9 @@ pub use self::draws::rtt::MinRttConfig;
 use self::kind::Setting;
 pub use self::kind::Source;
 pub use self::kinds::*;
-pub use self::quality::{CallQuality, GameQuality, JitterBufferConfig};
-pub use self::vectors::{Adu, End, Vector, VectorAction, VectorConnection, VectorEvent, VectorSource};
+pub use self::player::VideoRule;
+pub use self::quality::{CallQuality, GameQuality, JitterBufferConfig, VideoQuality, Viewer, Watched};
+pub use self::vectors::{Adu, ConnectionState, End, Vector, VectorAction, VectorEvent, VectorSource};
 use crate::RttConfig;
 use crate::config::ConfigError;
 

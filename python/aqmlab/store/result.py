@@ -265,12 +265,15 @@ def _source_text(source: Mapping[str, Any]) -> str:
     elif source["completed"]:
         times = source["response_time_ms"]
         requests = pluralize(source["completed"], "request")
-        text += f", {requests} completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f})"
+        text += f", {requests} completed in {times['mean']:,.0f} ms (p50 {times['p50']:,.0f}){_quality_text(source)}"
     return f"{source['name']}: {text}{_limit_text(source.get('limited_by_percent'))}{_queueing_text(source)}"
 
 
 def _quality_text(source: Mapping[str, Any]) -> str:
-    """Return what the receivers of calls and games observe, as a part of a line."""
+    """Return what viewers, callers and players observe, as a part of a line."""
+    if videos := source.get("videos"):
+        bitrate, stalled = _number_text(videos["bitrate_mbps_mean"], 2), _number_text(videos["rebuffering_percent"], 2)
+        return f", video of {bitrate} Mbit/s, {stalled} % rebuffering"
     if calls := source.get("calls"):
         return f", MOS {_number_text(calls['mos_mean'], 2)}, {_number_text(calls['missing_percent'], 2)} % missing"
     if games := source.get("games"):

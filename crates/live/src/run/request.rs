@@ -112,6 +112,12 @@ fn check(spec: &Spec) -> Result<(), Error> {
         return Err(Error::Refused(format!("users.per_side: live has at most {MOST_USERS}, got {per_side}")));
     }
     for (number, source) in spec.sources.iter().enumerate() {
+        if matches!(source.config, SourceConfig::Video(_)) {
+            let reason = "its program does not report what a player shows";
+            return Err(Error::Refused(format!(
+                "sources[{number}].video: live has no adaptive video: {reason}"
+            )));
+        }
         if let SourceConfig::Datagrams(DatagramsConfig { packet, .. }) = source.config
             && packet < Stamp::SHORTEST
         {

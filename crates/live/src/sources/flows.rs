@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use aqmlab_sim::{SourceConnection, SourceFlow, StackId};
 use aqmlab_units::{Bytes, Duration};
-use aqmlab_workload::sources::{Source, Vector, VectorAction, VectorConnection, VectorEvent, VectorSource};
+use aqmlab_workload::sources::{ConnectionState, Source, Vector, VectorAction, VectorEvent, VectorSource};
 use mio::event::Event;
 use socket2::Socket;
 
@@ -53,7 +53,7 @@ pub(super) struct Flow {
     pub(super) number: u64,
     pub(super) side: u8,
     min_rtt: Duration,
-    state: VectorConnection,
+    state: ConnectionState,
     pub(super) connection: Option<Connection>,
 }
 
@@ -291,6 +291,7 @@ impl RunningSources {
             }
             (VectorAction::Aborted, _) => self.send_event(SideEvent::AbortedOfSource { source, at: now }),
             (VectorAction::Open, _) => self.connect(slot)?,
+            (VectorAction::Watched(_), _) => unreachable!("live runs refuse videos"),
         }
         Ok(())
     }

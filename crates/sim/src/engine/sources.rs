@@ -4,7 +4,9 @@ mod datagrams;
 
 use aqmlab_tcp::Sender;
 use aqmlab_units::Time;
-use aqmlab_workload::sources::{Datagram, Receivers, Source, Vector, VectorSource};
+use aqmlab_workload::sources::{
+    Datagram, Receivers, Source, Vector, VectorSource, VideoQuality, Viewer, Watched,
+};
 
 pub(super) use self::datagrams::{Datagrams, as_sent};
 use super::applications::Flow;
@@ -48,12 +50,19 @@ struct Goodput {
     /// Bytes of all connections before the measured window.
     before: u64,
     datagrams: Datagrams,
+    /// The viewers of videos, by flow.
+    viewers: Vec<Viewer>,
 }
 
 impl Sources {
     /// `receivers` are those of each source.
     pub(super) fn new(sources: Vec<Source>, receivers: Vec<Receivers>) -> Sources {
-        let goodput = |receivers| Goodput { ended: 0, before: 0, datagrams: Datagrams::new(receivers) };
+        let goodput = |receivers| Goodput {
+            ended: 0,
+            before: 0,
+            datagrams: Datagrams::new(receivers),
+            viewers: Vec::new(),
+        };
         Sources {
             next: sources.iter().map(|_| None).collect(),
             goodput: receivers.into_iter().map(goodput).collect(),
@@ -92,6 +101,11 @@ impl Sources {
     /// Adds bytes that arrived over a closed connection of source `number`.
     pub(super) fn delivered(&mut self, number: u8, bytes: u64) {
         self.goodput[usize::from(number)].ended += bytes;
+    }
+
+    /// Records what the viewer of a flow has seen.
+    pub(super) fn watched(&mut self, number: u8, flow: u64, watched: &Watched, is_measured: bool) {
+        add_to_viewers(&mut self.goodput[usize::from(number)].viewers, flow, watched, is_measured);
     }
 
     /// Returns the results of each source in the measured window so far. `delivered`: bytes of each that have arrived in order
@@ -137,6 +151,15 @@ pub(super) struct WindowTotals<'a> {
     pub(super) datagrams: &'a Datagrams,
 }
 
+/// Adds a report to the viewer of flow `flow`.
+fn add_to_viewers(viewers: &mut Vec<Viewer>, flow: u64, watched: &Watched, is_measured: bool) {
+    let flow = usize::try_from(flow).expect("the ranges bound the flows");
+    if viewers.len() <= flow {
+        viewers.resize(flow + 1, Viewer::default());
+    }
+    viewers[flow].add(watched, is_measured);
+}
+
 /// It in one row.
 pub(super) fn source_summary(
     source: &SourceSpec,
@@ -161,6 +184,7 @@ pub(super) fn source_summary(
         datagrams: is_datagrams.then(|| came.datagrams.summary()),
         calls: came.datagrams.calls(),
         games: came.datagrams.games(),
+        videos: None,
         limited_by_percent: LimitedByPercent::default(),
     }
 }
@@ -247,7 +271,18 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             self.sources.summaries(&self.spec.sources, &self.recorder, window, &delivered, &packets);
         for (number, summary) in self.sources.numbers().zip(&mut summaries) {
             summary.limited_by_percent = self.limits.percent(Owner::source(number));
+            summary.videos = self.videos(number);
         }
         summaries
+    }
+
+    /// Returns the quality of the videos of source `number`, if it has videos.
+    fn videos(&self, number: u8) -> Option<VideoQuality> {
+        let mut viewers = self.sources.goodput[usize::from(number)].viewers.clone();
+        for flow in self.flows.iter().filter(|flow| flow.source == number) {
+            let (flow, watched) = flow.unreported(self.now)?;
+            add_to_viewers(&mut viewers, flow, &watched, self.now > self.window_start);
+        }
+        (!viewers.is_empty()).then(|| VideoQuality::new(&viewers))
     }
 }

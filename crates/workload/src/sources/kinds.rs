@@ -15,6 +15,7 @@ mod three_gpp;
 mod tmix;
 mod trace;
 mod transfers;
+mod video;
 
 use serde::{Deserialize, Serialize};
 
@@ -153,4 +154,6 @@ kinds! {
     call: Call(CallConfig),
     /// Games: updates in both directions over UDP.
     game: Game(GameConfig),
+    /// Adaptive videos.
+    video: Video(VideoConfig),
 }

@@ -8,6 +8,5 @@ mod source;
 mod vector;
 
 pub use self::adu::{Adu, End};
-pub use self::connection::VectorConnection;
-pub use self::source::VectorSource;
+pub use self::source::{ConnectionState, VectorSource};
 pub use self::vector::{Vector, VectorAction, VectorEvent};

@@ -1,9 +1,9 @@
 //! Connections of sources: their two ends follow their vector.
 
 use aqmlab_tcp::{Event as TcpEvent, Sender};
-use aqmlab_units::Duration;
+use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Completed;
-use aqmlab_workload::sources::{Vector, VectorAction, VectorConnection, VectorEvent};
+use aqmlab_workload::sources::{ConnectionState, Vector, VectorAction, VectorEvent, Watched};
 
 use super::Application;
 use super::pipe::Pipe;
@@ -26,7 +26,7 @@ pub(in crate::engine) struct Flow {
     number: u64,
     side: Side,
     min_rtt: Duration,
-    state: VectorConnection,
+    state: ConnectionState,
     client: EndpointId,
     /// Data to the acceptor, and to the initiator.
     to_acceptor: Pipe,
@@ -35,7 +35,7 @@ pub(in crate::engine) struct Flow {
 
 impl Flow {
     /// Return the flow of `vector`, one of source `source`, without a connection yet.
-    pub(in crate::engine) fn new(source: u8, vector: &Vector, state: VectorConnection) -> Flow {
+    pub(in crate::engine) fn new(source: u8, vector: &Vector, state: ConnectionState) -> Flow {
         Flow {
             source,
             number: vector.number,
@@ -46,6 +46,12 @@ impl Flow {
             to_acceptor: Pipe::default(),
             to_initiator: Pipe::default(),
         }
+    }
+
+    /// Return its number among the flows of its source, and what its viewer has seen by `now` and has not been
+    /// reported, if it is a player.
+    pub(in crate::engine) fn unreported(&self, now: Time) -> Option<(u64, Watched)> {
+        Some((self.number, self.state.unreported(now)?))
     }
 
     fn owner(&self) -> Owner {
@@ -185,6 +191,10 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             }
             VectorAction::Completed(exchange) => self.complete_for_flow(id, &exchange),
             VectorAction::Aborted => self.recorder.aborted(flow.owner(), self.now),
+            VectorAction::Watched(watched) => {
+                let is_measured = self.now > self.window_start;
+                self.sources.watched(flow.source, flow.number, &watched, is_measured);
+            }
             VectorAction::Close => {
                 let client = flow.client;
                 self.connections.socket_mut(client).tcp.close();

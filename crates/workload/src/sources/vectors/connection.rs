@@ -75,17 +75,17 @@ impl VectorConnection {
 
     /// Bytes that have to come to the initiator before there is something to do: what to set a socket's receive
     /// low-water mark to.
-    pub fn awaits_at_initiator(&self) -> Bytes {
+    pub(crate) fn awaits_at_initiator(&self) -> Bytes {
         if self.answer_left > Bytes::ZERO { self.answer_left } else { self.to_initiator }
     }
 
     /// The same for the acceptor.
-    pub fn awaits_at_acceptor(&self) -> Bytes {
+    pub(crate) fn awaits_at_acceptor(&self) -> Bytes {
         self.to_acceptor
     }
 
     /// Neither end will do anything more.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.phase == VectorPhase::Over
     }
 

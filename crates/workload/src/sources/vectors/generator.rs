@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use aqmlab_units::{Duration, Stream, Time};
 
 use super::adu::Adu;
+use crate::sources::player::Video;
 
 /// A kind of source.
 pub(crate) trait Generator: Debug + Send + Sync {
@@ -13,6 +14,11 @@ pub(crate) trait Generator: Debug + Send + Sync {
 
     /// Returns the next unit of the connection at `cursor`, if there is one, and moves the cursor, on which alone it depends.
     fn adu(&self, cursor: &mut Cursor) -> Option<Adu>;
+
+    /// The video whose players its connections are, instead of following units.
+    fn video(&self) -> Option<&Video> {
+        None
+    }
 
     /// Its connections never end by themselves, so that one lost is replaced.
     fn is_endless(&self) -> bool {

@@ -1,11 +1,13 @@
 //! A source of connections: those of a generator, numbered, each with a round-trip time and streams of its own.
 
-use aqmlab_units::{Stream, Time};
+use aqmlab_units::{Bytes, Stream, Time};
 
 use super::connection::VectorConnection;
 use super::generator::{Cursor, Generator};
 use super::vector::{Vector, VectorAction, VectorEvent};
 use crate::sources::draws::rtt::MinRtt;
+use crate::sources::player::Player;
+use crate::sources::quality::Watched;
 
 /// A source of connections.
 #[derive(Debug)]
@@ -46,19 +48,27 @@ impl VectorSource {
     }
 
     /// The state of `vector`, one of this source's, as it is opened at `now`.
-    pub fn open(&self, vector: &Vector, now: Time) -> VectorConnection {
-        VectorConnection::new(&*self.generator, vector, now)
+    pub fn open(&self, vector: &Vector, now: Time) -> ConnectionState {
+        match self.generator.video() {
+            Some(_) => ConnectionState::Player(Box::new(Player::new(now))),
+            None => ConnectionState::Vector(VectorConnection::new(&*self.generator, vector, now)),
+        }
     }
 
     /// Something happened to `connection`, one of this source's.
     pub fn on_event(
         &self,
-        connection: &mut VectorConnection,
+        connection: &mut ConnectionState,
         event: VectorEvent,
         now: Time,
         out: &mut Vec<VectorAction>,
     ) {
-        connection.on_event(&*self.generator, event, now, out);
+        match connection {
+            ConnectionState::Vector(connection) => connection.on_event(&*self.generator, event, now, out),
+            ConnectionState::Player(player) => {
+                player.on_event(self.generator.video().expect("players have a video"), event, now, out);
+            }
+        }
     }
 
     /// The first `n` units of `vector`, one of this source's.
@@ -66,5 +76,49 @@ impl VectorSource {
     pub(crate) fn units(&self, vector: &Vector, n: usize) -> Vec<super::adu::Adu> {
         let mut cursor = vector.cursor;
         std::iter::from_fn(|| self.generator.adu(&mut cursor)).take(n).collect()
+    }
+}
+
+/// The state of a source's connection, both ends together.
+#[derive(Clone, Debug)]
+pub enum ConnectionState {
+    /// It follows its vector.
+    Vector(VectorConnection),
+    /// A player decides.
+    Player(Box<Player>),
+}
+
+impl ConnectionState {
+    /// Bytes that have to come to the initiator before there is something to do: what to set a socket's receive
+    /// low-water mark to.
+    pub fn awaits_at_initiator(&self) -> Bytes {
+        match self {
+            ConnectionState::Vector(connection) => connection.awaits_at_initiator(),
+            ConnectionState::Player(player) => player.awaits_at_initiator(),
+        }
+    }
+
+    /// The same for the acceptor.
+    pub fn awaits_at_acceptor(&self) -> Bytes {
+        match self {
+            ConnectionState::Vector(connection) => connection.awaits_at_acceptor(),
+            ConnectionState::Player(player) => player.awaits_at_acceptor(),
+        }
+    }
+
+    /// Neither end will do anything more.
+    pub fn is_over(&self) -> bool {
+        match self {
+            ConnectionState::Vector(connection) => connection.is_over(),
+            ConnectionState::Player(player) => player.is_over(),
+        }
+    }
+
+    /// Return what its viewer has seen by `now` and has not been reported, if it is a player.
+    pub fn unreported(&self, now: Time) -> Option<Watched> {
+        match self {
+            ConnectionState::Vector(_) => None,
+            ConnectionState::Player(player) => Some(player.unreported(now)),
+        }
     }
 }

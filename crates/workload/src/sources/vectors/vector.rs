@@ -16,6 +16,7 @@
 use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::Completed;
+use crate::sources::quality::Watched;
 use crate::sources::vectors::generator::Cursor;
 
 /// A connection to be opened.
@@ -65,6 +66,8 @@ pub enum VectorAction {
     Completed(Completed),
     /// The exchange in progress ended without its answer.
     Aborted,
+    /// A player reports what its viewer has seen.
+    Watched(Watched),
     /// The initiator closes: all has been sent and has come. No event may follow.
     Close,
     /// The lost connection is replaced: open another for the same state, with the same round-trip time.

@@ -92,6 +92,7 @@ fn play(source: &mut VectorSource, pieces: u64) -> Vec<(Time, VectorAction)> {
                 Answer(size) => carry(size, VectorEvent::Received),
                 Sleep(pause) => plan(now + pause, VectorEvent::Woken),
                 Done(_) | Aborted | Close | Open => {}
+                VectorAction::Watched(_) => unreachable!("a vector has no viewer"),
             }
         }
     }
