@@ -6,11 +6,14 @@ from typing import Literal, final
 from aqmlab.disciplines.custom.law import Time
 
 __all__ = [
+    "Ack",
+    "Connection",
     "Link",
     "LinkContext",
     "Packet",
     "Qdisc",
     "QueueState",
+    "RateSample",
     "RecordBatch",
     "Resolved",
     "Simulation",
