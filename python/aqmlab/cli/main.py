@@ -74,6 +74,11 @@ def _outcome() -> tuple[int, str]:
         # The reader of the pipe has closed it.
         streams.discard_stdout()
         return 1, ""
+    except SystemExit as ended:
+        # Typer exits after an installation of completion, and with 1 if the reader of a help text has closed the pipe.
+        if ended.code:
+            streams.discard_stdout()
+        return int(bool(ended.code)), ""
     except OSError as error:
         streams.discard_stdout()
         return 1, f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}"
