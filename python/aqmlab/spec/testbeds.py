@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel
-
 from aqmlab._core import SpecError, testbeds
 from aqmlab.spec.capacity import link_presets
 
@@ -143,11 +141,16 @@ def tables_of(part: Any) -> Sequence[Any]:
 
 
 def _is_table(part: object) -> bool:
-    return isinstance(part, (Mapping, BaseModel))
+    return isinstance(part, Mapping) or _is_model(part)
 
 
-def _set_values(part: object) -> dict[str, Any]:
+def _is_model(part: object) -> bool:
+    # A help text does not wait for the import of pydantic.
+    return hasattr(part, "model_fields_set")
+
+
+def _set_values(part: Any) -> dict[str, Any]:
     """Return the written keys of a part, which is a table or a model."""
-    if isinstance(part, BaseModel):
+    if _is_model(part):
         return {name: getattr(part, name) for name in part.model_fields_set}
     return dict(part) if isinstance(part, Mapping) else {}
