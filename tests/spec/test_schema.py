@@ -45,6 +45,7 @@ SOURCES = dict(
 )
 
 BESIDE: Mapping[tuple[str, str, str], Table] = {
+    ("segment", "maximum", "VideoConfig"): {"buffer": "120 s"},
     ("ledbat_target", "minimum", "Tcp"): {"congestion": "ledbat"},
     ("ledbat_target", "minimum", "Mix"): {"congestion": "ledbat"},
     ("pacing_burst", "maximum", "Tcp"): {"congestion": "bbr"},
