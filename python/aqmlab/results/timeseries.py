@@ -103,7 +103,7 @@ def flow_rates(result: Result) -> pl.DataFrame:
     width = duration / periods
     delivered = pl.col("delivered_bytes").cast(pl.Int64)
     rows = result.flows.filter(pl.col("source") > 0).sort("time_s")
-    # What a connection delivered before its first row is not of this period alone.
+    # A first row also has bytes of earlier periods, so that it counts as zero.
     steps = rows.with_columns(step=delivered.diff().over("connection", "direction").fill_null(0))
     # A row with a time describes the period before it.
     index = ((pl.col("time_s") - start - 1e-6) / width).floor().cast(pl.Int64)
