@@ -29,11 +29,23 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+ABORTED = ("htmx:sendAbort", "htmx:afterRequest")
+"""Messages of htmx about a request that a later one has replaced."""
+
+
 def record_events(page: Any) -> Any:
-    """Record a page's requests in ``requested_urls``, and the browser's messages in ``logged_messages``; return it."""
+    """Record a page's requests in ``requested_urls``, and the browser's messages in ``logged_messages``; return it.
+
+    A request that a later one has replaced is no message.
+    """
+
+    def log(text: str) -> None:
+        if not text.startswith(ABORTED):
+            page.logged_messages.append(text)
+
     page.requested_urls, page.logged_messages = [], []
     page.on("request", lambda request: page.requested_urls.append(request.url))
-    page.on("console", lambda message: page.logged_messages.append(message.text))
+    page.on("console", lambda message: log(message.text))
     page.on("pageerror", lambda error: page.logged_messages.append(str(error)))
     page.on("dialog", lambda dialog: (page.logged_messages.append(dialog.message), dialog.dismiss()))
     return page

@@ -68,6 +68,25 @@ def test_the_run_with_the_worst_p99_of_last_week_is_found(page: Any, out: Path) 
     assert page.url.endswith(f"/cells/{worst}")
 
 
+def test_a_click_before_the_answer_of_a_filter_keeps_the_filter(page: Any) -> None:
+    held: list[Any] = []
+
+    def hold_first(route: Any) -> None:
+        held.append(route)
+        if len(held) > 1:
+            route.continue_()
+
+    page.route(re.compile("age=7"), hold_first)
+    page.get_by_label("Created", exact=True).select_option("last week")
+    page.get_by_role("link", name="p99, ms", exact=True).click()
+    page.locator("th[aria-sort=descending]").wait_for()
+    page.unroute_all(behavior="ignoreErrors")
+    assert urlsplit(page.url).query == "age=7&sort=-response_time_ms_p99"
+    page.get_by_role("link", name="group by experiment").click()
+    page.locator("th[aria-sort=descending]").wait_for(state="detached")
+    assert urlsplit(page.url).query == "age=7"
+
+
 def test_schemes_are_compared_and_the_figure_is_sent(page: Any, tmp_path: Path) -> None:
     for scheme in ("codel", "droptail:limit=20"):
         for seed in (1, 2):

@@ -147,6 +147,9 @@ class Console:
         )
         if request.headers.get("HX-Trigger") == "view":
             page.headers["HX-Replace-Url"] = view.address()
+        elif "HX-Request" in request.headers and "HX-Trigger" not in request.headers:
+            # A link, which has no name, sends the form's fields too: its address would say some of them twice.
+            page.headers["HX-Push-Url"] = view.address(page=view.page)
         return page
 
     async def _annotate(self, request: Request) -> Response:
