@@ -65,28 +65,48 @@ def rates(flows: pl.DataFrame, window_s: float = 1.0) -> pl.DataFrame:
             f"window_s: must be at least twice the period of the table, {2 * period:g} s, got {window_s:g}"
         )
     start, end = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
-    gained = pl.col("delivered_bytes").diff().over(*_FLOW, "connection", order_by="time_s")
-    step = ((pl.col("time_s") - start - 1e-9) / window_s).floor().cast(pl.Int64)
-    windows = rows.with_columns(gained=gained, step=step).filter(pl.col("gained").is_not_null())
     # The last window may be incomplete.
-    whole = pl.col("step") < int((end - start + 1e-9) / window_s)
-    summed = windows.filter(whole).group_by("label", "step").agg(rate_mbps=8e-6 / window_s * pl.col("gained").sum())
-    total = pl.col("rate_mbps").sum().over("step")
-    return summed.sort("step", "label").select(
+    whole = pl.col("window") < int((end - start + 1e-9) / window_s)
+    by_flow = window_rates(rows, start, window_s).filter(whole).join(_labels(rows), on=_FLOW)
+    summed = by_flow.group_by("label", "window").agg(pl.col("rate_mbps").sum())
+    total = pl.col("rate_mbps").sum().over("window")
+    return summed.sort("window", "label").select(
         "label",
-        time_s=start + (pl.col("step") + 0.5) * window_s,
+        time_s=start + (pl.col("window") + 0.5) * window_s,
         rate_mbps="rate_mbps",
         share=pl.when(total > 0).then(pl.col("rate_mbps") / total),
     )
 
 
+def window_rates(rows: pl.DataFrame, start_s: float, window_s: float) -> pl.DataFrame:
+    """Return the rate of each flow in each direction and window: ``window`` counts from 0 at ``start_s``.
+
+    A flow has no rate in a window that has no row of it or only the first row of its connections.
+    """
+    # A first row also has the bytes of earlier periods.
+    gained = pl.col("delivered_bytes").cast(pl.Int64).diff().over(*_FLOW, "connection", "direction", order_by="time_s")
+    # A row with a time describes the period before it.
+    window = ((pl.col("time_s") - start_s - 1e-6) / window_s).floor().cast(pl.Int64)
+    steps = rows.with_columns(gained=gained, window=window).filter(pl.col("gained").is_not_null())
+    return steps.group_by("direction", *_FLOW, "window").agg(rate_mbps=8e-6 / window_s * pl.col("gained").sum())
+
+
+def jain_index(rates: pl.Expr) -> pl.Expr:
+    """Return the Jain index of nonnegative rates, from 1 / n to 1; null if all are 0.
+
+    It is (sum of x)^2 / (n sum of x^2): Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for
+    resource allocation in shared computer systems", DEC Research Report TR-301 (1984).
+    """
+    total = rates.sum()
+    return pl.when(total > 0).then(total**2 / (rates.len() * (rates**2).sum()))
+
+
 def jain(flows: pl.DataFrame, window_s: float = 1.0) -> pl.DataFrame:
     """Return the Jain index of the flows' rates in each window: ``time_s``, ``jain`` and the number of ``flows``.
 
-    It is (sum of x)^2 / (n sum of x^2) of the n flows that are open (Jain, Chiu and Hawe 1984): from 1 / n to 1.
+    The index is that of the flows that are open (:func:`jain_index`), and null if they deliver nothing.
     """
-    rate = pl.col("rate_mbps")
-    index = rate.sum() ** 2 / (pl.len() * (rate**2).sum())
+    index = jain_index(pl.col("rate_mbps"))
     return rates(flows, window_s).group_by("time_s").agg(jain=index, flows=pl.len()).sort("time_s")
 
 

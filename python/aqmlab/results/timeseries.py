@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from aqmlab._core import Link
+from aqmlab.flows import jain_index, window_rates
 from aqmlab.store.result import Result
 
 _Floats = NDArray[np.float64]
@@ -101,34 +102,18 @@ def flow_rates(result: Result) -> pl.DataFrame:
     start, duration = result.cell.warmup_s, result.cell.duration_s
     periods = max(1, min(BINS, int(duration)))
     width = duration / periods
-    delivered = pl.col("delivered_bytes").cast(pl.Int64)
-    rows = result.flows.filter(pl.col("source") > 0).sort("time_s")
-    # A first row also has bytes of earlier periods, so that it counts as zero.
-    steps = rows.with_columns(step=delivered.diff().over("connection", "direction").fill_null(0))
-    # A row with a time describes the period before it.
-    index = ((pl.col("time_s") - start - 1e-6) / width).floor().cast(pl.Int64)
-    by_flow = (
-        steps.with_columns(period=index)
-        .filter(pl.col("period").is_between(0, periods - 1))
-        .group_by("direction", "period", "source", "flow")
-        .agg(rate_mbps=8e-6 / width * pl.col("step").sum())
-    )
+    by_flow = window_rates(result.flows.filter(pl.col("source") > 0), start, width)
     rate = pl.col("rate_mbps")
-    fairness = rate.sum() ** 2 / (pl.len() * (rate**2).sum())
     return (
-        by_flow.group_by("direction", "period")
-        .agg(
-            rate=rate.median(),
-            low=rate.min(),
-            high=rate.max(),
-            fairness=pl.when(rate.sum() > 0).then(fairness),
-        )
+        by_flow.filter(pl.col("window").is_between(0, periods - 1))
+        .group_by("direction", "window")
+        .agg(rate=rate.median(), low=rate.min(), high=rate.max(), fairness=jain_index(rate))
         # Requests and acknowledgements alone make no row.
         .filter(pl.col("fairness").is_not_null().any().over("direction"))
-        .sort("direction", "period")
+        .sort("direction", "window")
         .select(
             "direction",
-            (start + (pl.col("period") + 0.5) * width).alias("time_s"),
+            (start + (pl.col("window") + 0.5) * width).alias("time_s"),
             *("rate", "low", "high", "fairness"),
         )
     )

@@ -1,8 +1,4 @@
-"""Jain's fairness index.
-
-Source: Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource allocation in shared
-computer systems", DEC Research Report TR-301 (1984): the squared sum of n shares over n times the sum of their squares.
-It is 1 if all shares are equal, and k / n if k of n shares are equal and the others 0.
+"""Jain's fairness index of goodputs. It is 1 if all are equal, and k / n if k of n are equal and the others 0.
 
 A summary has only the total goodput of a source's flows. For the goodput of each flow, the experiment is run again with
 a source of one flow for each, of the same kind and name, on the same hosts. The flows are equivalent, but their starts
@@ -17,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from aqmlab.cells.cell import Cell
+from aqmlab.flows import jain_index
 from aqmlab.results.measures.measure import (
     ByScheme,
     Column,
@@ -42,8 +39,8 @@ def jain(shares: Sequence[float]) -> float | None:
     >>> jain([5.0, 5.0, 0.0, 0.0])
     0.5
     """
-    squares = sum(share**2 for share in shares)
-    return sum(shares) ** 2 / (len(shares) * squares) if squares else None
+    index: float | None = pl.select(jain_index(pl.lit(pl.Series(shares, dtype=pl.Float64)))).item()
+    return index
 
 
 def split_flows(cell: Cell) -> Cell:
