@@ -16,8 +16,12 @@ use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 use serde_json::json;
 
 /// A link of 100 Mbit/s with Ethernet's overhead.
-const LINK: LinkContext =
-    LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
+const LINK: LinkContext = LinkContext {
+    rate: BitRate::from_mbit_per_sec(100),
+    header: Bytes::ZERO,
+    overhead: Bytes::new(38),
+    peak: None,
+};
 /// Packets that arrive in one measurement of time.
 const ARRIVALS: usize = 200_000;
 /// Measurements of time; the fastest counts, because other load of the machine can only add time.

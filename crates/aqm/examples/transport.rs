@@ -14,7 +14,7 @@ struct Link {
 
 impl Link {
     fn new(rate: BitRate) -> Result<Link, ParameterError> {
-        let context = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO };
+        let context = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO, peak: None };
         let config = CodelConfig::default().resolve(&context)?;
         let law = Codel::new(&config, &context, Stream::named(1, "link"));
         Ok(Link { rate, queue: Fifo::new(law, config.limit), free: Time::ZERO })

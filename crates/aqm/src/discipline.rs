@@ -36,7 +36,7 @@ pub enum EcnUse {
 /// use aqmlab_aqm::{Discipline, LinkContext, RedConfig};
 /// use aqmlab_units::{BitRate, Bytes};
 ///
-/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38) };
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38), peak: None };
 /// let refused = RedConfig { min_th: 12.0, max_th: 8.0, ..RedConfig::default() }.resolve(&link).unwrap_err();
 /// assert_eq!(refused.field, "max_th");
 /// ```
@@ -99,7 +99,7 @@ pub trait Discipline: Settings {
 ///     }
 /// }
 ///
-/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38) };
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38), peak: None };
 /// let pi = QueueConfig::Pi(PiConfig::default()).resolve(&link)?;
 /// assert!(pi.visit(&link, Size) > 0);
 /// # Ok::<(), aqmlab_aqm::ParameterError>(())

@@ -23,6 +23,7 @@ disciplines! {
     codel: Codel(CodelConfig),
     cobalt: Cobalt(CobaltConfig),
     pie: Pie(PieConfig),
+    docsis_pie: DocsisPie(DocsisPieConfig),
     pi2: Pi2(Pi2Config),
     sfq: Sfq(SfqConfig),
     fq_codel: FqCodel(FqCodelConfig),

@@ -12,7 +12,7 @@
 //! use aqmlab_aqm::{Discipline, Ecn, Fifo, LinkContext, Packet, Pi, PiConfig, Qdisc};
 //! use aqmlab_units::{BitRate, Bytes, Stream, Time};
 //!
-//! let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
+//! let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38), peak: None };
 //! let config = PiConfig { q_ref: 240.0, ..PiConfig::default() }.resolve(&link)?;
 //! let law = Pi::new(&config, &link, Stream::named(1, "queue/0"));
 //! let mut queue = Fifo::new(law, config.limit);
@@ -53,7 +53,7 @@ pub use fifo::Fifo;
 pub use label::{FlowLabel, HostAddress};
 pub use law::{Aqm, DecidesAtEnqueue, QueueState, Verdict};
 pub use limit::{Limit, ParseLimitError};
-pub use link::LinkContext;
+pub use link::{LinkContext, Peak};
 pub use packet::{Ecn, Packet};
 pub use parameter::{
     Allowed, Bandwidth, Choice, PacketNumbers, Parameter, ParameterError, ParsePacketNumbersError, Rtt,

@@ -9,7 +9,7 @@ use aqmlab_units::{BitRate, Bytes};
 /// use aqmlab_units::{BitRate, Bytes};
 ///
 /// // Ethernet whose queue counts IP lengths, as in the papers.
-/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) };
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38), peak: None };
 /// assert_eq!(link.on_wire(Bytes::new(1500)), Bytes::new(1538));
 /// assert_eq!(link.packets_per_sec(Bytes::new(1500)).round(), 8127.0);
 /// ```
@@ -22,6 +22,17 @@ pub struct LinkContext {
     /// Bytes of each packet on the wire beyond its size: including the header, 38 for Ethernet (preamble 8,
     /// header 14, check sequence 4, gap 12).
     pub overhead: Bytes,
+    /// The bursts that its token bucket lets pass, if it has one; `rate` is the bucket's.
+    pub peak: Option<Peak>,
+}
+
+/// The bursts that a token bucket lets pass at more than its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peak {
+    /// The rate of a burst.
+    pub rate: BitRate,
+    /// The bytes of the longest burst, frames' overhead included.
+    pub burst: Bytes,
 }
 
 impl LinkContext {
@@ -45,7 +56,8 @@ mod tests {
         let rate = BitRate::from_mbit_per_sec(100);
         for header in [0, 14] {
             let (header, overhead) = (Bytes::new(header), Bytes::new(38 - header));
-            let capacity = LinkContext { rate, header, overhead }.packets_per_sec(Bytes::new(1500));
+            let capacity =
+                LinkContext { rate, header, overhead, peak: None }.packets_per_sec(Bytes::new(1500));
             assert!(
                 (capacity - 8127.4).abs() < 0.1,
                 "a 100 Mbit/s Ethernet carries 8,127 full packets a second, however much of a frame its queue counts"

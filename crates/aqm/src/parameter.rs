@@ -227,7 +227,7 @@ macro_rules! parameters {
     (@option $value:expr) => { Some($value) };
     (@unit $type:ty) => { <$type as $crate::parameter::Settable>::UNIT };
     (@unit $type:ty, $unit:literal) => { $unit };
-    (@limit $this:ident) => { $this.limit };
+    (@limit $this:ident) => { $crate::parameter::WrittenLimit::written(&$this.limit) };
     (@limit $this:ident $block:ident) => { $crate::Settings::limit(&$this.$block) };
     (@read $this:ident $name:ident $map:ident) => { Ok(false) };
     (@read $this:ident $name:ident $map:ident $block:ident) => {
@@ -317,6 +317,23 @@ pub(crate) fn check(
 ) -> Result<(), ParameterError> {
     let got = got.value();
     if holds { Ok(()) } else { Err(ParameterError { field, message: format!("must be {must}, got {got}") }) }
+}
+
+/// The limit of a configuration: none is written for one that follows from the link.
+pub(crate) trait WrittenLimit {
+    fn written(&self) -> Limit;
+}
+
+impl WrittenLimit for Limit {
+    fn written(&self) -> Limit {
+        *self
+    }
+}
+
+impl WrittenLimit for Option<Limit> {
+    fn written(&self) -> Limit {
+        self.unwrap_or(Limit::Packets(u32::MAX))
+    }
 }
 
 /// A gain: far above useful values, it is a slip and would only overflow.

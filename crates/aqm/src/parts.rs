@@ -12,6 +12,7 @@ pub(crate) mod drr;
 pub(crate) mod dual;
 pub(crate) mod flows;
 pub(crate) mod linux;
+pub(crate) mod msr_bucket;
 pub(crate) mod options;
 pub(crate) mod overflow;
 pub(crate) mod queue_unit;

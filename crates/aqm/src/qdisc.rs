@@ -25,7 +25,7 @@ use crate::{Admission, Counters, FlowLabel, Packet, QueueState, TcpHeader};
 ///     }
 /// }
 ///
-/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38) };
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::new(38), peak: None };
 /// let pie = QueueConfig::Pie(PieConfig::default()).resolve(&link)?;
 /// let mut queue = pie.queue(&link, Stream::named(1, "queue/0"));
 ///

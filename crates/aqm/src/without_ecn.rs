@@ -12,7 +12,7 @@ use crate::{Admission, Departure, Ecn, Packet, Qdisc, TcpHeader, forward_qdisc};
 /// use aqmlab_aqm::{Ecn, LinkContext, Packet, PiConfig, Qdisc, QueueConfig, WithoutEcn};
 /// use aqmlab_units::{BitRate, Bytes, Stream, Time};
 ///
-/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::ZERO };
+/// let link = LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::ZERO, peak: None };
 /// let pi = QueueConfig::Pi(PiConfig::default()).resolve(&link)?;
 /// let mut queue = WithoutEcn::new(pi.queue(&link, Stream::named(1, "queue/0")));
 /// for number in 0..1_000 {

@@ -62,8 +62,12 @@ fn defaults_are_shown_as_they_are_written() {
 fn decided(name: &str) -> (u64, u64) {
     let config: QueueConfig =
         serde_json::from_value(json!({ name: {"limit": 200} })).expect("a limit is all");
-    let link =
-        LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::ZERO };
+    let link = LinkContext {
+        rate: BitRate::from_mbit_per_sec(10),
+        header: Bytes::ZERO,
+        overhead: Bytes::ZERO,
+        peak: None,
+    };
     let mut queue = config.resolve(&link).expect("the defaults do").queue(&link, Stream::named(1, "queue"));
     let mut marked_at_arrival = 0;
     for step in 0..25_000_u32 {

@@ -18,8 +18,12 @@ fn gaps(config: &RedConfig, size: u64) -> Vec<u32> {
         mean_packet: Bytes::new(500),
         ..config.clone()
     };
-    let link =
-        LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::ZERO };
+    let link = LinkContext {
+        rate: BitRate::from_mbit_per_sec(10),
+        header: Bytes::ZERO,
+        overhead: Bytes::ZERO,
+        peak: None,
+    };
     let mut red = Red::new(&config, &link, Stream::named(1, "spacing"));
     let queue = QueueState { packets: 10, bytes: Bytes::new(5000) };
     let pkt = Packet { size: Bytes::new(size), ecn: Ecn::Ect0, flow: 0 };

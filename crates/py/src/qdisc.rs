@@ -99,7 +99,7 @@ impl Qdisc {
             .map_err(|error| spec_error("rate", error))?;
         let overhead =
             overhead.map_or(Ok(usual.overhead), str::parse).map_err(|error| spec_error("overhead", error))?;
-        let link = LinkContext { rate, header: Bytes::ZERO, overhead };
+        let link = LinkContext { rate, header: Bytes::ZERO, overhead, peak: None };
         let written = serde_json::from_str(queue_json).map_err(|error| spec_error("queue", error))?;
         let spec = QueueSpec::read(written, &link).map_err(|error| SpecError::new_err(error.to_string()))?;
         let rng = queue_stream(seed, 0);

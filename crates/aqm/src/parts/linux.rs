@@ -86,8 +86,12 @@ mod tests {
     #[test]
     fn numbers_that_red_of_linux_does_not_have_are_refused() {
         let red = RedConfig { variant: Variant::Linux, w_q: 0.002, ..RedConfig::default() };
-        let link =
-            LinkContext { rate: BitRate::from_mbit_per_sec(1), header: Bytes::ZERO, overhead: Bytes::ZERO };
+        let link = LinkContext {
+            rate: BitRate::from_mbit_per_sec(1),
+            header: Bytes::ZERO,
+            overhead: Bytes::ZERO,
+            peak: None,
+        };
         let refused = |config: &RedConfig| config.resolve(&link).unwrap_err().to_string();
         assert_eq!(refused(&red), "w_q: must be a power of two below 1 with variant = linux, got 0.002");
         let large = RedConfig { w_q: 0.125, max_th: 1e6, ..red.clone() };

@@ -9,8 +9,12 @@ use aqmlab_units::{BitRate, Bytes, Stream, Time};
 use serde_json::{Map, Value};
 
 /// Ethernet of 1 Gbit/s whose queue counts the header, as in Linux.
-pub(crate) const LINK: LinkContext =
-    LinkContext { rate: BitRate::from_mbit_per_sec(1000), header: Bytes::new(14), overhead: Bytes::new(24) };
+pub(crate) const LINK: LinkContext = LinkContext {
+    rate: BitRate::from_mbit_per_sec(1000),
+    header: Bytes::new(14),
+    overhead: Bytes::new(24),
+    peak: None,
+};
 
 /// A flow from host 1 to host 2.
 pub(crate) const LABEL: FlowLabel = FlowLabel {

@@ -9,7 +9,12 @@ use aqmlab_units::{BitRate, Bytes, Stream, Time};
 
 /// 100 Mbit/s Ethernet: 23,234 packets of 500 B a second.
 pub(crate) fn link() -> LinkContext {
-    LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::new(38) }
+    LinkContext {
+        rate: BitRate::from_mbit_per_sec(100),
+        header: Bytes::ZERO,
+        overhead: Bytes::new(38),
+        peak: None,
+    }
 }
 
 /// 10 Mbit/s Ethernet: about 2,300 packets of 500 B a second.

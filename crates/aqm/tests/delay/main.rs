@@ -7,6 +7,7 @@ mod codel;
 mod codel_oracle;
 #[path = "../common/mod.rs"]
 mod common;
+mod docsis_pie;
 mod fluid;
 mod paths;
 mod pi2;

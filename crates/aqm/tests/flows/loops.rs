@@ -14,7 +14,12 @@ const SIZE: u64 = 1000;
 const BASE_RTT_MS: f64 = 50.0;
 
 pub(crate) fn link() -> LinkContext {
-    LinkContext { rate: BitRate::from_mbit_per_sec(8), header: Bytes::ZERO, overhead: Bytes::ZERO }
+    LinkContext {
+        rate: BitRate::from_mbit_per_sec(8),
+        header: Bytes::ZERO,
+        overhead: Bytes::ZERO,
+        peak: None,
+    }
 }
 
 /// One unresponsive flow among adaptive ones.

@@ -53,7 +53,7 @@ pub(crate) fn random_stream() -> Stream {
 }
 
 fn link(line: Line) -> LinkContext {
-    LinkContext { rate: line.rate, header: Bytes::new(HEADER as u64), overhead: Bytes::ZERO }
+    LinkContext { rate: line.rate, header: Bytes::new(HEADER as u64), overhead: Bytes::ZERO, peak: None }
 }
 
 /// A discipline that gets a pattern.

@@ -6,7 +6,7 @@
 mod bucket;
 mod schedule;
 
-use aqmlab_aqm::LinkContext;
+use aqmlab_aqm::{LinkContext, Peak};
 use aqmlab_units::{BitRate, Bytes, Time};
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,11 @@ trait CapacityKind {
     /// Returns the rate at which the queue is emptied, which its discipline knows.
     fn drain_rate(&self) -> BitRate {
         self.rate()
+    }
+
+    /// Returns the bursts that it lets pass at more than that rate, if any.
+    fn peak(&self) -> Option<Peak> {
+        None
     }
 
     /// Returns the highest rate that it ever has.
@@ -174,6 +179,11 @@ impl CapacitySpec {
     /// Returns the rate at which the queue is emptied.
     pub(crate) fn drain_rate(&self) -> BitRate {
         self.table().drain_rate()
+    }
+
+    /// Returns the bursts that it lets pass at more than that rate, if any.
+    pub(crate) fn peak(&self) -> Option<Peak> {
+        self.table().peak()
     }
 
     /// Returns the highest rate that it ever has.

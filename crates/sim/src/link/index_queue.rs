@@ -67,7 +67,7 @@ mod tests {
         let text = format!(r#"{{"{name}": {{"limit": "25 packets"}}}}"#);
         let config: QueueConfig = serde_json::from_str(&text).expect("every discipline has a limit");
         let rate = BitRate::from_mbit_per_sec(10);
-        let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO };
+        let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO, peak: None };
         let config = config.resolve(&link).expect("possible parameters");
         let mut queue = IndexQueue::new(config.queue(&link, Stream::named(1, "queue")));
         let (mut lost, mut left) = (Vec::new(), Vec::new());

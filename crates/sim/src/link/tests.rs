@@ -152,6 +152,7 @@ fn wire() -> impl Strategy<Value = Wire> {
             rate: BitRate::from_mbit_per_sec(10),
             header: Bytes::new(header),
             overhead: Bytes::new(38 - header),
+            peak: None,
         },
         delay,
         device_fifo,
@@ -313,7 +314,7 @@ proptest! {
         kbit in 1_000u64..10_000_000, delay_us in 0u64..100_000, steps in steps(),
     ) {
         let rate = BitRate::from_bits_per_sec(kbit * 1_000).expect("above zero");
-        let context = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(38) };
+        let context = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(38), peak: None };
         let wire = Wire { context, delay: Duration::from_micros(delay_us), device_fifo: 3, owners: 0 };
         let mut link = Computed::new(AdmissionControl::new(aqmlab_aqm::Droptail, Limit::Packets(10_000)), &wire);
         let (mut now, mut delivered, mut arrivals) = (Time::ZERO, Vec::new(), Vec::new());

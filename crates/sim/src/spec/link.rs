@@ -158,8 +158,13 @@ impl LinkSpec {
 
     /// Returns direction 0 as a law may know it.
     pub(crate) fn context(&self) -> LinkContext {
-        let rate = self.rate.of(Direction::FORWARD).drain();
-        LinkContext { rate, header: self.header, overhead: self.overhead - self.header }
+        let rate = self.rate.of(Direction::FORWARD);
+        LinkContext {
+            rate: rate.drain(),
+            header: self.header,
+            overhead: self.overhead - self.header,
+            peak: rate.peak(),
+        }
     }
 
     /// The highest rate that it ever has, in either direction.

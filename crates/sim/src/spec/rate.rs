@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use aqmlab_aqm::Peak;
 use aqmlab_units::range::{Literal, Ranged};
 use aqmlab_units::{BitRate, Bytes, Time};
 use serde::de::value::{F64Deserializer, I64Deserializer, MapAccessDeserializer, U64Deserializer};
@@ -51,6 +52,14 @@ impl RateSpec {
         match self {
             RateSpec::Constant(rate) => *rate,
             RateSpec::Kind(kind) => kind.drain_rate(),
+        }
+    }
+
+    /// Returns the bursts above that rate, which its discipline knows too.
+    pub(crate) fn peak(&self) -> Option<Peak> {
+        match self {
+            RateSpec::Constant(_) => None,
+            RateSpec::Kind(kind) => kind.peak(),
         }
     }
 

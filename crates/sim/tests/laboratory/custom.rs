@@ -11,7 +11,7 @@ use crate::{Run, congested, read};
 fn pi(seed: u64) -> [Option<Box<dyn Aqm + Send>>; 2] {
     [0, 1].map(|direction| {
         let rate = BitRate::from_mbit_per_sec(2);
-        let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(38) };
+        let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(38), peak: None };
         let config = PiConfig { q_ref: 10.0, a: 1e-3, b: 9e-4, ..PiConfig::default() }
             .resolve(&link)
             .expect("a sound law");

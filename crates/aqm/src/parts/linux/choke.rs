@@ -144,7 +144,7 @@ mod tests {
     fn queue(min_th: f64) -> LinuxChoke<Zero, u32> {
         let red = RedConfig { min_th, max_th: 1000.0, w_q: 0.5, ..ChokeConfig::default().red };
         let rate = BitRate::from_mbit_per_sec(10);
-        let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO };
+        let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::ZERO, peak: None };
         LinuxChoke::new(&ChokeConfig { red }, &link, Zero)
     }
 

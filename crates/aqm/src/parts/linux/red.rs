@@ -234,8 +234,12 @@ mod tests {
         }
     }
 
-    const LINK: LinkContext =
-        LinkContext { rate: BitRate::from_mbit_per_sec(10), header: Bytes::ZERO, overhead: Bytes::ZERO };
+    const LINK: LinkContext = LinkContext {
+        rate: BitRate::from_mbit_per_sec(10),
+        header: Bytes::ZERO,
+        overhead: Bytes::ZERO,
+        peak: None,
+    };
 
     /// A law with thresholds of 5,000 and 15,000 bytes, whose average is this many bytes.
     fn law(avg: u64) -> LinuxRed<Half> {

@@ -8,7 +8,7 @@
 //!
 //! Differs from the source: a packet longer than the burst is refused with the spec, not dropped.
 
-use aqmlab_aqm::LinkContext;
+use aqmlab_aqm::{LinkContext, Peak};
 use aqmlab_units::range::from;
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
@@ -53,6 +53,10 @@ impl TokenBucketSpec {
 impl CapacityKind for TokenBucketSpec {
     fn rate(&self) -> BitRate {
         self.rate
+    }
+
+    fn peak(&self) -> Option<Peak> {
+        Some(Peak { rate: self.peak.map_or(self.line, |peak| peak.rate), burst: self.burst })
     }
 
     fn fastest(&self) -> BitRate {

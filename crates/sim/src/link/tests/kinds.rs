@@ -9,7 +9,7 @@ use crate::link::{BoxedCapacity, CapacitySpec};
 const OVERHEAD: u64 = 38;
 
 fn context(rate: BitRate) -> LinkContext {
-    LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(OVERHEAD) }
+    LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(OVERHEAD), peak: None }
 }
 
 /// The capacity of a kind as a spec has it.

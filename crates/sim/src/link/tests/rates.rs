@@ -24,7 +24,7 @@ proptest! {
             changes.push((since, rate_of(bits)));
             since += Duration::from_nanos(lasts);
         }
-        let context = LinkContext { rate: changes[0].1, header: Bytes::ZERO, overhead: Bytes::new(38) };
+        let context = LinkContext { rate: changes[0].1, header: Bytes::ZERO, overhead: Bytes::new(38), peak: None };
         let wire = Wire { context, delay: Duration::from_millis(3), device_fifo, owners: 0 };
         let (at, lasts) = outage;
         let every = 2 * lasts;

@@ -80,7 +80,7 @@ proptest! {
     fn packets_held_back_leave_when_their_discipline_lets_them(
         gaps in prop::collection::vec(0..4_000_000_u64, 1..40), delay_us in 0..5_000_u64, device_fifo in 0..3_u32,
     ) {
-        let context = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::ZERO };
+        let context = LinkContext { rate: BitRate::from_mbit_per_sec(100), header: Bytes::ZERO, overhead: Bytes::ZERO, peak: None };
         let delay = Duration::from_micros(delay_us);
         let wire = Wire { context, delay, device_fifo, owners: 0 };
         let links: [Box<dyn Link>; 2] = [

@@ -24,8 +24,12 @@ struct Batch {
 
 /// Poisson arrivals at load `rho`.
 fn poisson_arrivals(rho: f64, limit: u32) -> Vec<Batch> {
-    let context =
-        LinkContext { rate: BitRate::from_mbit_per_sec(8), header: Bytes::ZERO, overhead: Bytes::ZERO };
+    let context = LinkContext {
+        rate: BitRate::from_mbit_per_sec(8),
+        header: Bytes::ZERO,
+        overhead: Bytes::ZERO,
+        peak: None,
+    };
     let wire = Wire { context, delay: Duration::ZERO, device_fifo: 0, owners: 0 };
     let mut link = Computed::new(AdmissionControl::new(Droptail, Limit::Packets(limit)), &wire);
     let mut stream = Stream::named(1, "arrivals");

@@ -12,7 +12,8 @@ const DELAY: Duration = Duration::from_millis(3);
 
 /// A drop-tail link of a kind without a device FIFO.
 fn link(kind: &CapacitySpec, overhead: u64, limit: u32) -> Boxed<WindowScale> {
-    let context = LinkContext { rate: kind.rate(), header: Bytes::ZERO, overhead: Bytes::new(overhead) };
+    let context =
+        LinkContext { rate: kind.rate(), header: Bytes::ZERO, overhead: Bytes::new(overhead), peak: None };
     let wire = Wire { context, delay: DELAY, device_fifo: 0, owners: 0 };
     let queue = Fifo::new(Droptail, Limit::Packets(limit));
     Boxed::new(Queued::with_capacity(queue, &wire, kind.capacity(&context)))
