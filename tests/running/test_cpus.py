@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +74,24 @@ def test_a_control_groups_quota_bounds_the_processors(
 def test_affinity_bounds_the_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3}, raising=False)
     assert cpus.available_cpus(tmp_path) == 1
+
+
+def test_processor_time_includes_living_and_ended_descendants() -> None:
+    burn = "import time\nwhile time.process_time() < 0.2: pass\n"
+    stays = burn + "print(flush=True)\ntime.sleep(60)\n"
+    start = "import subprocess, sys\n"
+    script = f"{start}subprocess.run([sys.executable, '-c', {burn!r}])\n"
+    script += f"subprocess.Popen([sys.executable, '-c', {stays!r}])\n{stays}"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            assert process.stdout
+            process.stdout.readline()
+            process.stdout.readline()
+            # Each of the three has taken 0.2 s, of which a clock tick at each start and end may be lost.
+            assert 0.5 <= cpus.tree_cpu_s(process.pid) < 60
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_processor_time_of_a_process_that_is_gone_is_zero(tmp_path: Path) -> None:
+    assert cpus.tree_cpu_s(1, tmp_path) == 0

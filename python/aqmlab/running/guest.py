@@ -18,6 +18,7 @@ from typing import Any
 from aqmlab.cells import kernel
 from aqmlab.cells.cell import Cell
 from aqmlab.running.errors import LiveError
+from aqmlab.running.machine.cpus import tree_cpu_s
 from aqmlab.running.process import STDOUT, LiveRun
 
 _MEMORY_MB = 1024
@@ -53,6 +54,14 @@ class GuestRun(LiveRun):
             place = {"directory": str(Path.cwd()), "path": os.environ.get("PATH", os.defpath)}
             self._request["programs"] = {"command": command, "server": server, "place": place}
         self._held = ExitStack()
+        self.cpu_s = 0.0
+        """The processor time of the kernel and its guest's processes so far."""
+
+    def advance(self, seconds: float) -> None:
+        """Wait until the run has advanced by ``seconds``, or to its end."""
+        super().advance(seconds)
+        # Its last processes may have ended without being counted.
+        self.cpu_s = max(self.cpu_s, tree_cpu_s(self.process))
 
     def _start(self) -> subprocess.Popen[bytes]:
         return start(self._request, self._held)

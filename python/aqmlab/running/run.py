@@ -175,6 +175,8 @@ def _write(
 
     write_tables(cell, directory, simulation, on_step)
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    if isinstance(simulation, GuestRun):
+        cpu += simulation.cpu_s
     costs = {"simulated_s": simulation.end, "wall_s": wall, "cpu_s": cpu}
     results = checks.cell_checks(cell, json.loads(simulation.summary()), Result(cell, directory).link)
     if isinstance(simulation, GuestRun):

@@ -1,4 +1,4 @@
-"""The number of processors that this process may use, limited by its affinity and its control group."""
+"""Processors: the number that this process may use, by its affinity and control group; the time of a process."""
 
 from __future__ import annotations
 
@@ -54,3 +54,19 @@ def _version_1(group: Path) -> float | None:
     except (OSError, ValueError):
         return None
     return quota / period if quota > 0 else None
+
+
+def tree_cpu_s(process: int, root: Path = Path("/")) -> float:
+    """Return the processor time of a process and its descendants in seconds, and of those that it waited for."""
+    times: dict[int, tuple[int, int]] = {}
+    for file in (root / "proc").glob("[0-9]*/stat"):
+        try:
+            # The name, in brackets, may have spaces and brackets itself.
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # It has just ended.
+        times[int(file.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    counted = {process}
+    while found := {child for child, (parent, _) in times.items() if parent in counted} - counted:
+        counted |= found
+    return sum(times[each][1] for each in counted & times.keys()) / os.sysconf("SC_CLK_TCK")
