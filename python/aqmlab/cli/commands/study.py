@@ -10,7 +10,7 @@ import typer
 from aqmlab._core import SpecError
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import Json, Out, Workers, read_seeds
+from aqmlab.cli.options import Json, Out, Workers, World, read_seeds
 from aqmlab.cli.output import check_directory, print_json, report_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.studies import STUDIES, find
@@ -34,6 +34,13 @@ def study(
         list[str] | None,
         typer.Option(metavar="SCHEME", help="Replace the study's schemes, as for compare. May be repeated."),
     ] = None,
+    world: Annotated[
+        World,
+        typer.Option(
+            help="With kernel: decide the claims over the TCP of a Linux kernel in virtual time, and over simulated"
+            " hosts, at a length of its own."
+        ),
+    ] = World.SIMULATED,
     workers: Workers = None,
     out: Out = "results",
     pages: Annotated[
@@ -47,6 +54,9 @@ def study(
 
     The page has the paper's tables next to ours, figures, and the outcome of each claim. The record NAME.json
     next to it has all numbers. --table writes the numbers of all tables, one per row.
+
+    With --world kernel the page NAME-kernel.md has the outcome of each claim over a kernel's TCP, beside the outcomes
+    over simulated hosts; it takes about an hour of processor time.
 
     Stored cells are not run again, so that an interrupted study resumes.
     """
@@ -65,9 +75,13 @@ def study(
     selected = find(name)
     if aqm:
         selected = selected.with_schemes([schemes.parse(text) for text in aqm])
-    length = _length(selected, quick=quick, full=full, seeds=seeds)
+    length = _length(selected, world, quick=quick, full=full, seeds=seeds)
     if pages is not None:
         check_directory("--pages", pages)
+    directory = pages or folder_for_users(location(out), "studies")
+    if world is World.KERNEL:
+        _study_in_kernel(selected, length, out, workers, directory, file, as_json=as_json)
+        return
     cells = study_cells(selected, length, calibration_model.load_calibrations(out))
     results = {
         result.cell: result for result in run_cells([cell for group in cells.values() for cell in group], out, workers)
@@ -75,7 +89,7 @@ def study(
     by_run = {name: [results[cell] for cell in group] for name, group in cells.items()}
     with ReportProgress() as progress:
         report = Report.from_results(selected, length, by_run, progress)
-        page = write_page(report, pages or folder_for_users(location(out), "studies"), progress)
+        page = write_page(report, directory, progress)
     write_table(table.numbers_frame(report.tables), file)
     if as_json:
         claims = [{"study": name, **decision.described()} for decision in report.decisions]
@@ -90,8 +104,53 @@ def study(
     print(page)
 
 
-def _length(study: Study, *, quick: bool, full: bool, seeds: str | None) -> Length:
+def _study_in_kernel(
+    study: Study,
+    length: Length,
+    out: str,
+    workers: int | None,
+    directory: Path,
+    file: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Run the study with each kind of hosts, and write the page that compares them."""
+    from aqmlab.cells.calibration_model import load_calibrations
+    from aqmlab.studies.kit import table, worlds
+    from aqmlab.studies.kit.worlds_page import write_worlds_page
+    from aqmlab.ui import console
+
+    calibrations = load_calibrations(out)
+    cells = {hosts.name: worlds.hosts_cells(study, length, hosts, calibrations) for hosts in worlds.HOSTS}
+    every_cell = [cell for runs in cells.values() for group in runs.values() for cell in group]
+    results = {result.cell: result for result in run_cells(every_cell, out, workers)}
+    report = worlds.WorldsReport(
+        study=study,
+        length=length,
+        results={
+            name: {run: [results[cell] for cell in group] for run, group in runs.items()}
+            for name, runs in cells.items()
+        },
+    )
+    page = write_worlds_page(report, directory)
+    write_table(table.numbers_frame(report.tables), file)
+    if as_json:
+        print_json({**report.record(), "page": str(page)})
+        return
+    for numbers_table in report.tables:
+        console.show(table.numbers(numbers_table))
+    print(page)
+
+
+def _length(study: Study, world: World, *, quick: bool, full: bool, seeds: str | None) -> Length:
     if quick and full:
         raise SpecError("--quick: cannot be with --full")
-    length = study.lengths["quick" if quick else "full" if full else "default"]
+    if world is World.KERNEL:
+        from aqmlab.studies.kit.worlds import kernel_length
+
+        if quick or full:
+            raise SpecError(f"{'--quick' if quick else '--full'}: cannot be with --world kernel, which has one length")
+        length = kernel_length(study)
+    else:
+        length = study.lengths["quick" if quick else "full" if full else "default"]
     return length if seeds is None else length.repeated(read_seeds(seeds))

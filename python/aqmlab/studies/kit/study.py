@@ -47,7 +47,7 @@ class Length:
     """Duration and repetitions of a study's experiments."""
 
     name: str
-    """``quick``, ``default`` or ``full``."""
+    """``quick``, ``default``, ``full`` or ``kernel``."""
     warmup: str
     duration: str
     seeds: int
@@ -127,6 +127,8 @@ class Study(ABC):
     """Cited works, by the name that tables and claims use."""
     lengths: ClassVar[Mapping[str, Length]]
     """Lengths by name: ``quick``, ``default`` and ``full``."""
+    kernel_length: ClassVar[Length | None] = None
+    """The length of its runs in a Linux kernel in virtual time; ``None`` where that kernel lacks what they need."""
     claims: ClassVar[Sequence[ReviewedClaim]]
     """The second reading of the paper: the registered claims in their order, then those that were added."""
     front: ClassVar[Sequence[str]] = ()
@@ -147,8 +149,10 @@ class Study(ABC):
 
     def command(self, length: Length) -> str:
         """Return the command that runs it at a length."""
-        flag = "" if length.name == "default" else f" --{length.name}"
-        seeds = "" if length == self.lengths[length.name] else f" --seeds {length.first_seed}-{length.last_seed}"
+        flags = {"default": "", "kernel": " --world kernel"}
+        flag = flags.get(length.name, f" --{length.name}")
+        usual = self.kernel_length if length.name == "kernel" else self.lengths[length.name]
+        seeds = "" if length == usual else f" --seeds {length.first_seed}-{length.last_seed}"
         return f"aqmlab study {self.name}{self.options}{flag}{seeds}"
 
     def registration(self) -> Registration:
@@ -182,9 +186,14 @@ class Study(ABC):
 
 def study_cells(study: Study, length: Length, calibrations: Calibrations) -> dict[str, list[Cell]]:
     """Return the cells of each run of a study, by the run's name."""
+    return cells_by_run(study.runs(length), length, calibrations)
+
+
+def cells_by_run(runs: Sequence[Run], length: Length, calibrations: Calibrations) -> dict[str, list[Cell]]:
+    """Return the cells of each run, by its name."""
     cells: dict[str, list[Cell]] = {}
-    for run in study.runs(length):
-        assert run.name not in cells, f"two runs of {study.name} are called {run.name}"
+    for run in runs:
+        assert run.name not in cells, f"two runs are called {run.name}"
         seeds = range(length.first_seed, length.first_seed + (run.seeds or length.seeds))
         cells[run.name] = cells_of(run.experiment, seeds, calibrations, label=run.label, uncongested=run.uncongested)
     return cells

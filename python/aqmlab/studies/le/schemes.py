@@ -19,6 +19,9 @@ LENGTHS: Mapping[str, Length] = {
 """Lengths of both studies. The full one is the papers', with fresh seeds. Users begin in equilibrium, so that a short
 warm-up is enough."""
 
+KERNEL_LENGTH = Length(name="kernel", warmup="2 s", duration="6 s", seeds=3)
+"""Length of both studies' runs in a Linux kernel in virtual time: an hour of processor time. Ours."""
+
 
 TESTBED = Link(header="14 B")
 """ALTQ's queues hold Ethernet frames and count their headers: an acknowledgement has 54 bytes, not 40."""

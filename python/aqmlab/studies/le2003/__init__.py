@@ -16,7 +16,18 @@ from aqmlab.studies.le import figures as le_figures
 from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.hurst import hurst_table
 from aqmlab.studies.le.quantities import printed_tables
-from aqmlab.studies.le.schemes import BASE, LENGTHS, PI_24, PI_240, PI_ECN, REM_24, REM_ECN, UNCONGESTED, PaperScheme
+from aqmlab.studies.le.schemes import (
+    BASE,
+    KERNEL_LENGTH,
+    LENGTHS,
+    PI_24,
+    PI_240,
+    PI_ECN,
+    REM_24,
+    REM_ECN,
+    UNCONGESTED,
+    PaperScheme,
+)
 from aqmlab.studies.le2003.added_claims import ADDED_CLAIMS
 from aqmlab.studies.le2003.drop_claims import DROP_CLAIMS
 from aqmlab.studies.le2003.ecn_claims import ECN_CLAIMS
@@ -71,6 +82,7 @@ The study's `registered.json` defines the first reading's words in numbers, whic
         " All sections, figures and tables are this paper's.",
     }
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
+    kernel_length: ClassVar[Length | None] = KERNEL_LENGTH
     claims: ClassVar[Sequence[ReviewedClaim]] = (*DROP_CLAIMS, *ECN_CLAIMS, *ADDED_CLAIMS)
     front: ClassVar[Sequence[str]] = ("fig12", "fig22")
 

@@ -15,6 +15,7 @@ from aqmlab.studies.le.hurst import hurst_table
 from aqmlab.studies.le.quantities import printed_tables
 from aqmlab.studies.le.schemes import (
     BASE,
+    KERNEL_LENGTH,
     LENGTHS,
     PI_24,
     PI_ECN,
@@ -69,6 +70,7 @@ The paper's table 4 has 120 and 360, and so do the second reading and the figure
         " paper's.",
     }
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
+    kernel_length: ClassVar[Length | None] = KERNEL_LENGTH
     claims: ClassVar[Sequence[ReviewedClaim]] = (*CLAIMS, *GENERAL_CLAIMS, *ADDED_CLAIMS)
     front: ClassVar[Sequence[str]] = ("fig22-23", "fig27-28")
 
