@@ -53,6 +53,7 @@ PACKAGES = (
         "calibration",
         "campaigns",
         "conversations",
+        "conformance",
         "live",
         "advice",
         "explanations",

@@ -1,0 +1,130 @@
+"""Cases of conformance: a clause of a standard, a scenario, a measured number with its bounds, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from aqmlab.conformance.trace import Trace
+
+
+class Verdict(StrEnum):
+    """The verdict about a case."""
+
+    MEETS = "meets"
+    FAILS = "fails"
+    NOT_COVERED = "not covered"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The values that meet a clause, with the reason of the tolerance."""
+
+    low: float
+    high: float
+    reason: str
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return f"{self.low:.4g}"
+        if math.isinf(self.low):
+            return f"at most {self.high:.4g}"
+        if math.isinf(self.high):
+            return f"at least {self.low:.4g}"
+        return f"{self.low:.4g} to {self.high:.4g}"
+
+
+def about(value: float, tolerance: float, reason: str) -> Bounds:
+    """Return the bounds of a value with a relative tolerance."""
+    return Bounds(value * (1 - tolerance), value * (1 + tolerance), reason)
+
+
+def exactly(value: float) -> Bounds:
+    """Return the bounds of a count."""
+    return Bounds(value, value, "a count")
+
+
+def at_most(value: float, reason: str) -> Bounds:
+    """Return an upper bound."""
+    return Bounds(-math.inf, value, reason)
+
+
+def at_least(value: float, reason: str) -> Bounds:
+    """Return a lower bound."""
+    return Bounds(value, math.inf, reason)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One statement of a standard about the behaviour of a sender."""
+
+    id: str
+    """The name, which begins with that of the standard."""
+    clause: str
+    """The document and its section."""
+    level: str
+    """The requirement in the words of RFC 2119, or ``"model"`` for what follows from several statements."""
+    demand: str
+    """The behaviour that the clause demands."""
+    quantity: str
+    """The measured number, with its unit."""
+    expected: Bounds | None
+    """The bounds of the number; ``None`` if the case cannot be run."""
+    scenario: Mapping[str, Any] | None = None
+    """The experiment, as a spec without the congestion control."""
+    measure: Callable[[Trace], float] | None = None
+    """Measures the number from the flow's series."""
+    follows_from: tuple[str, ...] = ()
+    """Cases whose failure changes this number too; while one of them fails, the case is not covered."""
+    missing: str = ""
+    """The reason why the case cannot be run; empty if it can."""
+
+    def __post_init__(self) -> None:
+        if bool(self.missing) == (self.scenario is not None and self.measure is not None and self.expected is not None):
+            raise ValueError(f"{self.id}: needs a scenario with a measure and bounds, or the reason why it has none")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a case for a congestion control."""
+
+    case: Case
+    verdict: Verdict
+    seen: float | None
+    """The measured number; ``None`` if there is none."""
+    reason: str = ""
+    """The reason why the case is not covered."""
+    trace: Trace | None = None
+    """The series of the flow, the evidence."""
+
+    @property
+    def text(self) -> str:
+        """The measured number as text, or a dash."""
+        return "-" if self.seen is None else f"{self.seen:.4g}"
+
+    def record(self) -> dict[str, Any]:
+        """Return the outcome as values for JSON."""
+        expected = self.case.expected
+        bounds = {} if expected is None else {"low": _finite(expected.low), "high": _finite(expected.high)}
+        return {
+            "case": self.case.id,
+            "clause": self.case.clause,
+            "level": self.case.level,
+            "demand": self.case.demand,
+            "quantity": self.case.quantity,
+            "expected": bounds and {**bounds, "tolerance": expected.reason if expected else ""},
+            "seen": self.seen,
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "cell": self.trace and self.trace.cell,
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,191 @@
+"""Suites of conformance: the cases of a control's standards, their runs, and the outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from aqmlab._core import SpecError
+from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.conformance import cases as standards
+from aqmlab.conformance.case import Case, Outcome, Verdict
+from aqmlab.conformance.trace import NotSeen, Trace
+from aqmlab.controls import registry
+from aqmlab.running.progress import SweepProgress, is_wanted
+from aqmlab.running.sweep import sweep
+from aqmlab.running.validation import check_out, check_workers
+from aqmlab.spec import schema
+from aqmlab.spec.experiment import Experiment
+from aqmlab.store.result import Result
+from aqmlab.store.store import Store
+
+SEED = 1
+"""The seed of all cases: their scenarios have no random draws that matter."""
+
+RunCells = Callable[[list[Cell]], list[Result]]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The cases of a control, checked before anything runs."""
+
+    control: str
+    standards: tuple[str, ...]
+    """The names of the standards."""
+    cases: tuple[Case, ...]
+    """The cases to report."""
+    cells: Mapping[str, Cell]
+    """The cell of each case that can be run, by its name; cases with equal scenarios share a cell."""
+
+    @cached_property
+    def _all_cases(self) -> dict[str, Case]:
+        return {case.id: case for name in self.standards for case in standards.STANDARDS[name].cases}
+
+    def run(self, run_cells: RunCells) -> list[Outcome]:
+        """Run the cells and return the outcomes of the cases, in their order."""
+        results = dict(zip(self.cells, run_cells(list(self.cells.values())), strict=True))
+        traces: dict[str, Trace] = {}
+        for result in results.values():
+            if result.cell.key not in traces:
+                traces[result.cell.key] = Trace.of(result)
+        outcomes: dict[str, Outcome] = {}
+        for name in self.cells.keys() | {case.id for case in self.cases}:
+            trace = traces[results[name].cell.key] if name in results else None
+            outcomes[name] = judge(self._all_cases[name], trace)
+        return [_without_consequence(outcomes[case.id], outcomes) for case in self.cases]
+
+
+def judge(case: Case, trace: Trace | None) -> Outcome:
+    """Return the outcome of a case alone."""
+    if case.measure is None or case.expected is None or trace is None:
+        return Outcome(case, Verdict.NOT_COVERED, None, case.missing)
+    try:
+        seen = case.measure(trace)
+    except NotSeen as reason:
+        return Outcome(case, Verdict.NOT_COVERED, None, str(reason), trace)
+    return Outcome(case, Verdict.MEETS if seen in case.expected else Verdict.FAILS, seen, trace=trace)
+
+
+def _without_consequence(outcome: Outcome, outcomes: Mapping[str, Outcome]) -> Outcome:
+    """Return an outcome; one that follows from a failed case is not covered."""
+    failed = [name for name in outcome.case.follows_from if outcomes[name].verdict is Verdict.FAILS]
+    if not failed:
+        return outcome
+    return Outcome(
+        outcome.case, Verdict.NOT_COVERED, outcome.seen, f"follows from {', '.join(failed)}, which fails", outcome.trace
+    )
+
+
+def plan(
+    control: str | type,
+    *,
+    standard: str | None = None,
+    cases: Sequence[str] = (),
+    changes: Sequence[str] = (),
+) -> Suite:
+    """Return the suite of a control.
+
+    The parameters and errors are those of :func:`conform`.
+    """
+    name = registry.with_names({"congestion": control})["congestion"]
+    if not registry.is_custom(name) and name not in (known := _built_in_controls()):
+        raise SpecError(f"CONTROL: must be one of {', '.join(known)}, or module:Class, got {name!r}")
+    chosen = _standards_of(name, standard)
+    known_cases = {case.id: case for one in chosen for case in standards.STANDARDS[one].cases}
+    for case in cases:
+        if case not in known_cases:
+            raise SpecError(f"--case: must be one of {', '.join(known_cases)}, got {case!r}")
+    reported = tuple(known_cases[case] for case in cases) or tuple(known_cases.values())
+    needed = {case.id for case in reported} | {name for case in reported for name in case.follows_from}
+    cells = {
+        case.id: _cell_of(case.scenario, name, changes)
+        for case in known_cases.values()
+        if case.id in needed and case.scenario is not None
+    }
+    return Suite(name, chosen, reported, cells)
+
+
+def _built_in_controls() -> list[str]:
+    return [name for form in schema.part("Algorithm")["oneOf"] for name in form.get("enum", [form.get("const")])]
+
+
+def _standards_of(control: str, standard: str | None) -> tuple[str, ...]:
+    known = ", ".join(standards.STANDARDS)
+    if standard is not None:
+        if standard not in standards.STANDARDS:
+            raise SpecError(f"--standard: must be one of {known}, got {standard!r}")
+        return (standard,)
+    own = tuple(name for name, one in standards.STANDARDS.items() if control in one.controls)
+    if not own:
+        raise SpecError(f"--standard: must name the standard to hold {control} to, one of {known}, got none")
+    return own
+
+
+def _cell_of(scenario: Mapping[str, Any], control: str, changes: Sequence[str]) -> Cell:
+    # Slow start ends only by a loss; of the built-in controls cubic alone has HyStart by default.
+    own = {"congestion": control, **({"hystart": "off"} if control == "cubic" else {})}
+    spec = {**scenario, "tcp": {**scenario["tcp"], **own}}
+    (cell,) = cells_of(Experiment(**spec).with_changes(changes), [SEED])
+    return cell
+
+
+def conform(
+    control: str | type,
+    *,
+    standard: str | None = None,
+    cases: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    out: Path | str = "results",
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> list[Outcome]:
+    """Hold a congestion control to its standards.
+
+    Parameters
+    ----------
+    control
+        A name of ``tcp.congestion``, ``"module:Class"`` of a custom control, or its class.
+    standard
+        The standard; by default all of a built-in control. A custom control needs one.
+    cases
+        The cases to report, by their names; by default all of the standard.
+    changes
+        Changes of every scenario, such as ``"tcp.control.beta=0.7"``.
+    out
+        The results directory, or its URL; stored cells are not run again.
+    workers
+        The number of cells to run at a time; by default the number of processors that this process may use.
+    progress
+        Show progress on standard error; by default on a terminal and in a notebook.
+
+    Returns
+    -------
+    list[Outcome]
+        The outcome of each case.
+
+    Raises
+    ------
+    SpecError
+        When there is no such control, standard or case, or a change is not accepted.
+    LawError
+        When a custom control raises or gives an invalid value.
+
+    Examples
+    --------
+    >>> [outcome.verdict for outcome in conform("reno", cases=["reno-halving"])]  # doctest: +SKIP
+    """
+    check_workers(workers)
+    suite = plan(control, standard=standard, cases=cases, changes=changes)
+    store = Store(check_out(out))
+
+    def run_cells(cells: list[Cell]) -> list[Result]:
+        if not is_wanted(progress):
+            return sweep(cells, store, workers=workers)
+        stored = store.find(cells, will_run_missing=True)
+        with SweepProgress(cells, stored) as watch:
+            return sweep(cells, store, workers=workers, stored=stored, watch=watch)
+
+    return suite.run(run_cells)
