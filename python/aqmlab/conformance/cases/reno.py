@@ -78,7 +78,7 @@ def window_after_pause(trace: Trace) -> float:
 
 
 def response(loss_every: int, rtt_ms: float) -> Case:
-    """Return the case of the response function for a loss every so many packets."""
+    """Return the case of the response function for a loss every ``loss_every`` packets."""
     window = math.sqrt(1.5 * loss_every)
     return Case(
         id=f"reno-response-{loss_every}-{rtt_ms:g}ms",
