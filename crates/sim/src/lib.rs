@@ -37,7 +37,7 @@ pub use engine::emulated::{
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
 pub use link::{
-    BucketSpec, CapacitySpec, KernelDecision, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec,
+    BucketSpec, CapacitySpec, KernelDecision, Losses, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec,
 };
 pub use names::interned;
 pub use record::{
@@ -47,10 +47,10 @@ pub use record::{
 pub use simulation::Simulation;
 pub use spec::{
     BurstsSpec, ControlTable, CustomLaw, DelayAt, DelayChange, DisciplineSpec, Dscp, EcnPath, FlowsSpec,
-    GilbertElliottSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec, LossSpec, MixSpec,
-    OutagePackets, OutageSpec, PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange, RateSpec,
-    RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, TcpSpec, Testbed, TestbedValue,
-    UsersSpec,
+    FourStateSpec, GilbertElliottSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec, LossSpec,
+    MixSpec, OutagePackets, OutageSpec, PathSpec, PerDirection, ProtocolSpec, QueueSpec, RateChange,
+    RateSpec, RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, StateChange, TcpSpec,
+    Testbed, TestbedValue, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

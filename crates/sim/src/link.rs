@@ -32,6 +32,7 @@ pub use self::capacity::{BucketSpec, CapacitySpec, MahimahiSpec, PolicerSpec, To
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};
+pub use self::impaired::Losses;
 pub(crate) use self::impaired::{Fates, Impaired, WireCounts, WireEvent};
 pub(crate) use self::index_queue::IndexQueue;
 pub use self::kernel_queue::KernelDecision;

@@ -16,6 +16,7 @@ use aqmlab_tcp::HeaderOptions;
 use aqmlab_units::Time;
 
 pub(crate) use self::fates::Fates;
+pub use self::losses::Losses;
 use super::{Boxed, DelayByOwner, Forwarding, Link, LinkCounters, Meter};
 use crate::packet::{EndpointId, Owner, Packet};
 

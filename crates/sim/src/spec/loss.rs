@@ -29,6 +29,8 @@ pub enum LossSpec {
 pub enum BurstsSpec {
     /// The process of Gilbert and Elliott.
     GilbertElliott(GilbertElliottSpec),
+    /// The process of four states.
+    FourState(FourStateSpec),
 }
 
 /// A process of two states, good and bad, which may change before each packet: `loss gemodel` of `netem`. The state is bad for
@@ -48,6 +50,60 @@ pub struct GilbertElliottSpec {
     /// The probability that a packet passes in a good state; above h.
     #[serde(default = "always")]
     pub k: f64,
+    /// The time at which the state may change. `netem` has `after`.
+    #[serde(default, skip_serializing_if = "StateChange::is_before")]
+    pub change: StateChange,
+}
+
+/// The time at which the state of a process may change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum StateChange {
+    /// Before a packet, whose fate has the probability of the new state.
+    #[default]
+    Before,
+    /// After a packet.
+    After,
+}
+
+impl StateChange {
+    fn is_before(&self) -> bool {
+        *self == StateChange::Before
+    }
+}
+
+/// A process of four states, which may change before each packet: `loss state` of `netem`. In states 1 and 2 packets pass, and in
+/// states 3 and 4 they are lost. State 1 is a gap between bursts, and state 4 an isolated loss in it, after which state 1 follows.
+/// States 2 and 3 are a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "FourState", transform = with_ranges::<FourStateSpec>))]
+#[serde(deny_unknown_fields)]
+pub struct FourStateSpec {
+    /// The probability that a burst begins, with a loss.
+    pub p13: f64,
+    /// The probability that a burst ends after a loss.
+    pub p31: f64,
+    /// The probability that packets pass within a burst after a loss.
+    #[serde(default)]
+    pub p32: f64,
+    /// The probability that packets are lost again within a burst.
+    #[serde(default = "always")]
+    pub p23: f64,
+    /// The probability of an isolated loss.
+    #[serde(default)]
+    pub p14: f64,
+}
+
+ranges! {
+    FourStateSpec {
+        p13: from(0.0).up_to(1.0),
+        p31: above(0.0).up_to(1.0),
+        p32: from(0.0).up_to(1.0),
+        p23: above(0.0).up_to(1.0),
+        p14: from(0.0).up_to(1.0),
+    }
 }
 
 ranges! {
@@ -75,6 +131,18 @@ impl LossSpec {
                 }
                 Ok(())
             }
+            LossSpec::Bursts(BurstsSpec::FourState(process)) => {
+                let path = format!("{path}.{FOUR_STATE}");
+                within(&path, &process)?;
+                let FourStateSpec { p13, p14, p31, p32, .. } = process;
+                for (name, value, other, taken) in [("p14", p14, "p13", p13), ("p32", p32, "p31", p31)] {
+                    if value + taken > 1.0 {
+                        let message = format!("must be at most 1 - {other}, got {value}");
+                        return Err(fault(&format!("{path}.{name}"), message));
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -85,10 +153,12 @@ impl LossSpec {
 }
 
 const GILBERT_ELLIOTT: &str = "gilbert_elliott";
+const FOUR_STATE: &str = "four_state";
 
 impl OneDirection for LossSpec {
-    const KEYS: &'static [&'static str] = &["up", "down", GILBERT_ELLIOTT];
-    const EXPECTED: &'static str = "a probability, or a table of up and down or of gilbert_elliott";
+    const KEYS: &'static [&'static str] = &["up", "down", GILBERT_ELLIOTT, FOUR_STATE];
+    const EXPECTED: &'static str =
+        "a probability, or a table of up and down, of gilbert_elliott or of four_state";
 
     fn from_table<'de, A: MapAccess<'de>>(table: A) -> Result<LossSpec, A::Error> {
         BurstsSpec::deserialize(MapAccessDeserializer::new(table)).map(LossSpec::Bursts)
@@ -144,7 +214,10 @@ impl schemars::JsonSchema for LossSpec {
             "type": ["number", "object"],
             "minimum": 0,
             "maximum": 1,
-            "properties": { GILBERT_ELLIOTT: generator.subschema_for::<GilbertElliottSpec>() },
+            "properties": {
+                GILBERT_ELLIOTT: generator.subschema_for::<GilbertElliottSpec>(),
+                FOUR_STATE: generator.subschema_for::<FourStateSpec>(),
+            },
             "additionalProperties": false,
             "minProperties": 1,
         })

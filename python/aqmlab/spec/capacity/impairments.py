@@ -22,6 +22,8 @@ def loss_text(loss: float | Mapping[str, Any]) -> str:
     --------
     >>> loss_text(0.001), loss_text({"up": 0, "down": {"gilbert_elliott": {"p": 0.01, "r": 0.2, "h": 0.0, "k": 1.0}}})
     ('0.1 %', '0 % / 4.76 % in bursts')
+    >>> loss_text({"four_state": {"p13": 0.02, "p31": 0.1, "p32": 0.3, "p23": 0.5, "p14": 0.01}})
+    '15.8 % in bursts'
     """
     return _both(loss, _loss_of_one)
 
@@ -57,9 +59,20 @@ def _both(value: Any, of_one: Callable[[Any], str]) -> str:
 def _loss_of_one(loss: float | Mapping[str, Any]) -> str:
     if not isinstance(loss, Mapping):
         return _percent(loss)
-    process = loss["gilbert_elliott"]
+    share = _share_of_four(loss["four_state"]) if "four_state" in loss else _share_of_two(loss["gilbert_elliott"])
+    return f"{_percent(share)} in bursts"
+
+
+def _share_of_two(process: Mapping[str, float]) -> float:
     bad = process["p"] / (process["p"] + process["r"])
-    return f"{_percent(bad * (1 - process['h']) + (1 - bad) * (1 - process['k']))} in bursts"
+    return bad * (1 - process["h"]) + (1 - bad) * (1 - process["k"])
+
+
+def _share_of_four(process: Mapping[str, float]) -> float:
+    # The share of each state for a share of 1 of the first.
+    third = process["p13"] / process["p31"]
+    second, fourth = third * process["p32"] / process["p23"], process["p14"]
+    return (third + fourth) / (1 + second + third + fourth)
 
 
 def _percent(share: float) -> str:

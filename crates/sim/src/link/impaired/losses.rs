@@ -1,37 +1,87 @@
 //! Losses on a wire, of each packet by itself or in bursts.
 
-use aqmlab_units::{Prob, Stream};
+use aqmlab_aqm::Coin;
+use aqmlab_units::Stream;
 
-use crate::spec::{BurstsSpec, LossSpec};
+use crate::spec::{BurstsSpec, FourStateSpec, GilbertElliottSpec, LossSpec, StateChange};
 
-/// The process that decides which packets are lost.
-#[derive(Debug)]
-pub(super) struct Losses {
+/// The process that decides which packets are lost. Each decision is a toss of its coin.
+#[derive(Clone, Debug)]
+pub struct Losses<C = Stream> {
     loss: LossSpec,
     /// The state of a Gilbert-Elliott process.
     is_bad: bool,
-    stream: Stream,
+    /// The state of a process of four states.
+    state: State,
+    coin: C,
 }
 
-impl Losses {
-    pub(super) fn new(loss: LossSpec, stream: Stream) -> Losses {
-        Losses { loss, is_bad: false, stream }
+/// The states of the process of four, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Packets pass between bursts.
+    Gap = 1,
+    /// Packets pass within a burst.
+    Pause = 2,
+    /// Packets are lost in a burst.
+    Burst = 3,
+    /// A packet is lost between bursts.
+    Isolated = 4,
+}
+
+impl State {
+    fn is_loss(self) -> bool {
+        matches!(self, State::Burst | State::Isolated)
+    }
+}
+
+impl<C: Coin> Losses<C> {
+    /// Return a process before its first packet.
+    pub fn new(loss: LossSpec, coin: C) -> Losses<C> {
+        Losses { loss, is_bad: false, state: State::Gap, coin }
     }
 
-    /// Returns true if the next packet is lost.
-    pub(super) fn draw(&mut self) -> bool {
+    /// Decide whether the next packet is lost.
+    pub fn draw(&mut self) -> bool {
         match self.loss {
-            LossSpec::Independent(probability) => self.strikes(probability),
-            LossSpec::Bursts(BurstsSpec::GilbertElliott(process)) => {
-                let change = if self.is_bad { process.r } else { process.p };
-                self.is_bad ^= self.strikes(change);
-                let passes = if self.is_bad { process.h } else { process.k };
-                !self.strikes(passes)
+            LossSpec::Independent(probability) => self.toss() < probability,
+            LossSpec::Bursts(BurstsSpec::GilbertElliott(process)) => self.draw_of_two(process),
+            LossSpec::Bursts(BurstsSpec::FourState(process)) => {
+                self.state = self.next_of_four(process);
+                self.state.is_loss()
             }
         }
     }
 
-    fn strikes(&mut self, probability: f64) -> bool {
-        self.stream.chance(Prob::clamped(probability))
+    /// Return a number from 0 to 1.
+    fn toss(&mut self) -> f64 {
+        (self.coin.toss() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
+    fn draw_of_two(&mut self, process: GilbertElliottSpec) -> bool {
+        let before = self.is_bad;
+        let change = if before { process.r } else { process.p };
+        self.is_bad ^= self.toss() < change;
+        let u = self.toss();
+        match process.change {
+            StateChange::Before => u >= if self.is_bad { process.h } else { process.k },
+            // The sides of the coin are those of netem.
+            StateChange::After if before => u >= process.h,
+            StateChange::After => u < 1.0 - process.k,
+        }
+    }
+
+    fn next_of_four(&mut self, process: FourStateSpec) -> State {
+        let FourStateSpec { p13, p31, p32, p23, p14 } = process;
+        let u = self.toss();
+        match self.state {
+            State::Gap if u < p14 => State::Isolated,
+            State::Gap if u < p14 + p13 => State::Burst,
+            State::Pause if u < p23 => State::Burst,
+            State::Burst if u < p32 => State::Pause,
+            State::Burst if u < p32 + p31 => State::Gap,
+            State::Isolated => State::Gap,
+            same => same,
+        }
     }
 }

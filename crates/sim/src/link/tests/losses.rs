@@ -61,6 +61,26 @@ fn gilbert_elliott_losses_have_the_bursts_of_theory() {
 }
 
 #[test]
+fn the_state_may_change_after_a_packet() {
+    let process = json!({ "gilbert_elliott": { "p": 1, "r": 1, "change": "after" } });
+    assert_eq!(losses(&process, 4), [false, true, false, true]);
+    let before = json!({ "gilbert_elliott": { "p": 1, "r": 1 } });
+    assert_eq!(losses(&before, 4), [true, false, true, false]);
+}
+
+#[test]
+fn losses_of_four_states_have_the_shares_of_theory() {
+    let process = json!({ "four_state": { "p13": 0.02, "p31": 0.1, "p32": 0.3, "p23": 0.5, "p14": 0.01 } });
+    let (share, burst) = shares(&losses(&process, 400_000));
+    // Of state 1 follow 0.02 / 0.1 of state 3, 0.3 / 0.5 of state 3 is state 2, and 0.01 of state 1 is state 4.
+    let (gap, loss, pause, isolated) = (1.0, 0.2, 0.12, 0.01);
+    close(share, (loss + isolated) / (gap + loss + pause + isolated));
+    // A run of losses ends with probability 0.4, or is of one packet.
+    let (runs, single) = (loss * 0.4, isolated);
+    close(burst, (loss + isolated) / (runs + single));
+}
+
+#[test]
 fn nothing_and_everything_may_be_lost() {
     assert!(losses(&json!(0), 1_000).iter().all(|lost| !lost));
     assert!(losses(&json!(1), 1_000).iter().all(|lost| *lost));

@@ -9,6 +9,14 @@ fn impairments_that_cannot_be_are_refused() {
     for (link, expected) in [
         (json!({"bit_error_rate": 2}), "link.bit_error_rate: must be between 0 and 1, got 2"),
         (json!({"duplicate": {"up": 0, "down": -1}}), "link.duplicate.down: must be between 0 and 1, got -1"),
+        (
+            json!({"loss": {"four_state": {"p13": 0.7, "p31": 0.1, "p14": 0.4}}}),
+            "link.loss.four_state.p14: must be at most 1 - p13, got 0.4",
+        ),
+        (
+            json!({"loss": {"four_state": {"p13": 0.7, "p31": 0}}}),
+            "link.loss.four_state.p31: must be above 0 and at most 1, got 0",
+        ),
         (json!({"jitter": 5}), r#"link.jitter: "5": write a unit, such as "5 ms""#),
         (json!({"jitter": "2 min"}), "link.jitter: must be at most 60 s, got 120 s"),
         (json!({"reorder": {"probability": 0.1}}), "link.reorder: must have `delay`, which is missing"),
