@@ -31,7 +31,8 @@ void aqmlab_engine_control(unsigned long long now, const void *message, unsigned
 /* Handles all events until now. The device calls it after a message, whose events may have changed the next one. */
 void aqmlab_device_update(void);
 
-/* The coin of the queue disciplines: the command line's state, and whether there is one. */
+/* The coin of the queue disciplines: the seed of the command line, the state, and whether there is one. */
+extern unsigned long long aqmlab_coin_seed;
 extern unsigned long long aqmlab_coin_state;
 extern int aqmlab_coin_is_set;
 

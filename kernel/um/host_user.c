@@ -24,13 +24,14 @@ __uml_setup("seed=", set_seed,
 "seed=<number>\n"
 "    The seed of all random numbers that the kernel would otherwise take from the host.\n\n");
 
+unsigned long long aqmlab_coin_seed;
 unsigned long long aqmlab_coin_state;
 int aqmlab_coin_is_set;
 
 static int __init set_coin(char *line, int *add)
 {
 	*add = 0;
-	aqmlab_coin_state = strtoull(line, NULL, 0);
+	aqmlab_coin_seed = aqmlab_coin_state = strtoull(line, NULL, 0);
 	aqmlab_coin_is_set = 1;
 	return 0;
 }

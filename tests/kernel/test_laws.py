@@ -43,6 +43,20 @@ def test_another_coin_of_ours_is_found() -> None:
 
 
 @needs_kernel
+def test_another_key_of_the_hash_of_flows_is_found() -> None:
+    # The law tosses no coin: only the queues that flows share differ.
+    assert compare(BY_NAME["fq_codel-collisions"], patterns=4, coin=2)["differences"] > 0
+
+
+@needs_kernel
+def test_the_time_at_which_a_state_of_losses_changes_is_found() -> None:
+    same = BY_NAME["netem-gilbert"]
+    assert isinstance(same.loss, dict)
+    before = {"gilbert_elliott": {**same.loss["gilbert_elliott"], "change": "before"}}
+    assert compare(replace(same, loss=before), patterns=4)["differences"] > 0
+
+
+@needs_kernel
 def test_the_published_law_differs_from_that_of_linux() -> None:
     same = BY_NAME["codel"]
     published = {**same.parameters, "variant": "published"}

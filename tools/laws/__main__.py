@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,16 @@ def page(rows: Sequence[Row]) -> str:
 def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
     given = ",".join(f"{name}={value}" for name, value in comparison.parameters.items())
     here = f"`{comparison.law}:{given}`" + ("" if comparison.ecn else " without ECN")
+    if comparison.loss is not None:
+        here += f" after `loss = {_toml(comparison.loss)}`"
     counts = (row[count] for count in ("packets", *_FATES, "differences"))
     return (row["comparison"], f"`{comparison.tc}`", here, *(f"{count:,}" for count in counts))
+
+
+def _toml(value: float | Mapping[str, Any]) -> str:
+    if not isinstance(value, Mapping):
+        return json.dumps(value)
+    return "{ " + ", ".join(f"{key} = {_toml(entry)}" for key, entry in value.items()) + " }"
 
 
 def read_record(directory: Path) -> list[Row]:

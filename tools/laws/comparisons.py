@@ -24,13 +24,10 @@ class Comparison:
     """True if both mark ECN-capable packets."""
     segments: bool = False
     """True if the packets are segments of TCP, most of them acknowledgements."""
+    loss: float | Mapping[str, Any] | None = None
+    """The losses before our discipline, as a spec has them."""
     slowest: str | None = None
     """The lowest rate at which they send, if it may be below the line's."""
-
-    @property
-    def queues(self) -> int | None:
-        """The number of queues that flows are hashed to, if there are several."""
-        return self.parameters.get("flows")
 
 
 _CODEL = {**LINUX, "mtu": "1514 B", "limit": "1000 packets"}
@@ -50,6 +47,22 @@ _RED_TC = "limit 400000 min 5000 max 30000 avpkt 1000 burst 20 probability 0.1 b
 _RED = {**_RED_BASE, "limit": "400 kB"}
 
 _PIE = {**LINUX, "mean_packet": "1514 B", "limit": "1000 packets"}
+
+_NETEM = {"limit": "1000 packets"}
+
+_SFB_TC = "limit 1000 max 25 target 20 increment 0.001 decrement 0.000167 penalty_rate 10 penalty_burst 20"
+_SFB_STEEP_TC = "limit 120 max 40 target 5 increment 0.1 decrement 0.01 penalty_rate 25 penalty_burst 4"
+_SFB = {**LINUX, "limit": "1000 packets"}
+_SFB_STEEP = {
+    **LINUX,
+    "limit": "120 packets",
+    "max": 40,
+    "bin_size": 5,
+    "increment": 0.1,
+    "decrement": 0.01,
+    "penalty_rate": 25,
+    "penalty_burst": 4,
+}
 
 _CAKE = {**LINUX, "diffserv": "besteffort", "isolation": "flowblind"}
 
@@ -108,6 +121,7 @@ COMPARISONS = (
         {**_FQ_CODEL, "flows": 8, "memory_limit": "60000 B", "drop_batch": 4},
         ecn=True,
     ),
+    Comparison("fq_codel-collisions", "fq_codel flows 5", "fq_codel", {**_FQ_CODEL, "flows": 5}, ecn=True),
     Comparison("fq_pie", "fq_pie", "fq_pie", _FQ_PIE),
     Comparison(
         "fq_pie-short",
@@ -126,6 +140,7 @@ COMPARISONS = (
         },
         ecn=True,
     ),
+    Comparison("fq_pie-collisions", "fq_pie flows 5", "fq_pie", {**_FQ_PIE, "flows": 5}),
     Comparison("cake", "cake besteffort flowblind", "cake", _CAKE, ecn=True),
     Comparison(
         "cake-shaped",
@@ -195,6 +210,7 @@ COMPARISONS = (
     Comparison("red-ecn", f"red {_RED_TC} ecn", "red", {**_RED, "ecn_policy": "mark"}, ecn=True),
     Comparison("red-harddrop", f"red {_RED_TC} ecn harddrop", "red", _RED, ecn=True),
     Comparison("sfq", "sfq", "sfq", _SFQ),
+    Comparison("sfq-collisions", "sfq divisor 4", "sfq", {**_SFQ, "flows": 4}),
     Comparison(
         "sfq-short",
         "sfq limit 60 depth 12 divisor 8 quantum 300",
@@ -209,5 +225,42 @@ COMPARISONS = (
     ),
     Comparison("choke", f"choke {_CHOKE_TC}", "choke", _CHOKE),
     Comparison("choke-ecn", f"choke {_CHOKE_TC} ecn", "choke", {**_CHOKE, "ecn_policy": "mark"}, ecn=True),
+    Comparison("sfb", f"sfb {_SFB_TC}", "sfb", _SFB, ecn=True),
+    Comparison(
+        "sfb-steep",
+        f"sfb rehash 2000 db 900 {_SFB_STEEP_TC}",
+        "sfb",
+        {**_SFB_STEEP, "rehash_interval": "2 s", "warmup_time": "900 ms"},
+        ecn=True,
+    ),
+    Comparison(
+        "sfb-moving",
+        f"sfb rehash 700 db 0 {_SFB_STEEP_TC}",
+        "sfb",
+        {**_SFB_STEEP, "rehash_interval": "700 ms", "warmup_time": "0 s", "hashing": "moving"},
+        ecn=True,
+    ),
+    Comparison("netem", "netem limit 1000 loss random 5%", "droptail", _NETEM, loss=0.05),
+    Comparison(
+        "netem-gilbert",
+        "netem limit 1000 loss gemodel 1% 20%",
+        "droptail",
+        _NETEM,
+        loss={"gilbert_elliott": {"p": 0.01, "r": 0.2, "change": "after"}},
+    ),
+    Comparison(
+        "netem-gilbert-elliott",
+        "netem limit 1000 loss gemodel 2% 10% 70% 1%",
+        "droptail",
+        _NETEM,
+        loss={"gilbert_elliott": {"p": 0.02, "r": 0.1, "h": 0.3, "k": 0.99, "change": "after"}},
+    ),
+    Comparison(
+        "netem-state",
+        "netem limit 1000 loss state 2% 10% 30% 50% 1%",
+        "droptail",
+        _NETEM,
+        loss={"four_state": {"p13": 0.02, "p31": 0.1, "p32": 0.3, "p23": 0.5, "p14": 0.01}},
+    ),
 )
 """The comparisons, in the order of the page."""

@@ -43,12 +43,12 @@ def compare(comparison: Comparison, *, patterns: int = PATTERNS, packets: int = 
         "tc": comparison.tc,
         "queue": {comparison.law: dict(comparison.parameters)},
         "ecn": comparison.ecn,
-        "queues": comparison.queues,
         "seed": SEED,
         "coin": coin,
         "patterns": patterns,
         "packets": packets,
         "segments": comparison.segments,
+        "loss": comparison.loss,
         "slowest": comparison.slowest,
     }
     with ExitStack() as held:

@@ -8,13 +8,14 @@ mod ours;
 mod pattern;
 mod segments;
 
-use aqmlab_aqm::{Ecn, QueueConfig, hash_flow};
+use aqmlab_aqm::{Ecn, QueueConfig};
+use aqmlab_sim::LossSpec;
 use aqmlab_units::{BitRate, Bytes};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::ours::Ours;
-use self::pattern::{Arrival, FLOWS, Pattern};
+use self::pattern::{Arrival, Pattern};
 use crate::error::Error;
 use crate::kernel_network::{KernelNetwork, SIDES};
 use crate::message::{Message, Words};
@@ -39,8 +40,6 @@ pub(crate) struct Comparison {
     queue: QueueConfig,
     /// True if it marks ECN-capable packets.
     ecn: bool,
-    /// The number of queues that flows are hashed to, if there are several.
-    queues: Option<u32>,
     /// The seed of the traffic.
     seed: u64,
     /// The seed of the kernel's coin, which both toss.
@@ -52,6 +51,9 @@ pub(crate) struct Comparison {
     /// True if the packets are segments of TCP, most of them acknowledgements.
     #[serde(default)]
     segments: bool,
+    /// The losses of packets before our discipline, which the kernel's has itself.
+    #[serde(default)]
+    loss: Option<LossSpec>,
     /// The lowest rate at which the disciplines send, if it may be below the line's.
     #[serde(default)]
     slowest: Option<BitRate>,
@@ -60,13 +62,6 @@ pub(crate) struct Comparison {
 impl Comparison {
     fn parse(request: &Value) -> Result<Comparison, Error> {
         Comparison::deserialize(request).map_err(|error| Error::Refused(format!("oracle: {error}")))
-    }
-
-    /// Returns the queue of each flow in a discipline with several.
-    fn queue_of_flows(&self) -> Vec<u64> {
-        let Some(queues) = self.queues else { return Vec::new() };
-        let perturbation = ours::random_stream().next_u64();
-        (0..FLOWS).map(|flow| hash_flow(perturbation, flow) % u64::from(queues)).collect()
     }
 
     fn pattern(&self, number: u64) -> Pattern {

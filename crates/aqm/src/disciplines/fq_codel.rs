@@ -9,7 +9,7 @@
 //! Differs from the RFC's wording in one place: a queue whose credit is exactly used up has had its turn,
 //! although the RFC says "negative". The RFC's explanation ("already dequeued at least a quantum"), ns-3 and
 //! Linux agree with this. Where descriptions differ there is an option: [`Half`], [`Backlog`], [`ThroughOld`],
-//! `count_evicted`, and those of CoDel. [`Variant::Linux`] is Linux's discipline in every detail but the hash.
+//! `count_evicted`, and those of CoDel. [`Variant::Linux`] is Linux's discipline in every detail.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
@@ -88,10 +88,7 @@ impl Discipline for FqCodelConfig {
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         match self.codel.variant {
             Variant::Published => visitor.queue(|rng| self.queue(link, rng)),
-            Variant::Linux => visitor.queue(|mut rng| {
-                LinuxFlowQueue::new(self.plan(), &mut rng, |_| LinuxCodel::new(&self.codel))
-                    .with_memory_limit(self.memory_limit)
-            }),
+            Variant::Linux => visitor.queue(|rng| self.linux_queue(rng)),
         }
     }
 }
@@ -111,6 +108,12 @@ impl FqCodelConfig {
             codel: Codel::new(&self.codel, link, rng),
             count_evicted: self.count_evicted,
         })
+    }
+
+    /// Return the queue of Linux's variant.
+    pub(crate) fn linux_queue<P>(&self, mut rng: Stream) -> LinuxFlowQueue<LinuxCodel, P> {
+        LinuxFlowQueue::new(self.plan(), &mut rng, |_| LinuxCodel::new(&self.codel))
+            .with_memory_limit(self.memory_limit)
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Where descriptions differ there is an option: [`NoRoom`], [`ThroughOld`], and those of PIE. Differs from
 //! Linux: the law decides about a packet before the limit drops it, and all queues are updated at once; Linux
-//! updates 2048 at a time. [`Variant::Linux`] is Linux's discipline in every detail but the hash.
+//! updates 2048 at a time. [`Variant::Linux`] is Linux's discipline in every detail.
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream};
 

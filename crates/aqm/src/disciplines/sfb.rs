@@ -10,16 +10,19 @@
 //! Differs from Linux: the hash functions change on a timer; Linux waits for the next arrival. All admitted
 //! packets are counted in the bins that warm up, which start at 0; Linux counts only unresponsive flows. The
 //! penalty box fills steadily; Linux fills it when it is found empty. Probabilities are no 16-bit fractions.
-//! Where paper and Linux differ there is an option: [`FullBins`], [`AboveHalf`], [`Hashing`].
+//! Where paper and Linux differ there is an option: [`FullBins`], [`AboveHalf`], [`Hashing`]. [`Variant::Linux`] is Linux's
+//! discipline in every detail.
 
 use aqmlab_units::{Duration, Prob, Stream, Time};
 
 use crate::parameter::{above, check, from, parameters};
 use crate::parts::bloom::{Bins, Rule};
+use crate::parts::linux::sfb::{self, LinuxSfb};
+use crate::parts::linux::with_linux_values;
 use crate::parts::token_bucket::TokenBucket;
 use crate::{
     AboveHalf, Aqm, DecidesAt, Discipline, Fifo, FullBins, Hashing, Limit, LinkContext, Packet,
-    ParameterError, QueueState, Verdict, Visitor,
+    ParameterError, QueueState, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -52,6 +55,8 @@ parameters! {
         rehash_interval: Duration = Duration::from_secs(600), in from(Duration::from_millis(1)).up_to(Duration::from_secs(1_000_000)), source "Linux";
         /// The time for which the next bins learn about unresponsive flows before they are used.
         warmup_time: Duration = Duration::from_secs(60), source "Linux";
+        /// The description that the discipline follows.
+        variant: Variant = Variant::Published, source "Feng et al. 2001; or Linux sch_sfb.c: linux", omit default;
         /// The maximum that may wait.
         limit: Limit = Limit::Packets(1000), source "Linux: the queue of an Ethernet device";
     }
@@ -68,11 +73,36 @@ impl Discipline for SfbConfig {
         check(self.max >= self.bin_size, "max", bin_size, &self.max)?;
         let below = format_args!("below rehash_interval = {}", self.rehash_interval);
         check(self.warmup_time < self.rehash_interval, "warmup_time", below, &self.warmup_time)?;
-        Ok(self.clone())
+        if self.variant == Variant::Linux {
+            self.check_linux()?;
+        }
+        with_linux_values(self, self.variant, |config| {
+            config.levels = sfb::LEVELS as u32;
+            config.bins = sfb::BINS as u32;
+            config.full_bins = FullBins::All;
+            config.above_half = AboveHalf::DropSome;
+        })
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
-        visitor.queue(|rng| Fifo::new(Sfb::new(self, link, rng), self.limit))
+        match self.variant {
+            Variant::Published => visitor.queue(|rng| Fifo::new(Sfb::new(self, link, rng), self.limit)),
+            Variant::Linux => visitor.queue(|rng| LinuxSfb::new(self, rng)),
+        }
+    }
+}
+
+impl SfbConfig {
+    /// Check the numbers that are whole ones in Linux.
+    fn check_linux(&self) -> Result<(), ParameterError> {
+        let whole = self.penalty_rate.fract() == 0.0;
+        check(whole, "penalty_rate", "a whole number with variant = linux", &self.penalty_rate)?;
+        for (name, time) in [("rehash_interval", self.rehash_interval), ("warmup_time", self.warmup_time)] {
+            let is_whole = time.as_nanos() % sfb::TICK.as_nanos() == 0;
+            check(is_whole, name, "a whole number of milliseconds with variant = linux", &time)?;
+        }
+        let in_packets = matches!(self.limit, Limit::Packets(1..));
+        check(in_packets, "limit", "a number of packets with variant = linux", &self.limit)
     }
 }
 

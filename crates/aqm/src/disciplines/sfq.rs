@@ -7,7 +7,7 @@
 //!
 //! Differs from Linux: a rehash drops no packet, although a queue may then hold more than `depth`. The first of
 //! the longest queues loses a packet; Linux takes the one that grew last. There is no RED in the queues.
-//! [`Variant::Linux`] is Linux's discipline in every detail but the hash and its changes.
+//! [`Variant::Linux`] is Linux's discipline in every detail but changes of the hash.
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
@@ -65,6 +65,8 @@ impl Discipline for SfqConfig {
         let is_linux = self.variant == Variant::Linux;
         let is_fixed = self.perturb == Duration::ZERO;
         check(!is_linux || is_fixed, "perturb", "0 s with variant = linux", &self.perturb)?;
+        let is_power = !is_linux || self.flows.is_power_of_two();
+        check(is_power, "flows", "a power of two with variant = linux", &self.flows)?;
         let is_in_packets = matches!(self.limit, Limit::Packets(2..));
         check(!is_linux || is_in_packets, "limit", "at least 2 packets with variant = linux", &self.limit)?;
         with_linux_values(self, self.variant, |config| config.turns = Turns::Surplus)

@@ -8,10 +8,12 @@ pub(crate) mod codel;
 pub(crate) mod coin;
 pub(crate) mod drop_head;
 pub(crate) mod fifo;
+pub(crate) mod flow_hash;
 pub(crate) mod flow_queue;
 pub(crate) mod memory;
 pub(crate) mod pie;
 pub(crate) mod red;
+pub(crate) mod sfb;
 pub(crate) mod sfq;
 pub(crate) mod timer;
 
@@ -55,8 +57,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        CodelConfig, DelayFrom, Discipline, EcnAboveMax, LinkContext, NextMarkFrom, PieConfig, RedConfig,
-        Sqrt,
+        CodelConfig, DelayFrom, Discipline, EcnAboveMax, Limit, LinkContext, NextMarkFrom, PieConfig,
+        RedConfig, SfbConfig, Sqrt,
     };
 
     fn resolved(config: &CodelConfig) -> Result<CodelConfig, ParameterError> {
@@ -98,6 +100,29 @@ mod tests {
         assert!(refused(&large).starts_with("max_th: must be less than 2^31 times w_q"));
         let gentle = RedConfig { w_q: 0.125, ecn_policy: EcnAboveMax::MarkInGentle, ..red };
         assert!(refused(&gentle).starts_with("ecn_policy: must be mark or drop_above_max"));
+    }
+
+    #[test]
+    fn numbers_that_sfb_of_linux_does_not_have_are_refused() {
+        let sfb = SfbConfig { variant: Variant::Linux, ..SfbConfig::default() };
+        let link = LinkContext {
+            rate: BitRate::from_mbit_per_sec(1),
+            header: Bytes::ZERO,
+            overhead: Bytes::ZERO,
+            peak: None,
+        };
+        assert!(sfb.resolve(&link).is_ok());
+        let refused = |config: SfbConfig| config.resolve(&link).unwrap_err().to_string();
+        assert_eq!(
+            refused(SfbConfig { penalty_rate: 1.5, ..sfb.clone() }),
+            "penalty_rate: must be a whole number with variant = linux, got 1.5"
+        );
+        assert_eq!(
+            refused(SfbConfig { levels: 2, ..sfb.clone() }),
+            "levels: must be 8 with variant = linux, got 2"
+        );
+        let bytes = SfbConfig { limit: Limit::Bytes(Bytes::new(9000)), ..sfb };
+        assert!(refused(bytes).starts_with("limit: must be a number of packets with variant = linux"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! SFB: Feng, Kandlur, Saha and Shin (2001), with the choices of Linux.
 
 use aqmlab_aqm::{
-    AboveHalf, Admission, Discipline, Ecn, Fifo, FullBins, Hashing, Limit, Qdisc, QueueConfig, Sfb, SfbConfig,
+    AboveHalf, Admission, Discipline, Ecn, Fifo, FullBins, Hashing, Limit, Qdisc, QueueConfig, Sfb,
+    SfbConfig, Variant,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 use proptest::prelude::*;
@@ -183,6 +184,7 @@ fn config() -> impl Strategy<Value = SfbConfig> {
                     hashing,
                     rehash_interval: Duration::from_millis(interval),
                     warmup_time: Duration::from_millis(warmup),
+                    variant: Variant::Published,
                     limit,
                 }
             },

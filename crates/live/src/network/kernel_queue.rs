@@ -2,8 +2,7 @@
 
 use std::ffi::CString;
 use std::fs;
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use aqmlab_sim::{KernelDiscipline, Spec};
 use serde_json::{Value, json};
@@ -73,17 +72,6 @@ pub(crate) fn statistics(spec: &Spec) -> Result<Vec<Value>, Error> {
 
 fn devices(spec: &Spec) -> impl Iterator<Item = (String, &KernelDiscipline)> {
     (SIDES..).map(device).zip(spec.kernel_disciplines().into_iter().map(|(_, discipline)| discipline))
-}
-
-/// Runs several commands of `tc`, one a line.
-pub(crate) fn run_batch(commands: &str) -> Result<(), Error> {
-    let mut tc = Command::new("tc");
-    tc.args(["-batch", "-"]).env("PATH", PATH).stdin(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = tc.spawn().context(missing)?;
-    child.stdin.take().expect("a pipe").write_all(commands.as_bytes()).context(missing)?;
-    let output = child.wait_with_output().context(missing)?;
-    let error = || Error::Odd(String::from_utf8_lossy(&output.stderr).trim().to_owned());
-    output.status.success().then_some(()).ok_or_else(error)
 }
 
 fn missing() -> String {

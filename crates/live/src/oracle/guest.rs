@@ -1,7 +1,6 @@
 //! The guest of an oracle: it sets up the kernel's discipline for each pattern of traffic, and waits for the pattern's end.
 
 use std::fs;
-use std::net::Ipv4Addr;
 
 use aqmlab_units::Duration;
 use serde_json::{Value, json};
@@ -34,7 +33,6 @@ pub(crate) fn run(request: &Value) -> Result<(), Error> {
             kernel_queue::remove(&device)?;
         } else {
             kernel_queue::bring_up(&device, 1500)?;
-            classify_flows(&device, &comparison)?;
         }
         let begin = wait_for_phase()?;
         engine.send(&Message::Start);
@@ -48,18 +46,6 @@ pub(crate) fn run(request: &Value) -> Result<(), Error> {
     }
     engine.send(&Message::Finish(json!({ "kernel": run::kernel()? }).to_string()));
     Ok(())
-}
-
-/// Gives each flow the queue that it has in our discipline, by the priority of its packets. A filter of the discipline itself would
-/// change its treatment of packets that find it empty.
-fn classify_flows(device: &str, comparison: &Comparison) -> Result<(), Error> {
-    let mut commands = format!("qdisc add dev {device} clsact\n");
-    for (flow, queue) in (0..).zip(comparison.queue_of_flows()) {
-        let (address, class) = (Ipv4Addr::from(pattern::address(flow)), queue + 1);
-        let filter = format!("filter add dev {device} egress protocol ip u32 match ip dst {address}/32");
-        commands.extend([&filter, &format!(" action skbedit priority 1:{class:x}\n")].map(String::as_str));
-    }
-    kernel_queue::run_batch(&commands)
 }
 
 /// Waits until shortly after a tick of the phase. Returns the time.

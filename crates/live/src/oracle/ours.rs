@@ -1,6 +1,7 @@
 //! Our side of a comparison: the discipline before the same line, in a loop of its own.
 
-use aqmlab_aqm::{Departure, LinkContext, Packet, Qdisc, QueueConfig, WithoutEcn};
+use aqmlab_aqm::{Coin, Departure, LinkContext, Packet, Qdisc, QueueConfig, WithoutEcn};
+use aqmlab_sim::{LossSpec, Losses};
 use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 
 use super::coin::SharedCoin;
@@ -9,11 +10,16 @@ use super::pattern::{Arrival, Pattern};
 use super::{Comparison, Fate, HEADER, Outcome};
 use crate::error::Error;
 
+/// The times that the kernel empties a discipline when it removes it, and the tosses for the key of a hash.
+const RESETS: u32 = 2;
+const KEY: u32 = 2;
+
 /// Our discipline.
 pub(crate) struct Ours {
     queue: QueueConfig,
     ecn: bool,
     coin: SharedCoin,
+    loss: Option<LossSpec>,
     slowest: Option<BitRate>,
 }
 
@@ -25,7 +31,8 @@ impl Ours {
             .queue
             .resolve(&link)
             .map_err(|error| Error::Refused(format!("oracle.queue: {error}")))?;
-        Ok(Ours { queue, ecn: comparison.ecn, coin, slowest: comparison.slowest })
+        let Comparison { ecn, loss, slowest, .. } = *comparison;
+        Ok(Ours { queue, ecn, coin, loss, slowest })
     }
 
     /// Returns the fates of the packets of a pattern that begins at `start`, in nanoseconds of the kernel's clock.
@@ -33,22 +40,33 @@ impl Ours {
         let link = link(pattern.line);
         let queue = self.queue.queue_with_coin(&link, random_stream(), &self.coin);
         let queue = if self.ecn { queue } else { Box::new(WithoutEcn::new(queue)) };
-        // Timers count from the set-up of the discipline, laws without one from the start of the kernel.
-        let zero = if queue.poll_timeout().is_some() { start } else { 0 };
+        // Timers and SFB count from the set-up of the discipline, other laws from the start of the kernel.
+        let counts_from_start = queue.poll_timeout().is_some() || matches!(self.queue, QueueConfig::Sfb(_));
+        let zero = if counts_from_start { start } else { 0 };
         let fates = vec![None; pattern.arrivals.len()];
-        let mut run = Run { pattern, queue, free: None, zero, fates };
+        let losses = self.loss.map(|loss| Losses::new(loss, self.coin.clone()));
+        let mut run = Run { pattern, losses, queue, free: None, zero, fates };
         for (number, arrival) in pattern.arrivals.iter().enumerate() {
             let now = start + arrival.after;
             run.advance(now);
             run.arrive(number, arrival, now);
         }
         run.advance(start + pattern.duration(self.slowest).as_nanos());
-        run.fates
+        let fates = run.fates;
+        self.remove();
+        fates
+    }
+
+    /// Tosses the coin as the kernel does when it removes the discipline: SFB draws new keys whenever it is emptied.
+    fn remove(&self) {
+        let tosses = if matches!(self.queue, QueueConfig::Sfb(_)) { RESETS * KEY } else { 0 };
+        let mut coin = self.coin.clone();
+        (0..tosses).for_each(|_| _ = coin.toss());
     }
 }
 
 /// Returns the random stream of our discipline, the same for each pattern.
-pub(crate) fn random_stream() -> Stream {
+fn random_stream() -> Stream {
     Stream::named(1, "queue")
 }
 
@@ -59,6 +77,7 @@ fn link(line: Line) -> LinkContext {
 /// A discipline that gets a pattern.
 struct Run<'a> {
     pattern: &'a Pattern,
+    losses: Option<Losses<SharedCoin>>,
     queue: Box<dyn Qdisc<usize> + Send>,
     /// The time at which the line is free again, if it is busy.
     free: Option<u64>,
@@ -92,6 +111,10 @@ impl Run<'_> {
     }
 
     fn arrive(&mut self, number: usize, arrival: &Arrival, now: u64) {
+        if self.losses.as_mut().is_some_and(Losses::draw) {
+            self.fates[number] = Some((Outcome::Refused, now));
+            return;
+        }
         let size = Bytes::new((HEADER + arrival.size) as u64);
         let packet = Packet { size, ecn: arrival.ecn, flow: arrival.flow };
         let (time, fates) = (self.time(now), &mut self.fates);

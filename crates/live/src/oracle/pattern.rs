@@ -13,7 +13,7 @@ pub(crate) const LEAD: Duration = Duration::from_millis(100);
 /// The largest number of flows.
 pub(crate) const FLOWS: u32 = 12;
 
-/// Returns the destination of a flow.
+/// Returns the destination of a flow, which our hash of flows knows too.
 pub(crate) fn address(flow: u32) -> [u8; 4] {
     (0x0A00_0000 + flow).to_be_bytes()
 }

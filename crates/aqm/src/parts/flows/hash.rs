@@ -16,7 +16,7 @@ pub(crate) const WAYS: usize = 8;
 
 /// Return the hash of a flow under this perturbation.
 #[inline]
-pub fn hash_flow(perturbation: u64, flow: u32) -> u64 {
+fn hash_flow(perturbation: u64, flow: u32) -> u64 {
     Stream::numbered(perturbation, u64::from(flow)).next_u64()
 }
 

@@ -3,12 +3,20 @@
 use aqmlab_units::Stream;
 
 use crate::parts::linux::choke::LinuxChoke;
+use crate::parts::linux::flow_hash::FlowKey;
+use crate::parts::linux::sfb::LinuxSfb;
+use crate::parts::linux::sfq::LinuxSfq;
 use crate::{LinkContext, Qdisc, QueueConfig, Variant};
 
 /// A source of random bits.
 pub trait Coin: Clone + Send + 'static {
     /// Draw 64 random bits.
     fn toss(&mut self) -> u64;
+
+    /// Return the key of the host's hash of flows.
+    fn flow_key(&mut self) -> FlowKey {
+        FlowKey::draw(self)
+    }
 }
 
 impl Coin for Stream {
@@ -31,7 +39,17 @@ impl QueueConfig {
                 Box::new(config.linux_queue(coin.clone()))
             }
             QueueConfig::FqPie(config) if config.pie.variant == Variant::Linux => {
-                Box::new(config.linux_queue(rng, |_| coin.clone()))
+                let queue = config.linux_queue(rng, |_| coin.clone());
+                Box::new(queue.with_flow_key(coin.clone().flow_key()))
+            }
+            QueueConfig::FqCodel(config) if config.codel.variant == Variant::Linux => {
+                Box::new(config.linux_queue(rng).with_flow_key(coin.clone().flow_key()))
+            }
+            QueueConfig::Sfq(config) if config.variant == Variant::Linux => {
+                Box::new(LinuxSfq::new(config, coin.clone()))
+            }
+            QueueConfig::Sfb(config) if config.variant == Variant::Linux => {
+                Box::new(LinuxSfb::new(config, coin.clone()))
             }
             QueueConfig::Red(config) if config.variant == Variant::Linux => {
                 Box::new(config.linux_queue(link, coin.clone()))

@@ -1,13 +1,11 @@
 //! Flow queueing in the order of decisions that Linux has: FQ-CoDel and FQ-PIE.
-//!
-//! Linux hashes flows with a function of its own; the hash here is that of the other disciplines.
 
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::parts::drr::Round;
-use crate::parts::flows::hash::FlowHash;
 use crate::parts::flows::queue::Plan;
 use crate::parts::flows::store::FlowStore;
+use crate::parts::linux::flow_hash::{FlowKey, LinuxFlowHash, Reduction};
 use crate::parts::linux::memory;
 use crate::parts::overflow::{Eviction, QueueEnd};
 use crate::{Admission, Aqm, Backlog, Counters, Departure, Ecn, Limit, Packet, Qdisc, QueueState, Verdict};
@@ -21,7 +19,7 @@ pub(crate) struct LinuxFlowQueue<A, P> {
     ///
     /// With them, a packet that finds all queues empty leaves next, without the law and without a turn.
     eviction: Option<Eviction>,
-    hash: FlowHash,
+    hash: LinuxFlowHash,
     round: Round,
     laws: Vec<A>,
     waiting: FlowStore<P>,
@@ -36,7 +34,7 @@ impl<A: Aqm, P> LinuxFlowQueue<A, P> {
     /// Return empty queues; `law` makes the law of each from its own random stream.
     pub(crate) fn new(plan: Plan, rng: &mut Stream, law: impl Fn(Stream) -> A) -> LinuxFlowQueue<A, P> {
         let queues = plan.queues as usize;
-        let hash = FlowHash::plain(queues, rng.next_u64());
+        let hash = LinuxFlowHash::new(FlowKey::draw(rng), plan.queues, Reduction::Scale);
         let key = rng.next_u64();
         LinuxFlowQueue {
             limit: plan.limit,
@@ -56,6 +54,11 @@ impl<A: Aqm, P> LinuxFlowQueue<A, P> {
     /// Return the empty queues with a limit on the memory of waiting packets, which an overflow of it evicts.
     pub(crate) fn with_memory_limit(self, limit: Option<Bytes>) -> LinuxFlowQueue<A, P> {
         LinuxFlowQueue { memory_limit: limit.map(Bytes::get), ..self }
+    }
+
+    /// Return the empty queues with the key of a host's hash of flows.
+    pub(crate) fn with_flow_key(self, key: FlowKey) -> LinuxFlowQueue<A, P> {
+        LinuxFlowQueue { hash: self.hash.with_key(key), ..self }
     }
 
     fn push(&mut self, queue: usize, arrived: Departure<P>) {
@@ -124,7 +127,7 @@ impl<A: Aqm, P> Qdisc<P> for LinuxFlowQueue<A, P> {
             self.bypassing = Some(Departure { packet, payload, enqueued_at: now });
             return Admission::Queued;
         }
-        let queue = self.hash.queue_of(packet.flow, |queue| self.round.is_idle(queue));
+        let queue = self.hash.queue_of(packet.flow);
         let admission = self.judge(queue, &packet, now);
         self.counters.count(admission, packet.size);
         if !admission.is_queued() {

@@ -2,13 +2,13 @@
 //!
 //! Differs from [`crate::Sfq`] in these points. A packet that finds all queues empty leaves next, without a turn. Of
 //! equally long queues, the one whose length changed last loses a packet. At most 128 queues are active.
-//! Linux hashes flows with a function of its own; the hash here is that of the other disciplines.
 
-use aqmlab_units::{Bytes, Stream, Time};
+use aqmlab_units::{Bytes, Time};
 
 use crate::parts::drr::{Round, Rules};
-use crate::parts::flows::hash::FlowHash;
 use crate::parts::flows::store::FlowStore;
+use crate::parts::linux::coin::Coin;
+use crate::parts::linux::flow_hash::{FlowKey, LinuxFlowHash, Reduction};
 use crate::parts::overflow::QueueEnd;
 use crate::{Admission, Counters, Departure, Limit, Packet, Qdisc, QueueState, SfqConfig, Turns};
 
@@ -21,7 +21,7 @@ pub(crate) struct LinuxSfq<P> {
     limit: Limit,
     depth: u32,
     drop: QueueEnd,
-    hash: FlowHash,
+    hash: LinuxFlowHash,
     round: Round,
     waiting: FlowStore<P>,
     /// For each queue, the number of the change that gave it its length.
@@ -34,13 +34,13 @@ pub(crate) struct LinuxSfq<P> {
 
 impl<P> LinuxSfq<P> {
     /// Return empty queues. `config` must have passed [`SfqConfig::resolve`].
-    pub(crate) fn new(config: &SfqConfig, mut rng: Stream) -> LinuxSfq<P> {
+    pub(crate) fn new(config: &SfqConfig, mut coin: impl Coin) -> LinuxSfq<P> {
         let queues = config.flows as usize;
         LinuxSfq {
             limit: config.limit,
             depth: config.depth,
             drop: config.drop,
-            hash: FlowHash::plain(queues, rng.next_u64()),
+            hash: LinuxFlowHash::new(FlowKey::draw(&mut coin), config.flows, Reduction::Mask),
             round: Round::new(Rules::Plain(Turns::Surplus), config.quantum, queues),
             waiting: FlowStore::new(queues),
             changed: vec![0; queues],
@@ -95,7 +95,7 @@ impl<P> Qdisc<P> for LinuxSfq<P> {
             self.bypassing = Some(arrived);
             return Admission::Queued;
         }
-        let queue = self.hash.queue_of(packet.flow, |_| false);
+        let queue = self.hash.queue_of(packet.flow);
         if !self.has_free_place(queue) {
             return self.refuse(size, arrived.payload, lost);
         }
@@ -166,6 +166,8 @@ impl<P> Qdisc<P> for LinuxSfq<P> {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_units::Stream;
+
     use super::*;
     use crate::Ecn;
 
