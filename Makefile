@@ -14,6 +14,7 @@
 #                       SEEDS=3 runs three seeds and gives intervals
 #   make sensitivity    write docs/studies/sensitivity.md: the settings of RED, PIE and CoDel that matter, and the gain from tuning
 #   make reference      write docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
+#   make gallery        draw the figures of docs/gallery and list them, after a change of their code or of figures
 #   make pictures       take the pictures of the report, the console and the built site in docs/img; needs Chromium
 #   make docs           build the documentation site, docs/_build/html
 #   make advisories     look for known vulnerabilities of the Rust dependencies; needs the network
@@ -57,7 +58,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs docs-rust links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
+.PHONY: gallery install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs docs-rust links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -129,6 +130,10 @@ laws: $(READY)
 # The notebooks store their outputs, for the site.
 notebooks: $(READY) .venv/docs.stamp
 	$(BIN)/python tools/notebooks.py docs/notebooks/*.ipynb
+
+# The figures' own code draws them.
+gallery: $(READY)
+	$(BIN)/python tools/gallery.py docs/gallery
 
 pictures: .venv/dev.stamp $(READY)
 	$(BIN)/python tools/pictures.py docs/img

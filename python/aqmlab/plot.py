@@ -22,12 +22,27 @@ from matplotlib.axes import Axes
 from matplotlib.cbook import normalize_kwargs
 from matplotlib.lines import Line2D
 
+from aqmlab.explanations.plot import shares
 from aqmlab.flows import jain, last_change_s, rates, senders, time_to_converge_s
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures import charts, plot
 from aqmlab.ui.canvas import LineStyles, format_numbers, label_directly, labels_directly, legend_inside
 
-__all__ = ["bars", "ccdf", "cdf", "density", "difference", "ellipse", "flows", "queue", "slowdown", "trace", "xy"]
+__all__ = [
+    "bars",
+    "ccdf",
+    "cdf",
+    "density",
+    "difference",
+    "ellipse",
+    "flows",
+    "heatmap",
+    "parts",
+    "queue",
+    "slowdown",
+    "trace",
+    "xy",
+]
 
 
 def cdf(curves: Mapping[str, pl.DataFrame], axis: Axes, **line: Any) -> Axes:
@@ -281,6 +296,62 @@ def density(exchanges: pl.DataFrame, axis: Axes, **mesh: Any) -> Axes:
     _use_constrained_layout(axis)
     image = plot.density(axis, exchanges.lazy(), **mesh)
     axis.figure.colorbar(image, ax=axis, label=plot.DENSITY)
+    return axis
+
+
+def heatmap(rows: pl.DataFrame, axis: Axes, *, x: str, y: str, value: str, **mesh: Any) -> Axes:
+    """Draw a number over two axes of a sweep as colours, with the number in each cell if there are at most 64.
+
+    Parameters
+    ----------
+    rows
+        A frame with a row for each cell, such as the ``means`` of :func:`aqmlab.sweep` for one scheme.
+    axis
+        The axis to draw on; a colour bar is added to its figure.
+    x, y, value
+        The names of columns: those of the two axes, and that of the number, which is the label of the colour bar.
+    **mesh
+        Properties of the mesh, such as ``cmap``, as for :meth:`matplotlib.axes.Axes.pcolormesh`.
+
+    Raises
+    ------
+    ValueError
+        When there is no such column, or several rows belong to one cell.
+
+    Examples
+    --------
+    >>> import aqmlab as lab
+    >>> import polars as pl
+    >>> from matplotlib.figure import Figure
+    >>> loss = pl.DataFrame({"load, %": [80, 98, 80, 98], "q_ref": [5, 5, 20, 20], "loss, %": [0.2, 1.3, 0.1, 1.1]})
+    >>> axis = lab.plot.heatmap(loss, Figure().subplots(), x="load, %", y="q_ref", value="loss, %")
+    >>> [text.get_text() for text in axis.texts]
+    ['0.2', '1.3', '0.1', '1.1']
+    """
+    for name, column in {"x": x, "y": y, "value": value}.items():
+        if column not in rows.columns:
+            raise ValueError(f"{name}: must be one of {', '.join(rows.columns)}, got {column!r}")
+    if rows.select(pl.struct(x, y).is_duplicated().any()).item():
+        raise ValueError(f"rows: must have one row for each {x} and {y}, got several: select one scheme")
+    _use_constrained_layout(axis)
+    image = plot.heatmap(axis, rows, x=x, y=y, value=value, **mesh)
+    axis.figure.colorbar(image, ax=axis, label=value).outline.set_visible(False)
+    return axis
+
+
+def parts(rows: pl.DataFrame, axis: Axes) -> Axes:
+    """Draw the shares of the response time by cause, a bar for all requests and one for each percentile.
+
+    Parameters
+    ----------
+    rows
+        The result of :func:`aqmlab.explanations.by_band`.
+    axis
+        The axis to draw on; the legend of the parts is at its right.
+    """
+    shares(axis, rows, size=mpl.rcParams["xtick.labelsize"])
+    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=1)
+    _use_constrained_layout(axis)
     return axis
 
 

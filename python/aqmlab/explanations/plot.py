@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from aqmlab.explanations.explanation import PARTS
@@ -38,7 +39,13 @@ def bands(figure: Figure, rows: pl.DataFrame, *, title: str) -> None:
     title
         The title of the figure.
     """
-    axis = figure.subplots()
+    axis = shares(figure.subplots(), rows)
+    axis.set_title(title, loc="left", fontsize=10)
+    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=1)
+
+
+def shares(axis: Axes, rows: pl.DataFrame, *, size: float = 8) -> Axes:
+    """Draw the bars of :func:`bands` on an axis, without title and legend; ``size`` is that of the numbers."""
     names = ["all requests" if name == "mean" else f"around {name}" for name in rows["band"]]
     labels = [f"{name}\n{ms:,.0f} ms" for name, ms in zip(names, rows["response_time_ms"], strict=True)]
     left = np.zeros(rows.height)
@@ -48,10 +55,9 @@ def bands(figure: Figure, rows: pl.DataFrame, *, title: str) -> None:
         share = 100 * (rows[part] / rows["response_time_ms"]).to_numpy()
         bars = axis.barh(labels, share, left=left, height=0.62, color=COLOURS[part], label=name)
         inside = [f"{value:.0f}" if value >= 3.5 else "" for value in share]
-        axis.bar_label(bars, labels=inside, label_type="center", fontsize=8)
+        axis.bar_label(bars, labels=inside, label_type="center", fontsize=size)
         left += share
     axis.invert_yaxis()
     axis.set(xlim=(0, 100), xlabel="share of the response time, %")
     axis.grid(visible=False, axis="y")
-    axis.set_title(title, loc="left", fontsize=10)
-    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=1)
+    return axis

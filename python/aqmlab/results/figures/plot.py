@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,12 @@ _DENSE: Mapping[str, Any] = {"alpha": 0.25, "linewidth": 0, "rasterized": True}
 
 _MAX_KB, _MAX_S = 100, 14
 """The bounds of a density, those of the scatter plots of Le et al. (2004)."""
+
+_MAX_NUMBERS = 64
+"""The most cells of a heat map that have their numbers in them. Ours."""
+
+_LIGHT = 0.45
+"""The luma from which black is better to read on a colour than white. Ours."""
 
 
 def lines(axis: Axes, chart: Lines, curves: Mapping[str, pl.DataFrame], styles: Styles) -> Axes:
@@ -112,3 +118,39 @@ def density(axis: Axes, exchanges: pl.LazyFrame, **mesh: Any) -> QuadMesh:
     axis.set(xlabel="response size, kB", xlim=(0, _MAX_KB))
     axis.set(ylabel="response time, s", ylim=(0, _MAX_S), yticks=range(_MAX_S + 1))
     return image
+
+
+def heatmap(axis: Axes, rows: pl.DataFrame, *, x: str, y: str, value: str, **mesh: Any) -> QuadMesh:
+    """Draw what :func:`aqmlab.plot.heatmap` does, and return the mappable of its colour bar."""
+    columns, lines = _in_order(rows[x]), _in_order(rows[y])
+    values = np.full((len(lines), len(columns)), np.nan)
+    for column, line, number in rows.select(x, y, pl.col(value).cast(pl.Float64)).drop_nulls().iter_rows():
+        values[lines.index(line), columns.index(column)] = number
+    cells = np.ma.masked_invalid(values)
+    image = axis.pcolormesh(cells, **{"cmap": "cividis", "edgecolor": "white", "linewidth": 1, **mesh})
+    axis.set_xticks(np.arange(len(columns)) + 0.5, [_text(name) for name in columns])
+    axis.set_yticks(np.arange(len(lines)) + 0.5, [_text(name) for name in lines])
+    axis.tick_params(length=0)
+    axis.grid(visible=False)
+    axis.set(xlabel=x, ylabel=y)
+    if cells.size <= _MAX_NUMBERS:
+        for (line, column), number in np.ndenumerate(values):
+            if np.isfinite(number):
+                place = {"xy": (column + 0.5, line + 0.5), "ha": "center", "va": "center", "size": "small"}
+                axis.annotate(f"{number:,.3g}", **place, color=_ink(image.cmap(image.norm(number))))
+    return image
+
+
+def _in_order(names: pl.Series) -> list[Any]:
+    """Return the values of an axis: numbers from the smallest, names in the order of the rows."""
+    values = names.drop_nulls().unique(maintain_order=True)
+    return (values.sort() if values.dtype.is_numeric() else values).to_list()
+
+
+def _text(value: Any) -> str:
+    return f"{value:,.6g}" if isinstance(value, int | float) else str(value)
+
+
+def _ink(colour: Sequence[float]) -> str:
+    """Return black or white, the one with more contrast on a colour."""
+    return "black" if np.dot(colour[:3], (0.2126, 0.7152, 0.0722)) > _LIGHT else "white"
