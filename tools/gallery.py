@@ -91,7 +91,9 @@ def with_lists(folder: Path) -> str:
     text = (folder / "README.md").read_text(encoding="utf-8")
     for page in pages(folder):
         below = re.compile(rf"(^## \[.*\]\({re.escape(page.name)}\)\n\n)(?:\* .*\n)*", re.MULTILINE)
-        text = below.sub(lambda heading, page=page: heading[1] + listed(page), text)
+        heading = below.search(text)
+        assert heading, f"{page.name} has no heading"
+        text = text[: heading.start()] + heading[1] + listed(page) + text[heading.end() :]
     return text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Ellipse as Outline
+from numpy.typing import NDArray
 
 from aqmlab.results.figures.charts import DIFFERENCE, Lines
 from aqmlab.stats.ellipse import Ellipse
@@ -136,8 +137,9 @@ def heatmap(axis: Axes, rows: pl.DataFrame, *, x: str, y: str, value: str, **mes
     if cells.size <= _MAX_NUMBERS:
         for (line, column), number in np.ndenumerate(values):
             if np.isfinite(number):
-                place = {"xy": (column + 0.5, line + 0.5), "ha": "center", "va": "center", "size": "small"}
-                axis.annotate(f"{number:,.3g}", **place, color=_ink(image.cmap(image.norm(number))))
+                middle = (column + 0.5, line + 0.5)
+                colour = _ink(np.asarray(image.cmap(image.norm(number))))
+                axis.annotate(f"{number:,.3g}", middle, ha="center", va="center", size="small", color=colour)
     return image
 
 
@@ -151,6 +153,6 @@ def _text(value: Any) -> str:
     return f"{value:,.6g}" if isinstance(value, int | float) else str(value)
 
 
-def _ink(colour: Sequence[float]) -> str:
+def _ink(colour: NDArray[np.float64]) -> str:
     """Return black or white, the one with more contrast on a colour."""
     return "black" if np.dot(colour[:3], (0.2126, 0.7152, 0.0722)) > _LIGHT else "white"
