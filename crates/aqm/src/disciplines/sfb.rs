@@ -77,8 +77,8 @@ impl Discipline for SfbConfig {
             self.check_linux()?;
         }
         with_linux_values(self, self.variant, |config| {
-            config.levels = sfb::LEVELS as u32;
-            config.bins = sfb::BINS as u32;
+            config.levels = sfb::LEVELS;
+            config.bins = sfb::BINS;
             config.full_bins = FullBins::All;
             config.above_half = AboveHalf::DropSome;
         })

@@ -68,6 +68,7 @@ pub enum StateChange {
 }
 
 impl StateChange {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_before(&self) -> bool {
         *self == StateChange::Before
     }

@@ -15,8 +15,8 @@ pub struct FlowKey(pub [u64; 2]);
 /// The least significant byte of a destination, 10.0.0.0 plus the number of a flow.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
 
-/// The bytes that are hashed.
-const LENGTH: u64 = 48;
+/// The words of eight bytes that are hashed.
+const WORDS: usize = 6;
 
 impl FlowKey {
     /// Draw a key.
@@ -34,7 +34,7 @@ impl FlowKey {
         hash.max(1)
     }
 
-    fn sip_hash(self, words: [u64; LENGTH as usize / 8]) -> u64 {
+    fn sip_hash(self, words: [u64; WORDS]) -> u64 {
         let [k0, k1] = self.0;
         let mut state = State([
             k0 ^ 0x736f_6d65_7073_6575,
@@ -42,7 +42,7 @@ impl FlowKey {
             k0 ^ 0x6c79_6765_6e65_7261,
             k1 ^ 0x7465_6462_7974_6573,
         ]);
-        for word in words.into_iter().chain([LENGTH << 56]) {
+        for word in words.into_iter().chain([(8 * WORDS as u64) << 56]) {
             state.0[3] ^= word;
             state.round();
             state.round();
@@ -124,7 +124,9 @@ mod tests {
         let (key, words) =
             (FlowKey([0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908]), [8, 1, u64::MAX, 3, 4, 5]);
         let mut hasher = SipHasher::new_with_keys(key.0[0], key.0[1]);
-        words.iter().for_each(|word| hasher.write(&word.to_le_bytes()));
+        for word in words {
+            hasher.write(&word.to_le_bytes());
+        }
         assert_eq!(key.sip_hash(words), hasher.finish());
     }
 

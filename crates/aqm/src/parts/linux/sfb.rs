@@ -12,8 +12,8 @@ use crate::parts::linux::coin::Coin;
 use crate::parts::linux::flow_hash::FlowKey;
 use crate::{Admission, Counters, Departure, Ecn, Hashing, Limit, Packet, Qdisc, QueueState, SfbConfig};
 
-pub(crate) const LEVELS: usize = 8;
-pub(crate) const BINS: usize = 16;
+pub(crate) const LEVELS: u32 = 8;
+pub(crate) const BINS: u32 = 16;
 
 /// The largest probability; a flow whose bins all have it is unresponsive.
 const MOST: u16 = u16::MAX;
@@ -34,7 +34,7 @@ struct Bin {
 #[derive(Clone, Debug)]
 struct Bins {
     key: FlowKey,
-    cells: [[Bin; BINS]; LEVELS],
+    cells: [[Bin; BINS as usize]; LEVELS as usize],
 }
 
 /// A hash whose parts of four bits are the indices of a flow's bins.
@@ -42,10 +42,9 @@ type Hash = u32;
 
 impl Bins {
     fn of_flow(&mut self, hash: Hash) -> impl Iterator<Item = &mut Bin> {
-        (0_u32..).zip(&mut self.cells).map(move |(level, bins)| {
-            let index = (hash >> (4 * level)) as usize % BINS;
-            &mut bins[index]
-        })
+        (0_u32..)
+            .zip(&mut self.cells)
+            .map(move |(level, bins)| &mut bins[((hash >> (4 * level)) % BINS) as usize])
     }
 }
 
@@ -220,7 +219,9 @@ impl<C: Coin, P> LinuxSfb<C, P> {
     /// Call `change` with the bins that count a packet.
     fn for_bins(&mut self, hashes: [Option<Hash>; 2], change: impl Fn(&mut Bin)) {
         for (bins, hash) in self.bins.iter_mut().zip(hashes) {
-            hash.into_iter().for_each(|hash| bins.of_flow(hash).for_each(&change));
+            if let Some(hash) = hash {
+                bins.of_flow(hash).for_each(&change);
+            }
         }
     }
 }
@@ -283,8 +284,8 @@ mod tests {
 
     use super::*;
 
-    fn queue(config: SfbConfig) -> LinuxSfb<Stream, u32> {
-        LinuxSfb::new(&config, Stream::named(1, "queue"))
+    fn queue(config: &SfbConfig) -> LinuxSfb<Stream, u32> {
+        LinuxSfb::new(config, Stream::named(1, "queue"))
     }
 
     fn arrive(queue: &mut LinuxSfb<Stream, u32>, flow: u32, millis: u64) -> Admission {
@@ -307,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_penalty_box_fills_only_when_it_is_found_empty() {
-        let mut queue = queue(SfbConfig { hashing: Hashing::Fixed, ..steep() });
+        let mut queue = queue(&SfbConfig { hashing: Hashing::Fixed, ..steep() });
         let times = [0, 1, 2, 3, 12, 13, 22];
         let passed = times.map(|millis| arrive(&mut queue, 1, millis).is_queued());
         // The packet at 3 ms finds it empty and starts the 10 ms that the next token takes; that at 12 ms starts them again.
@@ -318,7 +319,7 @@ mod tests {
     #[test]
     fn bins_that_warmed_up_know_an_unresponsive_flow() {
         let p_of_next = |millis| {
-            let mut queue = queue(SfbConfig { penalty_burst: 100, ..steep() });
+            let mut queue = queue(&SfbConfig { penalty_burst: 100, ..steep() });
             (0..4).for_each(|_| _ = arrive(&mut queue, 1, millis));
             arrive(&mut queue, 2, 51);
             assert_eq!(queue.active, 1, "51 ms are more than the interval");
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_packet_that_changes_the_hash_is_counted_in_the_old_bins() {
-        let mut queue = queue(SfbConfig { hashing: Hashing::Moving, ..steep() });
+        let mut queue = queue(&SfbConfig { hashing: Hashing::Moving, ..steep() });
         arrive(&mut queue, 1, 51);
         assert_eq!(queue.active, 1);
         let longest = |bins: &Bins| bins.cells.as_flattened().iter().map(|bin| bin.qlen).max();
@@ -339,7 +340,7 @@ mod tests {
 
     #[test]
     fn departures_empty_the_bins_that_counted_them() {
-        let mut queue = queue(SfbConfig { penalty_burst: 100, ..steep() });
+        let mut queue = queue(&SfbConfig { penalty_burst: 100, ..steep() });
         for millis in 0..120 {
             arrive(&mut queue, u32::try_from(millis % 3).unwrap(), millis);
         }

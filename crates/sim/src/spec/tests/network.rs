@@ -241,7 +241,7 @@ fn losses_that_cannot_be_are_refused() {
         (of(json!(-1)), "link.loss: must be between 0 and 1, got -1"),
         (
             of(json!("1 %")),
-            r#"link.loss: must be a probability, or a table of up and down or of gilbert_elliott, got "1 %""#,
+            r#"link.loss: must be a probability, or a table of up and down, of gilbert_elliott or of four_state, got "1 %""#,
         ),
         (of(json!({"up": 0.1})), "link.loss: must have `down`, which is missing"),
         (of(json!({"up": 0.1, "down": 2})), "link.loss.down: must be between 0 and 1, got 2"),
