@@ -31,4 +31,5 @@ disciplines! {
     fq_pie: FqPie(FqPieConfig),
     cake: Cake(CakeConfig),
     dualpi2: Dualpi2(DualPi2Config),
+    docsis_lld: DocsisLld(DocsisLldConfig),
 }

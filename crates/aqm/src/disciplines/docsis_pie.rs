@@ -147,6 +147,11 @@ impl DocsisPie {
         }
     }
 
+    /// The probability for a packet of `mean_packet`, which may exceed 1.
+    pub(crate) fn drop_prob(&self) -> f64 {
+        self.drop_prob
+    }
+
     fn is_light(&self, qdelay: f64) -> bool {
         qdelay < 0.5 * self.latency_target
     }
@@ -205,7 +210,7 @@ impl DocsisPie {
     }
 
     /// Update the probability for this delay (RFC 8034, appendix A.2, `calculate_drop_prob`).
-    fn update(&mut self, qdelay: f64) {
+    pub(crate) fn update(&mut self, qdelay: f64) {
         let DocsisPieConfig {
             interval, latency_low, latency_high, prob_low, mean_packet, min_packet, ..
         } = self.config;

@@ -2,4 +2,6 @@
 
 pub(crate) mod coupled;
 pub(crate) mod options;
+pub(crate) mod queue_protection;
 pub(crate) mod scheduler;
+pub(crate) mod weighted_drr;

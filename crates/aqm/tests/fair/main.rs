@@ -5,6 +5,7 @@
 mod closed_loop;
 #[path = "../common/mod.rs"]
 mod common;
+mod docsis_lld;
 mod dualpi2;
 mod fq_cobalt;
 mod fq_codel;
