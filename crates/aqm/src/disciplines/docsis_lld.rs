@@ -177,6 +177,10 @@ impl<P> DocsisLld<P> {
             return 1.0;
         }
         let above = qdelay.as_nanos().saturating_sub(self.min_th.as_nanos());
+        if above == 0 {
+            // On a link of some kbit/s the ramp may have no length.
+            return 0.0;
+        }
         above as f64 / (self.max_th.as_nanos() - self.min_th.as_nanos()) as f64
     }
 
