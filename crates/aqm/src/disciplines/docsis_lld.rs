@@ -5,7 +5,7 @@
 //! ejects packets of flows that build the low-latency queue; the Classic queue gets them. A weighted round robin
 //! divides the link.
 //!
-//! Source: CM-SP-MULPIv3.1, annexes M, N and O, as `docsis-ns3` of CableLabs describes them; RFC 9957.
+//! Source: CM-SP-MULPIv3.1, annexes M, N and O, as `docsis-ns3` describes them; RFC 9957.
 //!
 //! Differs from them: no packet waits for a grant, so that the delay of the low-latency queue is that of its bytes, as
 //! downstream. The delay of the Classic queue takes the bytes that have left the other one in the last interval.
@@ -35,11 +35,11 @@ const LEAST_FRAMES: u64 = 20;
 parameters! {
     /// The parameters of low-latency DOCSIS. The rate of the link is the Maximum Sustained Traffic Rate of both queues.
     pub struct DocsisLldConfig {
-        /// MAXTH, the delay from which on all packets are marked, unless two frames take longer than the ramp begins.
+        /// `MAXTH`, the delay from which on all packets are marked, unless two frames take longer than the ramp begins.
         max_th: Duration = Duration::from_micros(1000), in above(Duration::ZERO).up_to(HIGHEST_TH), source "CM-SP-MULPIv3.1, annex N";
-        /// LG_RANGE, the binary logarithm of the ramp in nanoseconds.
+        /// `LG_RANGE`, the binary logarithm of the ramp in nanoseconds.
         lg_range: u32 = 19, in from(1).up_to(25), unit "1", source "CM-SP-MULPIv3.1, annex N";
-        /// MAX_FRAME_SIZE, of which two bound the ramp from below.
+        /// `MAX_FRAME_SIZE`, of which two bound the ramp from below.
         max_frame: Bytes = Bytes::new(2000), in PACKET_SIZE, source "CM-SP-MULPIv3.1, annex N";
         /// The coupling factor: low-latency packets are marked with this times the root of the drop probability.
         coupling_factor: f64 = 2.0, in from(0.0).up_to(25.5), unit "1", source "CM-SP-MULPIv3.1, C.2.2.9.17";
@@ -53,11 +53,11 @@ parameters! {
         ll_buffer: Option<Bytes> = None, in above(Bytes::ZERO).up_to(Bytes::new(1_000_000_000_000)), source "CM-SP-MULPIv3.1, C.2.2.7.11.4";
         /// Eject packets of flows that build the low-latency queue.
         qprotect: bool = true, source "RFC 9957, section 4.1: QPROTECT_ON";
-        /// CRITICALqL, the delay above which packets are ejected; automatic: the end of the ramp.
+        /// `CRITICALqL`, the delay above which packets are ejected; automatic: the end of the ramp.
         critical_ql: Option<Duration> = None, in up_to(HOUR), source "RFC 9957, section 4.1";
-        /// CRITICALqLSCORE, the score of a flow above which its packets are ejected at that delay.
+        /// `CRITICALqLSCORE`, the score of a flow above which its packets are ejected at that delay.
         critical_ql_score: Duration = Duration::from_micros(4000), in up_to(HOUR), source "RFC 9957, section 4.1";
-        /// LG_AGING, the binary logarithm of the bytes a second at which a score drains.
+        /// `LG_AGING`, the binary logarithm of the bytes a second at which a score drains.
         lg_aging: u32 = 19, in from(1).up_to(LG_NANOS), unit "1", source "RFC 9957, section 4.1";
     }
     /// The law of the Classic queue.

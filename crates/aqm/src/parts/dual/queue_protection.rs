@@ -17,7 +17,7 @@ const BI_SIZE: u32 = 5;
 const NBUCKETS: usize = 1 << BI_SIZE;
 
 /// The last bits of a hash.
-const MASK: usize = NBUCKETS - 1;
+const MASK: u64 = NBUCKETS as u64 - 1;
 
 /// Buckets that a flow may look at.
 const ATTEMPTS: usize = 2;
@@ -86,8 +86,8 @@ impl QueueProtection {
 
     /// Return the flow's bucket: its own, or the first empty one that it may use, or the common one.
     fn pick_bucket(&mut self, flow: u32, now: Time) -> usize {
-        let hash = Stream::numbered(self.secret, flow.into()).next_u64() as usize;
-        let places: [usize; ATTEMPTS] = [hash & MASK, hash >> BI_SIZE & MASK];
+        let hash = Stream::numbered(self.secret, flow.into()).next_u64();
+        let places: [usize; ATTEMPTS] = [hash, hash >> BI_SIZE].map(|bits| (bits & MASK) as usize);
         let own = places.iter().find(|&&place| self.buckets[place].id == Some(flow));
         let empty = || places.iter().find(|&&place| self.buckets[place].t_exp <= now);
         let bucket = own.or_else(empty).map_or(NBUCKETS, |&place| place);
