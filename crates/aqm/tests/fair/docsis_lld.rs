@@ -41,7 +41,7 @@ fn ns(span: Duration) -> i64 {
 }
 
 fn on_wire(queue: &Queue) -> i64 {
-    bytes(queue) + OVERHEAD * queue.len() as i64
+    bytes(queue) + OVERHEAD * i64::try_from(queue.len()).expect("a queue of packets")
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "small")]
@@ -93,7 +93,7 @@ impl Annexes {
 
     #[expect(clippy::cast_possible_truncation, reason = "seconds at most")]
     fn fill_bucket(&mut self, bucket: usize, size: i64, prob_native: f64, now: i64) -> i64 {
-        let aging = 2_f64.powi(self.config.lg_aging as i32 - 30);
+        let aging = 2_f64.powi(self.config.lg_aging.cast_signed() - 30);
         self.buckets[bucket].t_exp += (prob_native * size as f64 / aging) as i64;
         if self.buckets[bucket].t_exp - now > 5_000_000_000 {
             self.buckets[bucket].t_exp = now + 5_000_000_000;
