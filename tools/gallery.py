@@ -90,11 +90,11 @@ def with_lists(folder: Path) -> str:
     """Return the text of ``README.md`` with the list of figures below the heading of each page."""
     text = (folder / "README.md").read_text(encoding="utf-8")
     for page in pages(folder):
-        below = re.compile(rf"(^## \[.*\]\({re.escape(page.name)}\)\n\n)(?:\* .*\n)*", re.MULTILINE)
+        below = re.compile(rf"(^## \[.*\]\({re.escape(page.name)}\)\n)(?:\* .*\n|\n)*", re.MULTILINE)
         heading = below.search(text)
         assert heading, f"{page.name} has no heading"
-        text = text[: heading.start()] + heading[1] + listed(page) + text[heading.end() :]
-    return text
+        text = text[: heading.start()] + heading[1] + "\n" + listed(page) + "\n" + text[heading.end() :]
+    return text.rstrip("\n") + "\n"
 
 
 def prepare(directory: Path) -> None:
@@ -107,7 +107,7 @@ def prepare(directory: Path) -> None:
 def stable(svg: str) -> str:
     """Return an SVG file without what changes from run to run, and with paths to a tenth of a point."""
     short = _PATH.sub(lambda path: _shorten(path[0]), _UNSTABLE.sub("", svg))
-    return re.sub(r"[ \t]+$", "", short, flags=re.MULTILINE)
+    return re.sub(r"^[ \t]+|[ \t]+$", "", short, flags=re.MULTILINE)
 
 
 def _shorten(path: str) -> str:

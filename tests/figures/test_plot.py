@@ -402,3 +402,28 @@ def test_a_trace_names_the_average_where_its_law_keeps_one(axis: Axes) -> None:
         ("queue", [5, 7]),
         ("its average", [5, 6]),
     ]
+
+
+GRID = pl.DataFrame(
+    {"load": [98, 80, 80, 98], "target": ["5 ms", "5 ms", "1 ms", "1 ms"], "loss": [1.3, 0.2, 0.4, None]}
+)
+
+
+def test_a_heat_map_has_its_numbers_in_the_order_of_the_axes(axis: Axes) -> None:
+    own.heatmap(GRID, axis, x="load", y="target", value="loss")
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["80", "98"]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["5 ms", "1 ms"]
+    numbers = {text.get_position(): text.get_text() for text in axis.texts}
+    assert numbers == {(0.5, 0.5): "0.2", (1.5, 0.5): "1.3", (0.5, 1.5): "0.4"}, "a missing value has no number"
+
+
+@pytest.mark.parametrize(
+    ("rows", "value", "message"),
+    [
+        (GRID, "lost", "value: must be one of load, target, loss, got 'lost'"),
+        (pl.concat([GRID, GRID]), "loss", "rows: must have one row for each load and target, got several"),
+    ],
+)
+def test_a_heat_map_refuses_other_frames(rows: pl.DataFrame, value: str, message: str, axis: Axes) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        own.heatmap(rows, axis, x="load", y="target", value=value)
