@@ -21,6 +21,8 @@ from browser import NEEDS_CHROMIUM, WIDER, chromium
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
 KINDS = (
     "docs/site/index",
+    "docs/gallery/README",
+    "docs/gallery/sweeps",
     "docs/guide/first",
     "docs/notebooks/first-comparison",
     "docs/reference/api",
