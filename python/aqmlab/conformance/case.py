@@ -74,20 +74,14 @@ class Case:
     """The behaviour that the clause demands."""
     quantity: str
     """The measured number, with its unit."""
-    expected: Bounds | None
-    """The bounds of the number; ``None`` if the case cannot be run."""
-    scenario: Mapping[str, Any] | None = None
+    expected: Bounds
+    """The bounds of the number."""
+    scenario: Mapping[str, Any]
     """The experiment, as a spec without the congestion control."""
-    measure: Callable[[Trace], float] | None = None
+    measure: Callable[[Trace], float]
     """Measures the number from the flow's series."""
     follows_from: tuple[str, ...] = ()
     """Cases whose failure changes this number too; while one of them fails, the case is not covered."""
-    missing: str = ""
-    """The reason why the case cannot be run; empty if it can."""
-
-    def __post_init__(self) -> None:
-        if bool(self.missing) == (self.scenario is not None and self.measure is not None and self.expected is not None):
-            raise ValueError(f"{self.id}: needs a scenario with a measure and bounds, or the reason why it has none")
 
 
 @dataclass(frozen=True)
@@ -98,10 +92,10 @@ class Outcome:
     verdict: Verdict
     seen: float | None
     """The measured number; ``None`` if there is none."""
+    trace: Trace
+    """The series of the flow, the evidence."""
     reason: str = ""
     """The reason why the case is not covered."""
-    trace: Trace | None = None
-    """The series of the flow, the evidence."""
 
     @property
     def text(self) -> str:
@@ -111,18 +105,18 @@ class Outcome:
     def record(self) -> dict[str, Any]:
         """Return the outcome as values for JSON."""
         expected = self.case.expected
-        bounds = {} if expected is None else {"low": _finite(expected.low), "high": _finite(expected.high)}
+        bounds = {"low": _finite(expected.low), "high": _finite(expected.high), "tolerance": expected.reason}
         return {
             "case": self.case.id,
             "clause": self.case.clause,
             "level": self.case.level,
             "demand": self.case.demand,
             "quantity": self.case.quantity,
-            "expected": bounds and {**bounds, "tolerance": expected.reason if expected else ""},
+            "expected": bounds,
             "seen": self.seen,
             "verdict": str(self.verdict),
             "reason": self.reason,
-            "cell": self.trace and self.trace.cell,
+            "cell": self.trace.cell,
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class Suite:
     cases: tuple[Case, ...]
     """The cases to report."""
     cells: Mapping[str, Cell]
-    """The cell of each case that can be run, by its name; cases with equal scenarios share a cell."""
+    """The cell of each case, and of those that it follows from, by its name; equal scenarios share a cell."""
 
     @cached_property
     def _all_cases(self) -> dict[str, Case]:
@@ -51,22 +51,17 @@ class Suite:
         for result in results.values():
             if result.cell.key not in traces:
                 traces[result.cell.key] = Trace.of(result)
-        outcomes: dict[str, Outcome] = {}
-        for name in self.cells.keys() | {case.id for case in self.cases}:
-            trace = traces[results[name].cell.key] if name in results else None
-            outcomes[name] = judge(self._all_cases[name], trace)
+        outcomes = {name: judge(self._all_cases[name], traces[result.cell.key]) for name, result in results.items()}
         return [_without_consequence(outcomes[case.id], outcomes) for case in self.cases]
 
 
-def judge(case: Case, trace: Trace | None) -> Outcome:
+def judge(case: Case, trace: Trace) -> Outcome:
     """Return the outcome of a case alone."""
-    if case.measure is None or case.expected is None or trace is None:
-        return Outcome(case, Verdict.NOT_COVERED, None, case.missing)
     try:
         seen = case.measure(trace)
     except NotSeen as reason:
-        return Outcome(case, Verdict.NOT_COVERED, None, str(reason), trace)
-    return Outcome(case, Verdict.MEETS if seen in case.expected else Verdict.FAILS, seen, trace=trace)
+        return Outcome(case, Verdict.NOT_COVERED, None, trace, str(reason))
+    return Outcome(case, Verdict.MEETS if seen in case.expected else Verdict.FAILS, seen, trace)
 
 
 def _without_consequence(outcome: Outcome, outcomes: Mapping[str, Outcome]) -> Outcome:
@@ -74,9 +69,7 @@ def _without_consequence(outcome: Outcome, outcomes: Mapping[str, Outcome]) -> O
     failed = [name for name in outcome.case.follows_from if outcomes[name].verdict is Verdict.FAILS]
     if not failed:
         return outcome
-    return Outcome(
-        outcome.case, Verdict.NOT_COVERED, outcome.seen, f"follows from {', '.join(failed)}, which fails", outcome.trace
-    )
+    return replace(outcome, verdict=Verdict.NOT_COVERED, reason=f"follows from {', '.join(failed)}, which fails")
 
 
 def plan(
@@ -100,11 +93,7 @@ def plan(
             raise SpecError(f"--case: must be one of {', '.join(known_cases)}, got {case!r}")
     reported = tuple(known_cases[case] for case in cases) or tuple(known_cases.values())
     needed = {case.id for case in reported} | {name for case in reported for name in case.follows_from}
-    cells = {
-        case.id: _cell_of(case.scenario, name, changes)
-        for case in known_cases.values()
-        if case.id in needed and case.scenario is not None
-    }
+    cells = {case.id: _cell_of(case.scenario, name, changes) for case in known_cases.values() if case.id in needed}
     return Suite(name, chosen, reported, cells)
 
 

@@ -25,7 +25,7 @@ def table(outcomes: Iterable[Outcome]) -> Table:
         sheet.add_column(title, no_wrap=title == "case", justify="right" if title == "seen" else "left")
     for outcome in outcomes:
         case = outcome.case
-        sheet.add_row(case.id, case.clause, str(case.expected or "-"), outcome.text, verdict_text(outcome))
+        sheet.add_row(case.id, case.clause, str(case.expected), outcome.text, verdict_text(outcome))
     return sheet
 
 
@@ -37,7 +37,8 @@ def verdict_text(outcome: Outcome) -> str:
 def summary(outcomes: Sequence[Outcome]) -> str:
     """Return the number of cases of each verdict in words."""
     counts = Counter(outcome.verdict for outcome in outcomes)
-    return f"{len(outcomes)} cases: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
+    noun = "case" if len(outcomes) == 1 else "cases"
+    return f"{len(outcomes)} {noun}: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
 
 
 def failures(outcomes: Iterable[Outcome]) -> list[str]:
@@ -46,7 +47,7 @@ def failures(outcomes: Iterable[Outcome]) -> list[str]:
         f"{outcome.case.id}: {outcome.case.demand} ({outcome.case.level}). {outcome.case.quantity}:"
         f" {outcome.text}, expected {outcome.case.expected} ({outcome.case.expected.reason})"
         for outcome in outcomes
-        if outcome.verdict is Verdict.FAILS and outcome.case.expected is not None
+        if outcome.verdict is Verdict.FAILS
     ]
 
 
@@ -56,26 +57,24 @@ def frame(outcomes: Iterable[Outcome]) -> pl.DataFrame:
     for outcome in outcomes:
         record = outcome.record()
         expected = record.pop("expected")
-        rows.append({**record, **{f"expected_{name}": expected.get(name) for name in ("low", "high", "tolerance")}})
+        rows.append({**record, **{f"expected_{name}": value for name, value in expected.items()}})
     numbers = {"seen": pl.Float64, "expected_low": pl.Float64, "expected_high": pl.Float64}
     return pl.DataFrame(rows, schema_overrides=numbers, infer_schema_length=None)
 
 
 def draw(outcomes: Iterable[Outcome], directory: Path) -> list[Path]:
-    """Draw the window of the flow of each case that ran, and return the files."""
+    """Draw the window of the flow of each case, and return the files."""
     files = []
     for outcome in outcomes:
-        if outcome.trace is not None:
-            file = directory / f"{outcome.case.id}.svg"
-            canvas.write(file, partial(_draw, outcome=outcome))
-            files.append(file)
+        file = directory / f"{outcome.case.id}.svg"
+        canvas.write(file, partial(_draw, outcome=outcome))
+        files.append(file)
     return files
 
 
 def _draw(figure: Figure, outcome: Outcome) -> None:
     from aqmlab import plot
 
-    assert outcome.trace is not None, "only cases with a series are drawn"
     axis = figure.subplots()
     plot.flows(outcome.trace.flows, axis)
     seen = f"{outcome.text}, expected {outcome.case.expected}"

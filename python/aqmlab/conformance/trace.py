@@ -50,14 +50,13 @@ class Trace:
     """The key of the cell in the store."""
     flows: pl.DataFrame
     """The whole table, for figures."""
-    result: Result | None = None
 
     @classmethod
     def of(cls, result: Result) -> Trace:
         """Return the series of a result's flow."""
         tcp = result.cell.resolved["tcp"]
         mss = tcp["mss"] - (TIMESTAMPS_BYTES if tcp["timestamps"] else 0)
-        return cls(senders(result.flows), mss, result.cell.key, result.flows, result)
+        return cls(senders(result.flows), mss, result.cell.key, result.flows)
 
     def column(self, name: str) -> Floats:
         """Return a column as numbers; null is not a number."""
