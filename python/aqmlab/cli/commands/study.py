@@ -56,7 +56,7 @@ def study(
     next to it has all numbers. --table writes the numbers of all tables, one per row.
 
     With --world kernel the page NAME-kernel.md has the outcome of each claim over a kernel's TCP, beside the outcomes
-    over simulated hosts; it takes about an hour of processor time.
+    over simulated hosts; it takes about two hours of processor time.
 
     Stored cells are not run again, so that an interrupted study resumes.
     """
@@ -116,6 +116,7 @@ def _study_in_kernel(
 ) -> None:
     """Run the study with each kind of hosts, and write the page that compares them."""
     from aqmlab.cells.calibration_model import load_calibrations
+    from aqmlab.running.progress import ReportProgress
     from aqmlab.studies.kit import table, worlds
     from aqmlab.studies.kit.worlds_page import write_worlds_page
     from aqmlab.ui import console
@@ -132,7 +133,9 @@ def _study_in_kernel(
             for name, runs in cells.items()
         },
     )
-    page = write_worlds_page(report, directory)
+    with ReportProgress() as progress:
+        progress("claims")
+        page = write_worlds_page(report, directory)
     write_table(table.numbers_frame(report.tables), file)
     if as_json:
         print_json({**report.record(), "page": str(page)})

@@ -221,7 +221,7 @@ class WorldsReport:
                 f"“{claim.claim.phrase}”",
                 hosts.name,
                 claim.outcome(hosts),
-                claim.conclusions[hosts.name].text(),
+                claim.numbers(hosts),
             ]
             for claim in self.claims
             if claim.is_opposite(LIKE_THE_KERNEL) or claim.is_opposite(OF_THE_PAPER)
