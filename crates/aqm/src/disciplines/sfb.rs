@@ -10,8 +10,8 @@
 //! Differs from Linux: the hash functions change on a timer; Linux waits for the next arrival. All admitted
 //! packets are counted in the bins that warm up, which start at 0; Linux counts only unresponsive flows. The
 //! penalty box fills steadily; Linux fills it when it is found empty. Probabilities are no 16-bit fractions.
-//! Where paper and Linux differ there is an option: [`FullBins`], [`AboveHalf`], [`Hashing`]. [`Variant::Linux`] is Linux's
-//! discipline in every detail.
+//! There is an option for each difference on which results depend: [`FullBins`], [`AboveHalf`], [`Hashing`].
+//! [`Variant::Linux`] is Linux's discipline in every detail.
 
 use aqmlab_units::{Duration, Prob, Stream, Time};
 

@@ -21,7 +21,7 @@ const MOST: u16 = u16::MAX;
 /// The tick, of which times are multiples.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
 
-/// The penalty box counts at most ten of these.
+/// The penalty box counts the ticks of ten seconds at most.
 const TICKS_PER_SECOND: u64 = 1000;
 
 #[derive(Clone, Copy, Debug, Default)]
