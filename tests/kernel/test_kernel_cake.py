@@ -48,8 +48,8 @@ PAIRS = [
 ]
 """Disciplines of both, and the number of seeds.
 
-Between the two runs of a seed the median delay differs by 0.8 % for `cake bandwidth 12mbit`, but by 12.6 % with `ingress`
-(standard deviations over eight seeds), where one seed cannot hold a bound of 10 %.
+Between the two runs of a seed the median delay differs by 0.8 % for `cake bandwidth 12mbit`, but by 12.6 % with
+`ingress` (standard deviations over eight seeds), where one seed cannot hold a bound of 10 %.
 """
 
 
