@@ -12,11 +12,11 @@ import aqmlab as lab
 from aqmlab import _core
 from aqmlab.cells.cell import cells_of
 from aqmlab.spec.capacity import link_presets
-from aqmlab.spec.capacity.link_presets import PRESETS
+from aqmlab.spec.capacity.link_presets import presets
 from aqmlab.topology.origins import default_values
 from conftest import Command
 
-NAMES = [preset.name for preset in PRESETS]
+NAMES = [preset.name for preset in presets()]
 
 BULK = [
     {"bulk": {"name": name, "flows": 2, "direction": name, "rtt": {"fixed": "20 ms"}}}
@@ -118,7 +118,7 @@ def test_show_lists_each_value_with_its_source(aqmlab: Command, tmp_path: Path) 
 
 
 def test_values_have_sources_and_presets_what_they_leave_out() -> None:
-    for preset in PRESETS:
+    for preset in presets():
         assert all((preset.about, preset.leaves_out))
         assert all(len(value.source) > 10 for value in preset.values)
         assert preset.plan is None or preset.fastest is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from aqmlab.spec.capacity.link_presets import PRESETS, LinkPreset
+from aqmlab.spec.capacity.link_presets import LinkPreset, presets
 from markdown import table
 
 _PAGE = """<!-- Written by `make reference` from the code. Change python/aqmlab/spec/capacity, then run it. -->
@@ -20,13 +20,13 @@ Any key of the link replaces the value of the preset, and `aqmlab show` lists ea
 The key of a cell contains the values, not the name of the preset.
 Each preset is a start, not your line: [the guide](../guide/links.md) says how to measure yours.
 
-{presets}
+{sections}
 """
 
 
 def link_presets() -> str:
     """Write the page."""
-    return _PAGE.format(presets="\n\n".join(map(_section, PRESETS)))
+    return _PAGE.format(sections="\n\n".join(map(_section, presets())))
 
 
 def _section(preset: LinkPreset) -> str:
