@@ -118,9 +118,11 @@ def _anchors(names: Iterable[str]) -> dict[str, str]:
 def _named(offering: ModuleType, name: str) -> _Named:
     """Find where a name that a module offers is defined, there or where it is imported from, and its docstring."""
     file = Path(inspect.getfile(offering))
+    # The package imports its names on first use, and lists them in a stub.
+    imports = stub if (stub := file.with_suffix(".pyi")).is_file() else file
     imported = [
         node.module
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in ast.walk(ast.parse(imports.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module and name in [alias.name for alias in node.names]
     ]
     if imported:
