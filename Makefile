@@ -14,7 +14,7 @@
 #                       SEEDS=3 runs three seeds and gives intervals
 #   make sensitivity    write docs/studies/sensitivity.md: the settings of RED, PIE and CoDel that matter, and the gain from tuning
 #   make reference      write docs/reference, after a change of a discipline, a command, the spec, a source, a table or the Python API
-#   make gallery        draw the figures of docs/gallery and list them, after a change of their code or of figures
+#   make gallery        draw the figures of docs/gallery and list them, and the moving picture, after a change of their code or of figures
 #   make pictures       take the pictures of the report, the console and the built site in docs/img; needs Chromium
 #   make docs           build the documentation site, docs/_build/html
 #   make advisories     look for known vulnerabilities of the Rust dependencies; needs the network
@@ -134,6 +134,7 @@ notebooks: $(READY) .venv/docs.stamp
 # The figures' own code draws them.
 gallery: $(READY)
 	$(BIN)/python tools/gallery.py docs/gallery
+	$(BIN)/python tools/moving_picture.py docs/img
 
 pictures: .venv/dev.stamp $(READY)
 	$(BIN)/python tools/pictures.py docs/img

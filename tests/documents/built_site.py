@@ -112,6 +112,18 @@ def test_the_search_finds_a_page(browser: Any, address: str, words: str, title: 
     page.close()
 
 
+@pytest.mark.parametrize(("motion", "words"), [("no-preference", ["Pause", "Play"]), ("reduce", ["Play", "Pause"])])
+def test_the_moving_picture_can_be_halted(browser: Any, address: str, motion: Any, words: list[str]) -> None:
+    page = browser.new_page(reduced_motion=motion)
+    page.goto(f"{address}docs/site/index.html")
+    halted = "document.querySelector('svg.moving').animationsPaused()"
+    for word in words:
+        button = page.get_by_role("button", name=word)
+        assert page.evaluate(halted) == (word == "Play")
+        button.click()
+    page.close()
+
+
 def test_each_discipline_stands_once_in_the_navigation(browser: Any, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}docs/reference/aqm/codel.html")

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import gallery
+import moving_picture
 
 FOLDER = Path(__file__).parents[2] / "docs" / "gallery"
 FIGURES = [figure for page in gallery.pages(FOLDER) for figure in gallery.figures(page)]
@@ -34,6 +35,11 @@ def test_the_stored_picture_is_of_the_code(figure: gallery.Figure, directory: Pa
     drawn = figure.draw(directory).read_text(encoding="utf-8")
     stored = (FOLDER / "img" / figure.picture).read_text(encoding="utf-8")
     assert texts(stored) == texts(gallery.stable(drawn)), f"make gallery has to draw {figure.picture} again"
+
+
+def test_the_moving_picture_is_what_the_engine_gives() -> None:
+    stored = (FOLDER.parent / "img" / "two-queues.svg").read_text(encoding="utf-8")
+    assert stored == moving_picture.picture(moving_picture.lanes()), "make gallery has to draw it again"
 
 
 def test_there_are_thirty_figures_with_pictures_of_their_own() -> None:

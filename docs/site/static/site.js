@@ -9,3 +9,22 @@ document.addEventListener("DOMContentLoaded", () => {
     search.setAttribute("aria-label", search.innerText.replace(/\s+/g, " ").trim() || "Search");
   }
 });
+
+// A picture that moves for longer than five seconds can be halted, and starts halted where the machine asks for less motion.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const picture of document.querySelectorAll("svg.moving")) {
+    const button = document.createElement("button");
+    button.className = "btn btn-sm btn-outline-secondary";
+    const show = () => (button.textContent = picture.animationsPaused() ? "Play" : "Pause");
+    button.addEventListener("click", () => {
+      picture.animationsPaused() ? picture.unpauseAnimations() : picture.pauseAnimations();
+      show();
+    });
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      picture.setCurrentTime(9);
+      picture.pauseAnimations();
+    }
+    show();
+    picture.after(button);
+  }
+});
