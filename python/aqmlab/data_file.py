@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from importlib.resources.abc import Traversable
-from typing import TypeVar
+from types import GenericAlias
+from typing import Any, TypeVar
 
 Content = TypeVar("Content")
 
@@ -17,7 +18,7 @@ def read(file: Traversable, shape: type[Content]) -> Content:
     file
         The file.
     shape
-        The type of the content, such as ``dict[str, tuple[Part, ...]]`` of a dataclass.
+        The type of the content, such as a dataclass, or ``dict[str, tuple[Part, ...]]`` of one.
 
     Raises
     ------
@@ -29,9 +30,12 @@ def read(file: Traversable, shape: type[Content]) -> Content:
 
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-        return TypeAdapter(shape, config=ConfigDict(extra="forbid")).validate_python(content)
+        # The configuration does not reach a dataclass itself, only those in another type.
+        inside: Any = GenericAlias(tuple, (shape,))
+        checked: tuple[Content] = TypeAdapter(inside, config=ConfigDict(extra="forbid")).validate_python((content,))
+        return checked[0]
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file.name}: {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise ValueError(f"{file.name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(f"{file.name}: {'.'.join(map(str, first['loc'][1:]))}: {first['msg']}") from None

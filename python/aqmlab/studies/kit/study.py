@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar
 
 from matplotlib.figure import Figure as Canvas
 
+from aqmlab import data_file
 from aqmlab._core import SpecError
 from aqmlab.cells.calibration_model import Calibrations
 from aqmlab.cells.cell import Cell, cells_of
@@ -23,6 +26,7 @@ from aqmlab.store.result import Result
 from aqmlab.studies.kit.claims.quantities import PrintedTables
 from aqmlab.studies.kit.claims.registered import Registration, registration
 from aqmlab.studies.kit.claims.review import ReviewedClaim
+from aqmlab.studies.kit.claims.written import WrittenClaim
 
 Value = float | int | str | None
 """A cell of a table; ``None`` where it is empty."""
@@ -73,6 +77,24 @@ class Length:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Description:
+    """The content of a study's ``study.toml``; :class:`Study` explains the parts."""
+
+    title: str
+    about: str
+    sources: Mapping[str, str]
+    front: tuple[str, ...]
+    lengths: tuple[Length, ...] = ()
+    claim: Mapping[str, WrittenClaim] = field(default_factory=dict)
+
+
+@cache
+def description(package: str) -> Description:
+    """Read the description of a study's package."""
+    return data_file.read(files(package) / "study.toml", Description)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One experiment of a study."""
 
@@ -117,6 +139,7 @@ class Study(ABC):
     """A published study: subclass it in a module of :mod:`aqmlab.studies`.
 
     The runs have the same names in each length, so that claims, tables and figures can rely on them.
+    With ``package=__package__``, title, text, sources, lengths and front are those of ``study.toml`` in the package.
     """
 
     name: ClassVar[str]
@@ -135,6 +158,14 @@ class Study(ABC):
     """Names of the tables and figures on the study's page; the others are on its details page. Empty: all."""
     options: str = ""
     """Command-line options of this variant of the study, each with a space before it; its page repeats them."""
+
+    def __init_subclass__(cls, package: str = "") -> None:
+        if not package:
+            return
+        written = description(package)
+        cls.title, cls.about, cls.sources, cls.front = written.title, written.about, written.sources, written.front
+        if written.lengths:
+            cls.lengths = {length.name: length for length in written.lengths}
 
     def with_schemes(self, schemes: Sequence[Scheme]) -> Study:
         """Return this study with other schemes than its own.

@@ -12,33 +12,6 @@ from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, T
 from aqmlab.studies.kwon2003 import claims, figures, gfc2, names, runs, tables
 from aqmlab.studies.kwon2003.published import TABLE_5, published
 
-_ABOUT = """
-Kwon and Fahmy compare seven algorithms under web sessions of ns-2 and UDP.
-One of them is their own load/delay controller (LDC).
-LDC's drop probability is a function of the average queueing delay and the load.
-Further experiments vary LDC's settings under long transfers.
-
-The study's `runs.py` and `gfc2.py` list the settings that the paper does not print and that we inferred:
-
-* **Web sessions** are those of ns-2's own example.
-  As in the ns-2 version that the authors used, a page does not wait for the one before it.
-* **GFC-2's links** are those of the original, with kbit/s instead of Mbit/s.
-* **Directions**: FTP flows against the web's pages, as the paper says.
-  UDP flows in the direction of the pages, as the paper's tables show.
-* **TCP** is that of ns-2 at the time, with a handshake that ns-2's one-way agents lack.
-  Senders never give up.
-
-Measures are those of the paper's table 1:
-
-* **Response time** is that of a session, from its first request until its last page has arrived.
-  In the second reading a session has five pages.
-* **Delay** is the time of a packet from sender to receiver.
-* **Throughput** is the data delivered in order in both directions, so that requests count as well.
-  A packet of 1,000 bytes counts whole, because ns-2's segments have no headers.
-
-The registered claims keep their own measures: pages, the queue, and bytes of data.
-"""
-
 _CLOSELY = "2 ms"
 """Sampling interval of LDC itself, so that the load of a span is the mean of its samples.
 
@@ -48,24 +21,11 @@ _DELAY_WEIGHTS = {"delay": 1.0, "load": 0.0, "half": 0.5, "paper": 0.75}
 _OTHERS: dict[str, dict[str, int | str]] = {"n=2": {"n": 2}, "n=4": {"n": 4}, "tau=10 ms": {"tau": "10 ms"}}
 
 
-class Kwon2003(Study):
+class Kwon2003(Study, package=__package__):
     """The comparison of LDC with six other algorithms."""
 
     name: ClassVar[str] = "kwon2003"
-    title: ClassVar[str] = "Kwon and Fahmy: load-based and queue-based algorithms"
-    about: ClassVar[str] = _ABOUT
-    sources: ClassVar[dict[str, str]] = {
-        "kwon2003": "M. Kwon, S. Fahmy: A Comparison of Load-based and Queue-based Active Queue Management Algorithms."
-        " Proc. SPIE 4866, 2002",
-        "GFC-2": "R. Simcoe: Test Configurations for Fairness and Other Tests. ATM Forum 94-0557, 1994",
-    }
-    lengths: ClassVar[dict[str, Length]] = {
-        "quick": Length(name="quick", warmup="0 s", duration="300 s", seeds=3),
-        "default": Length(name="default", warmup="0 s", duration="900 s", seeds=5),
-        "full": Length(name="full", warmup="0 s", duration="900 s", seeds=20, first_seed=41),
-    }
     claims: ClassVar[Sequence[ReviewedClaim]] = claims.CLAIMS
-    front: ClassVar[Sequence[str]] = ("table3", "figure8")
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return the experiments of the three configurations."""

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import polars as pl
 
 from aqmlab.store.result import Result
-from aqmlab.studies.kit.claims.predicates import CLOSE, SAME, Part, approximately
 from aqmlab.studies.kit.claims.quantities import AREA, Column, PrintedTables, Quantity, difference, quantity
+from aqmlab.studies.kit.claims.written import Vocabulary
 from aqmlab.studies.kit.measures import loss_percent, throughput_mbps
 from aqmlab.studies.le.measures import completed_percent, rise_percent
 from aqmlab.studies.le.published import Published
-from aqmlab.studies.le.schemes import run_name
+from aqmlab.studies.le.schemes import PaperScheme, run_name
 from aqmlab.studies.le.tables import per_90_minutes
-
-_LOSS_AXIS = 10.0
-"""Length of an axis of losses, in percent."""
-
-_TAIL_AXIS = 5.0
-"""Length of the axis of the papers' figures of tails, in decades."""
 
 LOSS = Column(what="loss, %", measure=loss_percent, name="loss_percent", digits=1)
 COMPLETED = Column(
@@ -30,9 +25,6 @@ COMPLETED = Column(
     digits=1,
 )
 MBPS = Column(what="throughput, Mbit/s", measure=throughput_mbps, name="throughput_mbps", digits=1)
-
-CROSSING_MS = (3_500, 7_000)
-"""approximately 5 s: within 5 % of the three decades above a second in a figure of tails."""
 
 
 def printed_tables(*names: str) -> PrintedTables:
@@ -78,27 +70,36 @@ def _largest(result: Result) -> float:
 LARGEST = Column(what="logarithm of the largest response's bytes", measure=_largest)
 
 
-def about_percent(time_ms: float, percent: float, *runs: str) -> Iterable[Part]:
-    """Claim that approximately this percentage of the requests completes within a time."""
-    return (approximately(quantity(completed_within(time_ms), run), percent) for run in runs)
-
-
-def about_beyond(time_s: float, percent: float, *runs: str) -> Iterable[Part]:
-    """Claim that approximately this percentage of the requests takes longer."""
-    return (approximately(quantity(beyond(time_s), run), math.log10(percent), axis=_TAIL_AXIS) for run in runs)
-
-
-def same_tail(time_s: float, run: str, other: str) -> Part:
-    """Claim that equal shares of requests take longer: within 2 % of the axis of tails."""
-    gap = difference(quantity(beyond(time_s), run), quantity(beyond(time_s), other))
-    return approximately(gap, 0, limit=SAME, axis=_TAIL_AXIS)
-
-
-def little_loss(run: str, other: str) -> Part:
-    """Claim that two losses differ little: by at most 5 % of their axis."""
-    return approximately(difference(quantity(LOSS, run), quantity(LOSS, other)), 0, limit=CLOSE, axis=_LOSS_AXIS)
-
-
 def gain(one: str, over: str) -> Quantity:
     """Return the mean distance of a run's curve above another's."""
     return difference(quantity(AREA, one), quantity(AREA, over))
+
+
+_TIMES_MS = (125, 250, 300, 400, 500, 2_000, 3_500, 5_000, 7_000, 20_000, 60_000)
+"""Times within which claims count completed requests. 3.5 and 7 s are near 5 s: within 5 % of the three decades above a
+second in a figure of tails."""
+
+
+def vocabulary(
+    schemes: Iterable[PaperScheme],
+    columns: Iterable[Column] = (),
+    lists: Mapping[str, Iterable[PaperScheme]] = MappingProxyType({}),
+) -> Vocabulary:
+    """Return the words of a paper's claims: runs are a scheme's label at a load, such as ``PI 24 at 90 %``.
+
+    Parameters
+    ----------
+    schemes
+        The schemes of the paper.
+    columns
+        Columns of this paper alone.
+    lists
+        Schemes that have a name together.
+    """
+    of_both = (AREA, LOSS, COMPLETED, MBPS, LARGEST, *map(completed_within, _TIMES_MS), *map(beyond, (1, 5, 50)))
+    return Vocabulary(
+        columns=(*of_both, *columns),
+        joint=" at ",
+        names={scheme.label: scheme.text for scheme in schemes},
+        lists={name: [scheme.label for scheme in several] for name, several in lists.items()},
+    )

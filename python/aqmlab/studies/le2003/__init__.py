@@ -28,9 +28,7 @@ from aqmlab.studies.le.schemes import (
     UNCONGESTED,
     PaperScheme,
 )
-from aqmlab.studies.le2003.added_claims import ADDED_CLAIMS
-from aqmlab.studies.le2003.drop_claims import DROP_CLAIMS
-from aqmlab.studies.le2003.ecn_claims import ECN_CLAIMS
+from aqmlab.studies.le2003.claims import CLAIMS
 from aqmlab.studies.le2003.schemes import (
     ARED,
     ARED_ECN,
@@ -52,39 +50,13 @@ _SWEPT = (90, 98)
 _SCATTERED = (PI_24, PI_ECN)
 
 
-class Le2003(Study):
+class Le2003(Study, package=__package__):
     """Web users behind drop-tail, PI, REM and ARED, with and without ECN, from 80 to 105 % load."""
 
     name: ClassVar[str] = "le2003"
-    title: ClassVar[str] = "Active queue management and web performance (Le et al. 2003)"
-    about: ClassVar[str] = """\
-Thousands of web users are on both sides of a 100 Mbit/s link.
-Their minimum round-trip times are drawn uniformly from 10 to 150 ms.
-The study compares their response times behind drop-tail, PI, REM and ARED, with dropped packets and with ECN.
-The reference is an uncongested network of 1 Gbit/s.
-
-The study differs from the testbed in these points:
-
-* **Workload**: The distributions behind the testbed's users are not free to use.
-  Ours are calibrated to the papers' description of them ([workload.md](../workload.md)).
-  A load has 1.3 % fewer users than in the paper.
-* **Bytes**: Queues count frames with their header of 14 bytes, as ALTQ's do.
-  In byte mode an acknowledgement has 54 bytes.
-* **REM's period** is 1 ms, that of the kernel's clock then, because the paper gives none.
-  The details have runs with other periods.
-* **Device FIFO**: A FIFO of 256 packets is below each queue.
-  We chose its size by the drop-tail rows alone.
-
-The study's `registered.json` defines the first reading's words in numbers, which were fixed before any result was seen.
-"""
-    sources: ClassVar[Mapping[str, str]] = {
-        "le2003": "Le, Aikat, Jeffay, Smith: The Effects of Active Queue Management on Web Performance. SIGCOMM 2003."
-        " All sections, figures and tables are this paper's.",
-    }
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
     kernel_length: ClassVar[Length | None] = KERNEL_LENGTH
-    claims: ClassVar[Sequence[ReviewedClaim]] = (*DROP_CLAIMS, *ECN_CLAIMS, *ADDED_CLAIMS)
-    front: ClassVar[Sequence[str]] = ("fig12", "fig22")
+    claims: ClassVar[Sequence[ReviewedClaim]] = CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return a run for each scheme and load, and those that record each request."""

@@ -28,7 +28,6 @@ from aqmlab.studies.le.schemes import (
     rem,
 )
 from aqmlab.studies.le2004.claims import CLAIMS
-from aqmlab.studies.le2004.general_claims import ADDED_CLAIMS, GENERAL_CLAIMS
 from aqmlab.studies.le2004.schemes import (
     AREDS,
     BYTE,
@@ -46,33 +45,13 @@ from aqmlab.studies.le2004.schemes import (
 from aqmlab.ui.canvas import LineStyles
 
 
-class Le2004(Study):
+class Le2004(Study, package=__package__):
     """The same users behind PI_24, REM and both modes of ARED, with uniform and general round-trip times."""
 
     name: ClassVar[str] = "le2004"
-    title: ClassVar[str] = "Active queue management and web performance, extended (Le et al. 2004)"
-    about: ClassVar[str] = """\
-The study repeats the experiments of [le2003](le2003.md) at 90 and 98 % load and adds three variants.
-ARED runs in byte mode too, and with ECN marks where RFC 3168 wants drops ("new gentle").
-General round-trip times are used in addition to the uniform ones.
-
-The differences from the testbed are those of le2003, and one more.
-The tail of the general round-trip times is not published.
-The body of our table follows the paper's description.
-We set its tail so that the published number of users makes the load ([workload.md](../workload.md)).
-
-The study's `registered.json` defines the first reading's words in numbers, which were fixed before any result was seen.
-For ARED in packet mode with general round-trip times, the first reading used thresholds of 12 and 36.
-The paper's table 4 has 120 and 360, and so do the second reading and the figures.
-"""
-    sources: ClassVar[Mapping[str, str]] = {
-        "le2004": "Le, Aikat, Jeffay, Smith: the extended version of 2004. All sections, figures and tables are this"
-        " paper's.",
-    }
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
     kernel_length: ClassVar[Length | None] = KERNEL_LENGTH
-    claims: ClassVar[Sequence[ReviewedClaim]] = (*CLAIMS, *GENERAL_CLAIMS, *ADDED_CLAIMS)
-    front: ClassVar[Sequence[str]] = ("fig22-23", "fig27-28")
+    claims: ClassVar[Sequence[ReviewedClaim]] = CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return a run for each scheme, load and kind of round-trip times, and one that records each request."""

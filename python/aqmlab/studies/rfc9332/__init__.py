@@ -19,31 +19,6 @@ from aqmlab.studies.rfc9332 import claims
 from aqmlab.studies.rfc9332.claims import CLASSIC, GRID, L4S, RATES_MBPS, RTTS_MS
 from aqmlab.ui.canvas import PALETTE, legend_right
 
-_ABOUT = """
-RFC 9332 puts two queues behind one controller, DualPI2, so that L4S and Classic senders can share a link.
-Each flow gets about the same rate, and L4S packets wait about a millisecond.
-This study runs a Prague and a CUBIC flow on 25 links, ten flows in five mixes, and short flows together with both.
-For comparison, two CUBIC flows share a single queue.
-A Prague and a CUBIC flow do the same, with the same marks for both.
-
-**The network** is a dumbbell with the links of De Schepper et al. 2016.
-They have 4 to 200 Mbit/s and base round trips of 5 to 100 ms.
-Mixes and short flows have 40 Mbit/s and 20 ms.
-No packet waits below the queue discipline (`device_fifo = 0`).
-DualPI2 has the parameters of the RFC's appendix A, with a buffer of 250 ms; aqmlab's defaults are Linux's.
-The single queue is PI2 with the same target, gains and buffer.
-
-**The hosts** are `linux-6`.
-Prague uses accurate ECN.
-CUBIC has no ECN, except in the single queue that marks both, where it has that of RFC 3168.
-The authors measured DCTCP and early versions of Prague in Linux, with CUBIC (with and without ECN) and Reno.
-They had real equipment of an access network; ours is a model.
-Short flows are our choice: 10 or 50 of each kind per second.
-Their mean size is 12 kB, with a Pareto distribution of shape 1.2.
-
-**Not covered** are Curvy RED (appendix B), unresponsive and overloading traffic, Reno with DCTCP, and several links.
-"""
-
 _CONTROL = {"target": "15 ms", "t_update": "15 ms", "alpha": 0.15, "beta": 3.0, "min_backlog": "0 B"}
 _LAWS: Mapping[str, Mapping[str, Any]] = {
     "dualpi2": {**_CONTROL, "native": "ramp", "min_left": 2, "decide": "recur"},
@@ -63,28 +38,11 @@ _LINK = (40, 20)
 _HALF = "± is half the width of the 95 % interval over the seeds."
 
 
-class Rfc9332(Study):
+class Rfc9332(Study, package=__package__):
     """L4S and Classic flows under DualPI2, and in a single queue."""
 
     name: ClassVar[str] = "rfc9332"
-    title: ClassVar[str] = "L4S and Classic traffic under the DualPI2 of RFC 9332"
-    about: ClassVar[str] = _ABOUT
-    sources: ClassVar[dict[str, str]] = {
-        "RFC 9332": "K. De Schepper, B. Briscoe, G. White, Dual-Queue Coupled Active Queue Management (AQM) for Low"
-        " Latency, Low Loss, and Scalable Throughput (L4S), 2023",
-        "drafts": "its drafts, draft-ietf-tsvwg-aqm-dualq-coupled-12, 2020, and -22, 2022",
-        "De Schepper et al. 2022": "K. De Schepper, O. Albisser, O. Tilmans, B. Briscoe, Dual Queue Coupled AQM:"
-        " Deployable Very Low Queuing Delay for All, arXiv:2209.01078, 2022",
-        "De Schepper et al. 2016": "K. De Schepper, O. Bondarenko, I.-J. Tsang, B. Briscoe, PI2: A Linearized AQM for"
-        " both Classic and Scalable TCP, CoNEXT 2016",
-    }
-    lengths: ClassVar[dict[str, Length]] = {
-        "quick": Length(name="quick", warmup="10 s", duration="20 s", seeds=2),
-        "default": Length(name="default", warmup="60 s", duration="120 s", seeds=10),
-        "full": Length(name="full", warmup="60 s", duration="240 s", seeds=20, first_seed=21),
-    }
     claims = claims.CLAIMS
-    front: ClassVar[Sequence[str]] = ("mixes", "shares", "delays")
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return every link under DualPI2, then mixes, short flows and single queues."""

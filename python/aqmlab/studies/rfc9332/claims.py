@@ -1,8 +1,4 @@
-"""Claims of RFC 9332's authors on DualPI2.
-
-They were registered in the words of ``kit/claims/predicates.py`` before any run, so that both readings have the same
-predicates. ``registered.json`` has the meaning of further words in numbers.
-"""
+"""Claims of RFC 9332's authors on DualPI2: the words of ``study.toml``, and the parts that no sentence expresses."""
 
 from __future__ import annotations
 
@@ -12,10 +8,11 @@ from typing import Any
 from aqmlab.store.result import Result
 from aqmlab.studies.kit import measures as kit
 from aqmlab.studies.kit.claims.builders import within
-from aqmlab.studies.kit.claims.predicates import CLOSE, InRange, approximately
-from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
-from aqmlab.studies.kit.claims.review import ReviewedClaim, reviewed_claim
+from aqmlab.studies.kit.claims.predicates import Part, approximately
+from aqmlab.studies.kit.claims.quantities import Column, quantity
+from aqmlab.studies.kit.claims.written import Vocabulary, reviewed_claims
 from aqmlab.studies.kit.findings import Measure
+from aqmlab.studies.kit.study import description
 
 RATES_MBPS = (4, 12, 40, 120, 200)
 RTTS_MS = (5, 10, 20, 50, 100)
@@ -35,22 +32,26 @@ L4S, CLASSIC = "L4S", "Classic"
 """The sources, and the queues of DualPI2."""
 
 _FRAME_BITS = 8 * 1538
-_SMALL_PERCENT = 20.0
+
+
+def link_name(rate_mbps: int, rtt_ms: int) -> str:
+    """Return the link and the round trip in the name of a run."""
+    return f"{rate_mbps} Mbit/s/{rtt_ms} ms"
 
 
 def dual(rate_mbps: int, rtt_ms: int) -> str:
     """Return the name of the run of a Prague and a CUBIC flow under DualPI2."""
-    return f"dual/{rate_mbps} Mbit/s/{rtt_ms} ms"
+    return f"dual/{link_name(rate_mbps, rtt_ms)}"
 
 
 def single(rate_mbps: int, rtt_ms: int) -> str:
     """Return the name of the run of two CUBIC flows in one queue under PI2."""
-    return f"single/{rate_mbps} Mbit/s/{rtt_ms} ms"
+    return f"single/{link_name(rate_mbps, rtt_ms)}"
 
 
 def uncoupled(rate_mbps: int, rtt_ms: int) -> str:
     """Return the name of the run of a Prague and a CUBIC flow, both with ECN, in one queue under PI2."""
-    return f"uncoupled/{rate_mbps} Mbit/s/{rtt_ms} ms"
+    return f"uncoupled/{link_name(rate_mbps, rtt_ms)}"
 
 
 def mix(l4s: int, classic: int) -> str:
@@ -61,10 +62,6 @@ def mix(l4s: int, classic: int) -> str:
 def web(per_second: int) -> str:
     """Return the name of the run of short flows of each kind beside a long one under DualPI2."""
     return f"web/{per_second} per s"
-
-
-DUALS = (*(dual(*link) for link in GRID), *(mix(*flows) for flows in MIXES), *map(web, WEBS_PER_SECOND))
-"""All runs under DualPI2."""
 
 
 def share_percent(one: str = L4S, other: str = CLASSIC, *, flows: tuple[int, int] = (1, 1)) -> Measure:
@@ -122,6 +119,7 @@ def most_delay_ms(rate_mbps: int) -> float:
 FAST = tuple(link for link in GRID if 2 * _FRAME_BITS / (1000 * link[0]) < 2)
 """Links on which two packets take less than 2 ms."""
 
+_L4S_SHARE = Column(what="share of an L4S flow, %", measure=share_percent())
 _L4S_MEAN = Column(what="L4S queue, mean delay, ms", measure=delay_ms(L4S, "mean"))
 _L4S_P99 = Column(what="L4S queue, p99 of delay, ms", measure=delay_ms(L4S, "p99"))
 _LOSS = Column(what="L4S packets lost, %", measure=l4s_loss_percent)
@@ -134,47 +132,26 @@ _CLASSIC_DELAY = Column(
 _CLASSIC_SHARE = Column(what="share of the CUBIC flow, %", measure=share_percent(CLASSIC, L4S))
 
 
-def _balanced(run: str, flows: tuple[int, int] = (1, 1)) -> InRange:
-    column = Column(what="share of an L4S flow, %", measure=share_percent(flows=flows))
-    return approximately(quantity(column, run), 50)
+_FURTHER: dict[str, Sequence[Part]] = {
+    "RFC9332-2": [
+        approximately(quantity(Column(what=_L4S_SHARE.what, measure=share_percent(flows=flows)), mix(*flows)), 50)
+        for flows in MIXES
+    ],
+    "RFC9332-3": [within(_L4S_MEAN, dual(*link), high=most_delay_ms(link[0])) for link in GRID],
+}
 
-
-CLAIMS: Sequence[ReviewedClaim] = (
-    reviewed_claim("RFC9332-1", "roughly equivalent throughput per flow", (_balanced(dual(*link)) for link in GRID)),
-    reviewed_claim(
-        "RFC9332-2",
-        "any combination of Scalable and Classic flows",
-        (_balanced(mix(*flows), flows) for flows in MIXES),
+CLAIMS = reviewed_claims(
+    description(__package__).claim,
+    Vocabulary(
+        columns=(_L4S_SHARE, _L4S_P99, _LOSS, _USED, _CLASSIC_GOODPUT, _CLASSIC_DELAY, _CLASSIC_SHARE),
+        joint="/",
+        lists={
+            "links": [link_name(*link) for link in GRID],
+            "fast links": [link_name(*link) for link in FAST],
+            "corners": [link_name(*link) for link in CORNERS],
+            "mixes": [f"{l4s} to {classic}" for l4s, classic in MIXES],
+            "short flows": [f"{each} per s" for each in WEBS_PER_SECOND],
+        },
     ),
-    reviewed_claim(
-        "RFC9332-3",
-        "sub-millisecond average queuing delay",
-        (within(_L4S_MEAN, dual(*link), high=most_delay_ms(link[0])) for link in GRID),
-    ),
-    reviewed_claim("RFC9332-4", "99th percentile below 2 ms", (within(_L4S_P99, dual(*link), high=2) for link in FAST)),
-    reviewed_claim(
-        "RFC9332-5",
-        "even under highly dynamic workloads",
-        (within(_L4S_P99, web(each), high=2) for each in WEBS_PER_SECOND),
-    ),
-    reviewed_claim("RFC9332-6", "zero congestion loss", (within(_LOSS, run, high=0) for run in DUALS)),
-    reviewed_claim(
-        "RFC9332-7", "close to full utilization", (within(_USED, dual(*link), low=100 - CLOSE) for link in GRID)
-    ),
-    reviewed_claim(
-        "RFC9332-8",
-        "without compromising the performance of the Classic traffic",
-        (
-            (
-                InRange(value=change_percent(_CLASSIC_GOODPUT, dual(*link), single(*link)), low=-CLOSE),
-                InRange(value=change_percent(_CLASSIC_DELAY, dual(*link), single(*link)), high=CLOSE),
-            )
-            for link in CORNERS
-        ),
-    ),
-    reviewed_claim(
-        "RFC9332-9",
-        "would drive themselves to a small capacity share",
-        (within(_CLASSIC_SHARE, uncoupled(*link), high=_SMALL_PERCENT) for link in CORNERS),
-    ),
+    _FURTHER,
 )
