@@ -59,6 +59,7 @@ PACKAGES = (
         "explanations",
         "studies",
         "reports",
+        "evaluation",
         "console",
         "cli",
     ),

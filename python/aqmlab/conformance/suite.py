@@ -84,7 +84,7 @@ def plan(
     The parameters and errors are those of :func:`conform`.
     """
     name = registry.with_names({"congestion": control})["congestion"]
-    if not registry.is_custom(name) and name not in (known := _built_in_controls()):
+    if not registry.is_custom(name) and name not in (known := built_in_controls()):
         raise SpecError(f"CONTROL: must be one of {', '.join(known)}, or module:Class, got {name!r}")
     chosen = _standards_of(name, standard)
     known_cases = {case.id: case for one in chosen for case in standards.STANDARDS[one].cases}
@@ -97,7 +97,8 @@ def plan(
     return Suite(name, chosen, reported, cells)
 
 
-def _built_in_controls() -> list[str]:
+def built_in_controls() -> list[str]:
+    """Return the names of the engine's congestion controls."""
     return [name for form in schema.part("Algorithm")["oneOf"] for name in form.get("enum", [form.get("const")])]
 
 
