@@ -39,9 +39,7 @@ class Harm:
     high: float
 
     @classmethod
-    def between(
-        cls, values: Sequence[Value], reference: Sequence[Value], better: str, comparisons: int
-    ) -> Harm | None:
+    def between(cls, values: Sequence[Value], reference: Sequence[Value], better: str, comparisons: int) -> Harm | None:
         """Return how much worse the values are than the reference's; ``None`` if a seed of either has no value."""
         if None in values or None in reference:
             return None

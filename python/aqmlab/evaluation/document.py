@@ -82,7 +82,7 @@ def load() -> Document:
     Raises
     ------
     KeyError, TypeError
-        When a table names an unknown scenario, point, measure or key.
+        When a table names an unknown scenario, point, measure, source or key.
     """
     measures = {name: Measure(**table) for name, table in _read("measures.toml").items()}
     scenarios = _scenarios(_read("scenarios.toml"))
@@ -130,4 +130,10 @@ def _requests(
             measure, _, source = written.partition(":")
             if measure not in known:
                 raise KeyError(f"{scenario}: there is no measure {measure!r}")
+            if source and source not in _source_names(scenarios[scenario]):
+                raise KeyError(f"{scenario} has no source {source!r}")
             yield Request(scenario=scenario, point=point, measure=measure, source=source)
+
+
+def _source_names(scenario: Scenario) -> set[str]:
+    return {next(iter(source.values()))["name"] for source in scenario.spec["sources"]}

@@ -76,9 +76,7 @@ def _harm_response(record: Record, source: str, solo: Record | None) -> float | 
     return harm_if_less_is_better(*_solo_and_shared(record, source, solo, "response_time_ms", "mean"))
 
 
-def _solo_and_shared(
-    record: Record, source: str, solo: Record | None, *path: str
-) -> tuple[float | None, float | None]:
+def _solo_and_shared(record: Record, source: str, solo: Record | None, *path: str) -> tuple[float | None, float | None]:
     alone = None if solo is None else lookup(source_of(solo, source), path)
     return alone, lookup(source_of(record, source), path)
 

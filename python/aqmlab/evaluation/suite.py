@@ -95,9 +95,7 @@ class Evaluation:
     def _compare(self, clause: Clause, records: Mapping[str, Mapping[str, Any]]) -> Iterable[Comparison]:
         for request in clause.requests:
             place = (request.scenario, request.point)
-            values = {
-                role: self._values(request, self.cells[place, role], records) for role in (TESTED, *REFERENCES)
-            }
+            values = {role: self._values(request, self.cells[place, role], records) for role in (TESTED, *REFERENCES)}
             yield Comparison(
                 request=request,
                 measure=self.document.measures[request.measure],
@@ -113,9 +111,7 @@ class Evaluation:
         read = measures.READ[request.measure]
         solos = self.solos.get(((request.scenario, request.point), request.source), [])
         alone = [records[cell.key] for cell in solos] if measures.needs_solo(request.measure) else [None] * len(cells)
-        return tuple(
-            read(records[cell.key], request.source, solo) for cell, solo in zip(cells, alone, strict=True)
-        )
+        return tuple(read(records[cell.key], request.source, solo) for cell, solo in zip(cells, alone, strict=True))
 
 
 def plan(
@@ -167,13 +163,9 @@ def _clauses(tables: Document, sections: Sequence[str]) -> tuple[Clause, ...]:
     return tuple(known[section] for section in sections) or tables.clauses
 
 
-def _cells(
-    scenario: Scenario, point: str, control: str, changes: Sequence[str], seeds: Sequence[int]
-) -> list[Cell]:
+def _cells(scenario: Scenario, point: str, control: str, changes: Sequence[str], seeds: Sequence[int]) -> list[Cell]:
     # A stack of the mix that names its profile takes nothing from the control's stack.
-    mix = [
-        {"source": source, "share": 1.0, **STACK, "congestion": other} for source, other in scenario.others.items()
-    ]
+    mix = [{"source": source, "share": 1.0, **STACK, "congestion": other} for source, other in scenario.others.items()]
     spec = {**scenario.spec, "tcp": {**STACK, "congestion": control, **({"mix": mix} if mix else {})}}
     experiment = Experiment(**spec).with_changes(scenario.points[point]).with_changes(changes)
     return cells_of(experiment, seeds)

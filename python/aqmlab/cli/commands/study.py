@@ -1,4 +1,4 @@
-"""``aqmlab study``: repetition of a published study."""
+"""``aqmlab study``: repetition of a published study, and evaluation of a congestion control."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aqmlab._core import SpecError
+from aqmlab.cli import evaluation
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import Json, Out, Workers, World, read_seeds
+from aqmlab.cli.options import Changes, Json, Out, Workers, World, read_seeds
 from aqmlab.cli.output import check_directory, print_json, report_testbed
 from aqmlab.cli.tables import TableFile, check_table, write_table
 from aqmlab.studies import STUDIES, find
@@ -24,7 +25,7 @@ app = App()
 
 @app.command()
 def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(STUDIES)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join((*STUDIES, evaluation.NAME))}.")],
     quick: Annotated[bool, typer.Option("--quick", help="Use short runs, for results in a few minutes.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Use runs as long and as many as the paper's.")] = False,
     seeds: Annotated[
@@ -47,10 +48,23 @@ def study(
         Path | None,
         typer.Option(metavar="DIR", help="Directory of the page and its figures.", show_default="OUT/studies"),
     ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="With rfc9743: the congestion control, a name of tcp.congestion or module:Class."
+        ),
+    ] = None,
+    clause: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SECTION", help="With rfc9743: evaluate only this clause. May be repeated.", show_default="all"
+        ),
+    ] = None,
+    changes: Changes = None,
     file: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Repeat a published study and decide its claims.
+    """Repeat a published study and decide its claims, or evaluate a congestion control.
 
     The page has the paper's tables next to ours, figures, and the outcome of each claim. The record NAME.json
     next to it has all numbers. --table writes the numbers of all tables, one per row.
@@ -58,7 +72,14 @@ def study(
     With --world kernel the page NAME-kernel.md has the outcome of each claim over a kernel's TCP, beside the outcomes
     over simulated hosts; it takes about two hours of processor time.
 
+    rfc9743 evaluates the congestion control --control as RFC 9743 (BCP 133) demands, beside CUBIC and Reno under the
+    same seeds. Its page, one HTML file, has each clause with its comparisons and a verdict: "meets", "exceeds the harm
+    of CUBIC", "not decided by these seeds" or "not covered". --quick has 3 seeds, --full 20; the default is 10, some
+    minutes of processor time. --set changes the control's stack, such as tcp.control.beta=0.7.
+
     Stored cells are not run again, so that an interrupted study resumes.
+
+    Example: aqmlab study rfc9743 --control bbr --quick
     """
     from aqmlab.cells import calibration_model
     from aqmlab.running.progress import ReportProgress
@@ -72,6 +93,26 @@ def study(
     from aqmlab.ui import console
 
     check_table(file)
+    if quick and full:
+        raise SpecError("--quick: cannot be with --full")
+    if name == evaluation.NAME:
+        evaluation.refuse_others({"--aqm": bool(aqm), "--world kernel": world is World.KERNEL}, name=name)
+        evaluation.evaluate(
+            control,
+            clauses=clause or (),
+            changes=changes or (),
+            length="quick" if quick else "full" if full else "default",
+            seeds=seeds,
+            workers=workers,
+            out=out,
+            pages=pages,
+            file=file,
+            as_json=as_json,
+        )
+        return
+    evaluation.refuse_others(
+        {"--control": control is not None, "--clause": bool(clause), "--set": bool(changes)}, name=name
+    )
     selected = find(name)
     if aqm:
         selected = selected.with_schemes([schemes.parse(text) for text in aqm])
@@ -146,8 +187,6 @@ def _study_in_kernel(
 
 
 def _length(study: Study, world: World, *, quick: bool, full: bool, seeds: str | None) -> Length:
-    if quick and full:
-        raise SpecError("--quick: cannot be with --full")
     if world is World.KERNEL:
         from aqmlab.studies.kit.worlds import kernel_length
 
