@@ -36,6 +36,7 @@ DOCUMENTS = {
 NOT_RUN = {
     ("CONTRIBUTING.md", "rust"): "the law that a contributor is about to write",
     ("CONTRIBUTING.md", "aqmlab compare"): "compares that law",
+    ("docs/guide/evaluate.md", "aqmlab study rfc9743 --control my_control:Gentle\n"): "2,210 cells; one clause is run",
     ("docs/guide/custom-law.md", "rust"): "an excerpt of examples/rust_aqm, which make test builds; compared below",
 }
 """Blocks that are not run, by document and how they begin, or their language; and why."""

@@ -1,4 +1,4 @@
-"""Comparisons of a congestion control with CUBIC and Reno under the same seeds, and the verdicts about them."""
+"""The harm of a congestion control beside that of CUBIC and Reno under the same seeds, and the verdicts about it."""
 
 from __future__ import annotations
 

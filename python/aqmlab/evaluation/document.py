@@ -60,7 +60,7 @@ class Clause:
     demand: str
     requests: tuple[Request, ...]
     uncovered: str
-    """What no comparison covers, or the reason why none does; empty if the comparisons cover the clause."""
+    """The part without a comparison, or the reason for having none; empty if the comparisons cover the clause."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from aqmlab.ui.extras import require
 _SHOWN_MARGINS = 3.0
 """The differences that an interval's figure shows, in margins on either side of 0."""
 
+_EDGE = 0.03
+"""The share of a figure's width that is free at each end, for the mark of a mean there."""
+
 _BADGES = {Verdict.EXCEEDS: "bad", Verdict.MEETS: "good"}
 """The styles of verdicts."""
 
@@ -29,8 +32,8 @@ class Bar:
     low: float
     mean: float
     high: float
-    zero: float = 0.5
-    margin: float = 0.5 + 0.5 / _SHOWN_MARGINS
+    zero: float
+    margin: float
 
     @classmethod
     def of(cls, comparison: Comparison) -> Bar | None:
@@ -38,11 +41,13 @@ class Bar:
         harm = comparison.from_cubic
         if harm is None:
             return None
-        return cls(*(_share(value / comparison.measure.margin) for value in (harm.low, harm.mean, harm.high)))
+        margin = comparison.measure.margin
+        return cls(*(_share(value / margin) for value in (harm.low, harm.mean, harm.high, 0.0, margin)))
 
 
 def _share(margins: float) -> float:
-    return min(1.0, max(0.0, 0.5 + 0.5 * margins / _SHOWN_MARGINS))
+    shown = min(_SHOWN_MARGINS, max(-_SHOWN_MARGINS, margins))
+    return 0.5 + (0.5 - _EDGE) * shown / _SHOWN_MARGINS
 
 
 def file_name(control: str) -> str:
@@ -78,7 +83,10 @@ def html(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> str:
         table=table,
         bar=Bar.of,
         badge=lambda verdict: _BADGES.get(verdict, ""),
-        specs={name: reproduce.toml(evaluation.cells[place, TESTED][0].resolved) for name, place in first.items()},
+        specs={
+            name: (place[1], reproduce.toml(evaluation.cells[place, TESTED][0].resolved))
+            for name, place in first.items()
+        },
         harm_text=_harm_text,
         margins={
             comparison.request.measure: comparison.measure for outcome in outcomes for comparison in outcome.comparisons

@@ -86,8 +86,7 @@ def harm_text(harm: Harm | None, measure: Measure) -> str:
 def summary(outcomes: Sequence[Outcome]) -> str:
     """Return the number of clauses of each verdict in words."""
     counts = Counter(outcome.verdict for outcome in outcomes)
-    noun = "clause" if len(outcomes) == 1 else "clauses"
-    return f"{len(outcomes)} {noun}: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
+    return "Clauses: " + ", ".join(f"{verdict} {counts[verdict]}" for verdict in Verdict)
 
 
 def frame(outcomes: Iterable[Outcome]) -> pl.DataFrame:

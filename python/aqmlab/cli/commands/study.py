@@ -64,10 +64,10 @@ def study(
     file: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Repeat a published study and decide its claims, or evaluate a congestion control.
+    """Repeat a published study, or evaluate a congestion control.
 
-    The page has the paper's tables next to ours, figures, and the outcome of each claim. The record NAME.json
-    next to it has all numbers. --table writes the numbers of all tables, one per row.
+    A study decides its claims. Its page has the paper's tables next to ours, figures, and the outcome of each claim.
+    The record NAME.json next to it has all numbers. --table writes the numbers of all tables, one per row.
 
     With --world kernel the page NAME-kernel.md has the outcome of each claim over a kernel's TCP, beside the outcomes
     over simulated hosts; it takes about two hours of processor time.
