@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from aqmlab.evaluation.comparison import Comparison, Verdict, worst
 from aqmlab.evaluation.document import Measure, Request
 
 
-def comparison(values: list[float | None], cubic: list[float | None], better: str = "less") -> Comparison:
+def comparison(
+    values: list[float | None], cubic: list[float | None], better: Literal["less", "more"] = "less"
+) -> Comparison:
     measure = Measure(text="loss", unit="%", digits=1, better=better, margin=1.0, source="ours")
     request = Request(scenario="s", point="", measure="loss", source="")
     return Comparison(request, measure, tuple(values), tuple(cubic), tuple(cubic), comparisons=1)

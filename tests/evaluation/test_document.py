@@ -56,10 +56,8 @@ def test_controls_differ_only_in_the_tested_stack() -> None:
 
 
 def requests(scenario: str, measure: str, point: str) -> list[document.Request]:
-    written = document._requests(
-        DOCUMENT.scenarios, DOCUMENT.measures, scenario=scenario, measures=[measure], points=[point]
-    )
-    return list(written)
+    written = document._WrittenComparison(scenario=scenario, measures=(measure,), points=(point,))
+    return list(document._requests(written, DOCUMENT.scenarios, DOCUMENT.measures))
 
 
 @pytest.mark.parametrize(

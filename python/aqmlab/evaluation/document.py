@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
-from typing import Any
+from importlib.resources import files
+from typing import Any, Literal
+
+from aqmlab import data_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +19,7 @@ class Measure:
     unit: str
     digits: int
     """The decimals of the number in tables."""
-    better: str
-    """``"less"`` or ``"more"``."""
+    better: Literal["less", "more"]
     margin: float
     source: str
     """The source of the margin."""
@@ -75,65 +75,93 @@ class Document:
     measures: Mapping[str, Measure]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _WrittenScenario:
+    text: str
+    spec: dict[str, Any] = field(default_factory=dict)
+    others: dict[str, str] = field(default_factory=dict)
+    points: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"": ()})
+
+    def over(self, base: Mapping[str, Any], name: str) -> Scenario:
+        """Return the scenario: its keys replace those of the base, and the keys of a link are added to the base's."""
+        link = self.spec.get("link", {})
+        merged = link if isinstance(link, list) else {**base["link"], **link}
+        spec = {**base, **self.spec, "link": merged}
+        return Scenario(name=name, text=self.text, spec=spec, others=self.others, points=self.points)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WrittenScenarios:
+    base: dict[str, Any]
+    scenarios: dict[str, _WrittenScenario]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WrittenComparison:
+    scenario: str
+    measures: tuple[str, ...]
+    points: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WrittenClause:
+    section: str
+    title: str
+    level: str
+    demand: str
+    compare: tuple[_WrittenComparison, ...] = ()
+    not_covered: str = ""
+    remainder: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WrittenDocument:
+    title: str
+    text: str
+    clauses: tuple[_WrittenClause, ...]
+
+
 @cache
 def load() -> Document:
     """Return the tables of RFC 9743.
 
     Raises
     ------
-    KeyError, TypeError
+    KeyError, ValueError
         When a table names an unknown scenario, point, measure, source or key.
     """
-    measures = {name: Measure(**table) for name, table in _read("measures.toml").items()}
-    scenarios = _scenarios(_read("scenarios.toml"))
-    tables = _read("rfc9743.toml")
-    clauses = tuple(_clause(table, scenarios, measures) for table in tables.pop("clauses"))
-    return Document(**tables, clauses=clauses, scenarios=scenarios, measures=measures)
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads((resources.files(__package__) / name).read_text(encoding="utf-8"))
-
-
-def _scenarios(tables: Mapping[str, Any]) -> dict[str, Scenario]:
-    base, scenarios = tables["base"], {}
-    for name, table in tables["scenarios"].items():
-        spec, points = table.pop("spec", {}), table.pop("points", {"": []})
-        link = spec.get("link", {})
-        # A chain of links and a queue replace the base's; the keys of a link are added to its.
-        merged = {**base, **spec, "link": link if isinstance(link, list) else {**base["link"], **link}}
-        changes = {point: tuple(written) for point, written in points.items()}
-        scenarios[name] = Scenario(name=name, spec=merged, points=changes, **table)
-    return scenarios
-
-
-def _clause(table: dict[str, Any], scenarios: Mapping[str, Scenario], measures: Mapping[str, Measure]) -> Clause:
-    uncovered = table.pop("not_covered", "") or table.pop("remainder", "")
-    requests = tuple(
-        request for written in table.pop("compare", ()) for request in _requests(scenarios, measures, **written)
+    folder = files(__package__)
+    measures = data_file.read(folder / "measures.toml", dict[str, Measure])
+    tables = data_file.read(folder / "scenarios.toml", _WrittenScenarios)
+    scenarios = {name: written.over(tables.base, name) for name, written in tables.scenarios.items()}
+    document = data_file.read(folder / "rfc9743.toml", _WrittenDocument)
+    clauses = tuple(
+        Clause(
+            section=clause.section,
+            title=clause.title,
+            level=clause.level,
+            demand=clause.demand,
+            requests=tuple(
+                request for written in clause.compare for request in _requests(written, scenarios, measures)
+            ),
+            uncovered=clause.not_covered or clause.remainder,
+        )
+        for clause in document.clauses
     )
-    return Clause(**table, requests=requests, uncovered=uncovered)
+    return Document(document.title, document.text, clauses, scenarios, measures)
 
 
 def _requests(
-    scenarios: Mapping[str, Scenario],
-    known: Mapping[str, Measure],
-    *,
-    scenario: str,
-    measures: list[str],
-    points: list[str] | None = None,
+    written: _WrittenComparison, scenarios: Mapping[str, Scenario], measures: Mapping[str, Measure]
 ) -> Iterator[Request]:
-    for point in points or scenarios[scenario].points:
-        if point not in scenarios[scenario].points:
-            raise KeyError(f"{scenario} has no point {point!r}")
-        for written in measures:
-            measure, _, source = written.partition(":")
-            if measure not in known:
-                raise KeyError(f"{scenario}: there is no measure {measure!r}")
-            if source and source not in _source_names(scenarios[scenario]):
-                raise KeyError(f"{scenario} has no source {source!r}")
-            yield Request(scenario=scenario, point=point, measure=measure, source=source)
-
-
-def _source_names(scenario: Scenario) -> set[str]:
-    return {next(iter(source.values()))["name"] for source in scenario.spec["sources"]}
+    scenario = scenarios[written.scenario]
+    sources = {"", *(next(iter(source.values()))["name"] for source in scenario.spec["sources"])}
+    for point in written.points or scenario.points:
+        for text in written.measures:
+            measure, _, source = text.partition(":")
+            for kind, name, known in (("point", point, scenario.points), ("source", source, sources)):
+                if name not in known:
+                    raise KeyError(f"{scenario.name} has no {kind} {name!r}")
+            if measure not in measures:
+                raise KeyError(f"{scenario.name}: there is no measure {measure!r}")
+            yield Request(scenario=scenario.name, point=point, measure=measure, source=source)
