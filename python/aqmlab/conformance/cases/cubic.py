@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from aqmlab.conformance import scenario
-from aqmlab.conformance.case import Case, about, at_least, at_most
+from aqmlab.conformance.case import Case, about
 from aqmlab.conformance.cases import measures
-from aqmlab.conformance.cases.standard import Standard
+from aqmlab.conformance.cases.standard import read_standard
 from aqmlab.conformance.trace import Floats, NotSeen, Reduction, Trace
 
 BETA, C = 0.7, 0.4
@@ -15,19 +15,6 @@ BETA, C = 0.7, 0.4
 
 ALPHA = 3 * (1 - BETA) / (1 + BETA)
 """The growth of the Reno-friendly window in segments a round trip, section 4.3."""
-
-CURVE = scenario.one_flow(drop=(200, 50_000), duration="36 s")
-"""A loss in slow start, and one in the convex region, above the window of the first; then some 20 s without losses."""
-
-EARLY = scenario.one_flow(drop=(200, 50_000, 56_000), duration="30 s")
-"""A third loss before the window is again where the second one was."""
-
-FRIENDLY = scenario.one_flow(rtt_ms=10, drop=(80, 4_000), duration="3 s")
-"""Small windows and round trips, where Reno grows faster than the curve."""
-
-OUTAGE = scenario.one_flow(
-    drop=(600,), link={"outages": [{"at": "5 s", "lasts": "300 ms", "packets": "lost"}]}, duration="20 s"
-)
 
 
 def _stage(trace: Trace, reduction: Reduction) -> tuple[Floats, Floats]:
@@ -133,106 +120,21 @@ def average_cubic(p: float, rtt_s: float) -> float:
     return float((C * (3 + BETA) / (4 * (1 - BETA))) ** 0.25 * (rtt_s / p) ** 0.75)
 
 
-STANDARD = Standard(
+STANDARD = read_standard(
     "cubic",
-    "RFC 9438",
-    ("cubic", "cubic-rfc9438"),
-    (
-        Case(
-            id="cubic-beta",
-            clause="RFC 9438, section 4.6",
-            level="SHOULD",
-            demand="After a loss the threshold is 0.7 times the flight size",
-            quantity="threshold, fraction of the window before the loss",
-            expected=about(BETA, 0.01, "a row every millisecond; windows in whole segments"),
-            scenario=CURVE,
-            measure=measures.threshold_factor(2),
-        ),
-        Case(
-            id="cubic-c",
-            clause="RFC 9438, section 5.1",
-            level="SHOULD",
-            demand="The window is a cubic function of time with C = 0.4",
-            quantity="C of the curve that fits the window, segments per cubic second",
-            expected=about(C, 0.1, "the window follows the curve up to a round trip later"),
-            scenario=CURVE,
-            measure=fitted_c,
-        ),
-        Case(
-            id="cubic-k",
-            clause="RFC 9438, section 4.2",
-            level="model",
-            demand="The curve is flat after K, the cube root of (W_max - cwnd_epoch) / C",
-            quantity="time of the inflection, fraction of K",
-            expected=about(1, 0.05, "the window follows the curve up to a round trip later"),
-            scenario=CURVE,
-            measure=fitted_k,
-            follows_from=("cubic-c",),
-        ),
-        Case(
-            id="cubic-curve",
-            clause="RFC 9438, sections 4.2, 4.4 and 4.5",
-            level="MUST",
-            demand="The window follows W_cubic(t) in the concave and the convex region",
-            quantity="largest distance from the curve, fraction of W_max",
-            expected=at_most(0.03, "the window reaches the curve a round trip later, in whole segments"),
-            scenario=CURVE,
-            measure=deviation,
-            follows_from=("cubic-c",),
-        ),
-        Case(
-            id="cubic-fast-convergence",
-            clause="RFC 9438, section 4.7",
-            level="SHOULD",
-            demand="A loss below the last W_max sets W_max to 0.85 of the window",
-            quantity="plateau of the next curve, fraction of the window at the loss",
-            expected=about((1 + BETA) / 2, 0.03, "the plateau is that of a fitted curve"),
-            scenario=EARLY,
-            measure=plateau_after_early_loss,
-            follows_from=("cubic-beta", "cubic-c"),
-        ),
-        Case(
-            id="cubic-friendly",
-            clause="RFC 9438, section 4.3",
-            level="SHOULD",
-            demand="Where Reno is faster, the window grows by 3 (1 - 0.7) / (1 + 0.7) segments in a round trip",
-            quantity="growth of the window in a round trip, segments",
-            expected=about(ALPHA, 0.05, "the window grows in steps of a segment"),
-            scenario=FRIENDLY,
-            measure=friendly_growth,
-            follows_from=("cubic-beta",),
-        ),
-        Case(
-            id="cubic-friendly-above",
-            clause="RFC 9438, section 4.3",
-            level="SHOULD",
-            demand="From the window of the last reduction on, it grows by a segment in a round trip",
-            quantity="growth of the window in a round trip, segments",
-            expected=at_least(0.95, "the curve may be faster than Reno"),
-            scenario=FRIENDLY,
-            measure=growth_above_prior,
-        ),
-        Case(
-            id="cubic-loss-window",
-            clause="RFC 9438, section 4.8, and RFC 5681, section 3.1",
-            level="MUST",
-            demand="After a retransmission timeout the window is at most one segment",
-            quantity="window after the timeout, segments",
-            expected=at_most(1, "the clause is an upper bound"),
-            scenario=OUTAGE,
-            measure=measures.window_at_timeout,
-        ),
-        Case(
-            id="cubic-timeout-threshold",
-            clause="RFC 9438, section 4.8",
-            level="model",
-            demand="After a retransmission timeout the threshold is 0.7 times the flight size",
-            quantity="threshold, fraction of the window before the timeout",
-            expected=about(BETA, 0.02, "a row every millisecond; windows in whole segments"),
-            scenario=OUTAGE,
-            measure=measures.threshold_factor_at_timeout,
-            follows_from=("cubic-beta",),
-        ),
+    {
+        "cubic-beta": measures.threshold_factor(2),
+        "cubic-c": fitted_c,
+        "cubic-k": fitted_k,
+        "cubic-curve": deviation,
+        "cubic-fast-convergence": plateau_after_early_loss,
+        "cubic-friendly": friendly_growth,
+        "cubic-friendly-above": growth_above_prior,
+        "cubic-loss-window": measures.window_at_timeout,
+        "cubic-timeout-threshold": measures.threshold_factor_at_timeout,
+    },
+    values={"beta": BETA, "C": C, "alpha": ALPHA, "fast convergence": (1 + BETA) / 2},
+    further=(
         response(
             1e-4,
             100,

@@ -7,24 +7,12 @@ import math
 import numpy as np
 
 from aqmlab.conformance import scenario
-from aqmlab.conformance.case import Case, about, exactly
 from aqmlab.conformance.cases import measures
-from aqmlab.conformance.cases.standard import Standard
+from aqmlab.conformance.cases.standard import read_standard
 from aqmlab.conformance.trace import NotSeen, Trace
 
 G = 1 / 16
 """The estimation gain of RFC 8257, section 4, after Alizadeh et al."""
-
-ECN = {"ecn": "dctcp"}
-
-MARKS = scenario.one_flow(drop=(300,), mark=(4_000, 7_000), tcp=ECN, duration="10 s")
-"""A loss that ends slow start, and two marks of single packets far apart."""
-
-WINDOW = scenario.one_flow(drop=(300,), mark=("4000-4079",), tcp=ECN, duration="6 s")
-"""Marks of most of a window of data."""
-
-LOSS = scenario.one_flow(drop=(300, 6_000), mark=(4_000,), tcp=ECN, duration="8 s")
-"""A loss after a mark, at a small estimate."""
 
 RATE_MBPS, RTT_MS, THRESHOLD = 100, 4.0, 40
 """The link of the step threshold: a bandwidth-delay product of 32 packets, and a threshold in packets."""
@@ -33,7 +21,7 @@ STEP = scenario.one_flow(
     rate=f"{RATE_MBPS} Mbit/s",
     rtt_ms=RTT_MS,
     queue={"threshold": {"threshold": THRESHOLD, "limit": 1000}},
-    tcp=ECN,
+    tcp={"ecn": "dctcp"},
     duration="4 s",
 )
 
@@ -85,73 +73,16 @@ def steady_peak(trace: Trace) -> float:
     return float(np.mean(peaks))
 
 
-STANDARD = Standard(
+STANDARD = read_standard(
     "dctcp",
-    "RFC 8257",
-    ("dctcp",),
-    (
-        Case(
-            id="dctcp-initial-alpha",
-            clause="RFC 8257, section 3.3",
-            level="model",
-            demand="The estimate alpha starts at 1",
-            quantity="alpha at the start, from the first reduction",
-            expected=about(1, 0.15, "alpha decays once a window of data, whose number is that of round trips to one"),
-            scenario=MARKS,
-            measure=initial_alpha,
-            follows_from=("dctcp-gain",),
-        ),
-        Case(
-            id="dctcp-gain",
-            clause="RFC 8257, section 3.3, step 6",
-            level="SHOULD",
-            demand="Each window of data moves alpha by g = 1/16 of its distance from the share of marks",
-            quantity="g, from the reductions at two marks",
-            expected=about(G, 0.1, "reductions of whole bytes, and the number of windows of data to one"),
-            scenario=MARKS,
-            measure=gain,
-        ),
-        Case(
-            id="dctcp-once-a-window",
-            clause="RFC 8257, section 3.3",
-            level="MUST",
-            demand="The marks of one window of data reduce the window once",
-            quantity="reductions in a round trip",
-            expected=exactly(1),
-            scenario=WINDOW,
-            measure=responses_to_window,
-        ),
-        Case(
-            id="dctcp-loss",
-            clause="RFC 8257, section 3.5",
-            level="MUST",
-            demand="A loss reduces as in standard TCP, at any alpha",
-            quantity="threshold, fraction of the window before the loss",
-            expected=about(0.5, 0.02, "a row every millisecond, and the window in whole bytes"),
-            scenario=LOSS,
-            measure=measures.threshold_factor(2),
-        ),
-        Case(
-            id="dctcp-step-peak",
-            clause="Alizadeh et al., SIGCOMM 2010, section 3.3",
-            level="model",
-            demand="At a step threshold K the window oscillates below C RTT + K",
-            quantity="mean window before a reduction, segments",
-            expected=about(BDP + THRESHOLD + 1, 0.05, "marks arrive a round trip later, in which a segment is added"),
-            scenario=STEP,
-            measure=steady_peak,
-            follows_from=("dctcp-once-a-window", "dctcp-gain"),
-        ),
-        Case(
-            id="dctcp-step-alpha",
-            clause="Alizadeh et al., SIGCOMM 2010, section 3.3",
-            level="model",
-            demand="At a step threshold alpha is about the square root of 2 / (C RTT + K)",
-            quantity="mean alpha",
-            expected=about(math.sqrt(2 / (BDP + THRESHOLD)), 0.3, "the model takes alpha as constant and small"),
-            scenario=STEP,
-            measure=steady_alpha,
-            follows_from=("dctcp-once-a-window", "dctcp-gain"),
-        ),
-    ),
+    {
+        "dctcp-initial-alpha": initial_alpha,
+        "dctcp-gain": gain,
+        "dctcp-once-a-window": responses_to_window,
+        "dctcp-loss": measures.threshold_factor(2),
+        "dctcp-step-peak": steady_peak,
+        "dctcp-step-alpha": steady_alpha,
+    },
+    values={"g": G, "peak": BDP + THRESHOLD + 1, "steady alpha": math.sqrt(2 / (BDP + THRESHOLD))},
+    scenarios={"step": STEP},
 )

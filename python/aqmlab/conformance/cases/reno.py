@@ -7,41 +7,10 @@ import math
 import numpy as np
 
 from aqmlab.conformance import scenario
-from aqmlab.conformance.case import Case, about, at_most, exactly
+from aqmlab.conformance.case import Case, about
 from aqmlab.conformance.cases import measures
-from aqmlab.conformance.cases.standard import Standard
+from aqmlab.conformance.cases.standard import read_standard
 from aqmlab.conformance.trace import NotSeen, Trace
-
-ROWS = "a row every millisecond, and the window in whole bytes"
-
-LOSSES = scenario.one_flow(drop=(300, 5_000))
-"""A loss in slow start, and one in congestion avoidance."""
-
-OUTAGE = scenario.one_flow(
-    drop=(300,), link={"outages": [{"at": "5 s", "lasts": "300 ms", "packets": "lost"}]}, duration="20 s"
-)
-"""A loss in slow start, and later an outage of three round trips that loses every packet."""
-
-LONG_OUTAGE = scenario.one_flow(
-    drop=(300,), link={"outages": [{"at": "5 s", "lasts": "3 s", "packets": "lost"}]}, duration="12 s"
-)
-
-THREE_LOSSES = scenario.one_flow(drop=(300, 5_000, 5_010, 5_020), tcp={"sack": False, "rack": False})
-"""Three losses in one window, without selective acknowledgements."""
-
-PAUSE = scenario.one_flow(
-    source={
-        "on_off": {
-            "flows": 1,
-            "spread": "0 s",
-            "size": {"fixed": "2 MB"},
-            "off": {"fixed": "3 s"},
-            "rtt": {"fixed": "98 ms"},
-        }
-    },
-    duration="8 s",
-)
-"""Two responses of 2 MB with a pause of 3 s."""
 
 
 def reductions_of_one_window(trace: Trace) -> float:
@@ -102,134 +71,21 @@ def response(loss_every: int, rtt_ms: float) -> Case:
     )
 
 
-STANDARD = Standard(
+STANDARD = read_standard(
     "reno",
-    "RFC 5681, RFC 6582, RFC 6928",
-    ("reno",),
-    (
-        Case(
-            id="reno-initial-window",
-            clause="RFC 6928, section 2 (updates RFC 5681, section 3.1)",
-            level="MAY",
-            demand="The initial window is at most min(10 MSS, max(2 MSS, 14,600 bytes))",
-            quantity="data sent before the first acknowledgement, bytes",
-            expected=at_most(14_600, "the clause is an upper bound"),
-            scenario=LOSSES,
-            measure=measures.first_flight_bytes,
-        ),
-        Case(
-            id="reno-slow-start",
-            clause="RFC 5681, section 3.1, equation 2",
-            level="SHOULD",
-            demand="In slow start each acknowledgement adds the bytes acknowledged, so that the window doubles",
-            quantity="growth of the window in a round trip, factor",
-            expected=about(2, 0.02, "a round trip is a little longer than its propagation delay"),
-            scenario=LOSSES,
-            measure=measures.slow_start_factor(3),
-        ),
-        Case(
-            id="reno-congestion-avoidance",
-            clause="RFC 5681, section 3.1, equation 3",
-            level="SHOULD",
-            demand="In congestion avoidance the window grows by one segment in a round trip",
-            quantity="growth of the window in a round trip, segments",
-            expected=about(1, 0.05, "the window grows in steps of a segment, which a line does not fit"),
-            scenario=LOSSES,
-            measure=measures.growth_per_round(1),
-        ),
-        Case(
-            id="reno-halving",
-            clause="RFC 5681, section 3.2, step 2, and equation 4",
-            level="MUST",
-            demand="After a loss the threshold is at most half of the flight size",
-            quantity="threshold, fraction of the window before the loss",
-            expected=about(0.5, 0.02, f"{ROWS}; the flight size may be a segment below the window"),
-            scenario=LOSSES,
-            measure=measures.threshold_factor(2),
-        ),
-        Case(
-            id="reno-deflation",
-            clause="RFC 5681, section 3.2, step 6",
-            level="MUST",
-            demand="After fast recovery the window is the threshold",
-            quantity="window after recovery, fraction of the threshold",
-            expected=about(1, 0.02, f"{ROWS}; the first acknowledgement after recovery may add a segment"),
-            scenario=LOSSES,
-            measure=measures.window_after_recovery(2),
-        ),
-        Case(
-            id="newreno-one-reduction",
-            clause="RFC 6582, section 3.2, step 1",
-            level="model",
-            demand="Three losses of one window of data reduce the window once",
-            quantity="reductions of the threshold",
-            expected=exactly(1),
-            scenario=THREE_LOSSES,
-            measure=reductions_of_one_window,
-        ),
-        Case(
-            id="newreno-partial-acks",
-            clause="RFC 6582, section 3.2, step 3",
-            level="model",
-            demand="Each partial acknowledgement retransmits a segment, so that three losses take three round trips",
-            quantity="length of fast recovery, round trips",
-            expected=about(3, 0.1, "the retransmissions wait for the packets before them"),
-            scenario=THREE_LOSSES,
-            measure=rounds_of_recovery,
-        ),
-        Case(
-            id="reno-loss-window",
-            clause="RFC 5681, section 3.1",
-            level="MUST",
-            demand="After a retransmission timeout the window is at most one segment",
-            quantity="window after the timeout, segments",
-            expected=at_most(1, "the clause is an upper bound"),
-            scenario=OUTAGE,
-            measure=measures.window_at_timeout,
-        ),
-        Case(
-            id="reno-timeout-threshold",
-            clause="RFC 5681, section 3.1, equation 4",
-            level="MUST",
-            demand="After a retransmission timeout the threshold is at most half of the flight size",
-            quantity="threshold, fraction of the window before the timeout",
-            expected=about(0.5, 0.02, f"{ROWS}; the flight size may be a segment below the window"),
-            scenario=OUTAGE,
-            measure=measures.threshold_factor_at_timeout,
-        ),
-        Case(
-            id="reno-repeated-timeout",
-            clause="RFC 5681, section 3.1",
-            level="MUST",
-            demand="Further timeouts for the same segment keep the threshold",
-            quantity="threshold after the last timeout, fraction of that after the first",
-            expected=exactly(1),
-            scenario=LONG_OUTAGE,
-            measure=thresholds_of_repeated_timeouts,
-        ),
-        Case(
-            id="reno-slow-start-end",
-            clause="RFC 5681, section 3.1",
-            level="MUST",
-            demand="Slow start ends where the window reaches the threshold",
-            quantity="window where fast growth ends, fraction of the threshold",
-            expected=about(1, 0.1, "the window has grown for one more round trip when slow growth is visible"),
-            scenario=OUTAGE,
-            measure=measures.window_where_slow_start_ends,
-            follows_from=("reno-loss-window",),
-        ),
-        Case(
-            id="reno-restart",
-            clause="RFC 5681, section 4.1",
-            level="SHOULD",
-            demand="After a pause longer than the retransmission timeout the window is at most the initial window",
-            quantity="data in flight in the first round trip after a pause, segments",
-            expected=at_most(10, "the initial window of the stack"),
-            scenario=PAUSE,
-            measure=window_after_pause,
-        ),
-        response(1_000, 100),
-        response(1_000, 20),
-        response(5_000, 20),
-    ),
+    {
+        "reno-initial-window": measures.first_flight_bytes,
+        "reno-slow-start": measures.slow_start_factor(3),
+        "reno-congestion-avoidance": measures.growth_per_round(1),
+        "reno-halving": measures.threshold_factor(2),
+        "reno-deflation": measures.window_after_recovery(2),
+        "newreno-one-reduction": reductions_of_one_window,
+        "newreno-partial-acks": rounds_of_recovery,
+        "reno-loss-window": measures.window_at_timeout,
+        "reno-timeout-threshold": measures.threshold_factor_at_timeout,
+        "reno-repeated-timeout": thresholds_of_repeated_timeouts,
+        "reno-slow-start-end": measures.window_where_slow_start_ends,
+        "reno-restart": window_after_pause,
+    },
+    further=(response(1_000, 100), response(1_000, 20), response(5_000, 20)),
 )
