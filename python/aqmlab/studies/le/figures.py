@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 
-from aqmlab import stats
+from aqmlab import data_file, stats
 from aqmlab._core import seconds
 from aqmlab.calibration import plot as calibration_plot
 from aqmlab.cells import calibration_model
@@ -30,40 +32,52 @@ _PANEL = {1: (8.0, 4.0), 2: (10.0, 4.6), 3: (12.0, 4.6)}
 """Inches, by the number of panels."""
 
 
-def response_times(
-    results: StudyResults,
-    styles: LineStyles,
-    name: str,
-    caption: str,
-    schemes: Sequence[PaperScheme],
-    loads: Sequence[int],
-    *,
-    rtt: str = "uniform",
-    tail: bool = False,
-) -> Figure:
-    """Return the response-time distributions of schemes, a panel for each load, with the uncongested network.
+@dataclass(frozen=True, kw_only=True)
+class ResponseTimes:
+    """A figure of a paper's ``figures.toml``."""
 
-    With ``tail``, the complementary distribution (CCDF) on logarithmic axes.
-    """
+    name: str
+    caption: str
+    schemes: tuple[str, ...]
+    """The labels of the schemes; the uncongested network is in each figure."""
+    loads: tuple[int, ...]
+    """The loads, one for each panel."""
+    rtt: str = "uniform"
+    tail: bool = False
+    """True for the complementary distribution (CCDF) on logarithmic axes."""
+
+
+def response_times(
+    results: StudyResults, styles: LineStyles, package: str, schemes: Iterable[PaperScheme]
+) -> list[Figure]:
+    """Return the response-time distributions of a paper, whose package has the ``figures.toml``."""
+    by_label = {scheme.label: scheme for scheme in schemes}
+    written = data_file.read(files(package) / "figures.toml", dict[str, tuple[ResponseTimes, ...]])["figure"]
+    return [_distributions(results, styles, one, [by_label[label] for label in one.schemes]) for one in written]
+
+
+def _distributions(
+    results: StudyResults, styles: LineStyles, figure: ResponseTimes, schemes: Sequence[PaperScheme]
+) -> Figure:
     styles.share_styles(scheme.label for scheme in schemes)
-    chart = charts.CCDF if tail else charts.CDF
+    chart = charts.CCDF if figure.tail else charts.CDF
 
     def draw(canvas: Canvas) -> None:
-        axes = _panels(canvas, len(loads))
-        for axis, load in zip(axes, loads, strict=True):
+        axes = _panels(canvas, len(figure.loads))
+        for axis, load in zip(axes, figure.loads, strict=True):
             curves = {
                 scheme.label: stats.cdf(
-                    pl.concat([result.response_time_bins for result in results[scheme.at(load, rtt)]])
+                    pl.concat([result.response_time_bins for result in results[scheme.at(load, figure.rtt)]])
                 )
                 for scheme in (UNCONGESTED, *schemes)
             }
             label_lines(plot.lines(axis, chart, curves, styles))
-            if len(loads) > 1:
+            if len(figure.loads) > 1:
                 axis.set_title(f"{load} % load", loc="left", fontsize=10)
-        if len(loads) > 1:
+        if len(figure.loads) > 1:
             _side_by_side(canvas, axes)
 
-    return Figure(name=name, caption=caption, draw=draw, size=_PANEL[len(loads)])
+    return Figure(name=figure.name, caption=figure.caption, draw=draw, size=_PANEL[len(figure.loads)])
 
 
 def users(name: str, rtts: Sequence[str]) -> Figure:

@@ -17,21 +17,15 @@ from aqmlab.studies.le import tables as le_tables
 from aqmlab.studies.le.hurst import hurst_table
 from aqmlab.studies.le.quantities import printed_tables
 from aqmlab.studies.le.schemes import (
-    BASE,
     KERNEL_LENGTH,
     LENGTHS,
     PI_24,
-    PI_240,
     PI_ECN,
-    REM_24,
-    REM_ECN,
     UNCONGESTED,
-    PaperScheme,
 )
 from aqmlab.studies.le2003.claims import CLAIMS
 from aqmlab.studies.le2003.schemes import (
     ARED,
-    ARED_ECN,
     DROPPING,
     DROPTAILS,
     LOADS,
@@ -111,60 +105,16 @@ class Le2003(Study, package=__package__):
 
     def figures(self, results: StudyResults) -> Sequence[Figure]:
         """Return the paper's figures 2 to 26."""
-        styles = LineStyles(UNCONGESTED.label)
         (uncongested,) = results[UNCONGESTED.recorded_at(98)]
-
-        def cdf(name: str, caption: str, schemes: Sequence[PaperScheme], *loads: int, tail: bool = False) -> Figure:
-            return le_figures.response_times(results, styles, name, caption, schemes, loads, tail=tail)
-
-        figures = [le_figures.users("fig02", ["uniform"]), le_figures.response_sizes("fig03-04", uncongested)]
-        figures += [
-            cdf("fig05-07", "Figures 5 to 7: drop-tail of three lengths.", DROPTAILS, 80, 90, 98),
-            cdf("fig08", "Figure 8: PI with dropped packets.", DROPPING[:2], 80, 90, 98),
-            cdf("fig09", "Figure 9: REM with dropped packets.", DROPPING[2:4], 80, 90, 98),
-            cdf("fig10", "Figure 10: ARED with dropped packets.", DROPPING[4:], 80, 90, 98),
-            cdf(
-                "fig11",
-                "Figure 11: the best of each with dropped packets, 90 % load.",
-                (BASE, PI_240, REM_24, ARED),
-                90,
-            ),
-            cdf(
-                "fig12", "Figure 12: the best of each with dropped packets, 98 % load.", (BASE, PI_24, REM_24, ARED), 98
-            ),
-            cdf(
-                "fig13",
-                "Figure 13: the best of each with dropped packets, 105 % load.",
-                (BASE, PI_24, REM_24, ARED),
-                105,
-            ),
-            cdf(
-                "fig14",
-                "Figure 14: the tails, with dropped packets, 98 % load.",
-                (BASE, PI_24, REM_24, ARED),
-                98,
-                tail=True,
-            ),
-        ]
-        figures += [
-            cdf(
-                f"fig{15 + 2 * n}-{16 + 2 * n}",
-                f"Figures {15 + 2 * n} and {16 + 2 * n}: {law} with and without ECN.",
-                [scheme for pair in PAIRS[2 * n : 2 * n + 2] for scheme in pair],
-                90,
-                98,
-            )
-            for n, law in enumerate(("PI", "REM", "ARED"))
-        ]
-        ecn = (BASE, PI_ECN, REM_ECN, ARED_ECN)
-        figures += [
-            cdf(f"fig{21 + n}", f"Figure {21 + n}: the best of each with ECN, {load} % load.", ecn, load)
-            for n, load in enumerate((90, 98, 105))
-        ]
+        *distributions, tails_with_ecn = le_figures.response_times(
+            results, LineStyles(UNCONGESTED.label), __package__, (*DROPTAILS, *DROPPING, *MARKING)
+        )
         return [
-            *figures,
+            le_figures.users("fig02", ["uniform"]),
+            le_figures.response_sizes("fig03-04", uncongested),
+            *distributions,
             le_figures.rem_periods(results, "rem-period", REM_PERIODS, REM_EVERY, _SWEPT),
-            cdf("fig24", "Figure 24: the tails, with ECN, 98 % load.", ecn, 98, tail=True),
+            tails_with_ecn,
             le_figures.scatter(
                 results,
                 "fig25-26",
