@@ -14,27 +14,6 @@ from typing import Any
 
 from bench import build_example, counted, machine
 
-HEAD = """# Costs of the disciplines
-
-Written by `make cost`: `crates/aqm/examples/cost.rs` on {machine}.
-
-* **instructions**: for one packet that is enqueued, judged, and dequeued or dropped, through the trait that all queues
-  share (`Qdisc`, a virtual call each time), timeouts included; counted by cachegrind, so that they are the same
-  independent of the machine's load. 200,000 random packets of 256 flows arrive at a link of 100 Mbit/s, which they load
-  by 90 % and 110 % by turns; the same packets for every discipline, with its default parameters. Driving the queue is
-  in it as well: read what a discipline costs beyond drop-tail.
-* **ns**: the time for the same, the fastest of 25. The load does not react, so that a queue may stand long; whether its
-  memory is in the cache, and what else the machine does, is in this number.
-* **state, empty**: bytes that the queue holds without a packet, parameters and counters included.
-* **a packet**: bytes for each waiting packet, what it carries not included.
-* **a flow**: bytes for each flow beyond the first that has a packet waiting.
-* **measured with**: how many packets waited for the last two, a power of two, at which tables that double as they grow
-  are full. In between they take up to twice as much.
-
-| discipline | instructions | ns | state, empty | a packet | a flow | measured with |
-|---|--:|--:|--:|--:|--:|--:|
-"""
-
 
 def instructions_per_packet(binary: Path, name: str) -> float:
     """Count instructions: what more packets cost, so that the start cancels."""
@@ -63,7 +42,8 @@ def main() -> None:
     counts = shutil.which("valgrind") is not None
     rows = [row(cost, instructions_per_packet(binary, cost["name"]) if counts else None) for cost in costs]
     environment = ", ".join(value for name, value in machine().items() if name in ("cpu", "system", "rustc"))
-    page.write_text(HEAD.format(machine=environment) + "\n".join(rows) + "\n", encoding="utf-8")
+    head = Path(__file__).with_name("cost.md").read_text(encoding="utf-8").format(machine=environment)
+    page.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")
     print(page)
 
 

@@ -19,24 +19,7 @@ from typing import TypeGuard
 import aqmlab
 from aqmlab.spec.model_base import SpecPart
 from markdown import docstring, flowing, table
-
-_PAGE = """<!-- Written by `make reference` from the code. Change the docstrings in python/aqmlab, then run it. -->
-
-# Python
-
-What `import aqmlab as lab` offers. Figures, design rules and models have [modules of their own](modules.md).
-
-{index}
-{entries}"""
-
-_MODULES_PAGE = """<!-- Written by `make reference` from the code. Change docstrings in python/aqmlab, then run it. -->
-
-# Python: modules
-
-Reached by a module's name, such as `lab.plot.cdf`, or `from aqmlab.models import lrd`.
-
-{index}
-{sections}"""
+from reference.template import template
 
 MODULES = (
     "plot",
@@ -73,7 +56,7 @@ def api() -> str:
     """Write the page of the package's own names."""
     found = {name: _named(aqmlab, name) for name in aqmlab.__all__}
     rows = [(f"[`{name}`](#{anchor})", _first_sentence(found[name].about)) for name, anchor in _anchors(found).items()]
-    return _PAGE.format(
+    return template("api").format(
         index=table(("name", "what it is"), rows),
         entries="\n".join(_entry(each, "##") for each in found.values()),
     )
@@ -88,7 +71,7 @@ def modules() -> str:
         rows.append((f"[`{name}`](#aqmlab{name.replace('.', '')})", _first_sentence(about)))
         entries = [_entry(_named(module, each), "###") for each in offered(module)]
         sections.append("\n".join([f"## `aqmlab.{name}`\n\n{docstring(about)}", *entries]))
-    return _MODULES_PAGE.format(index=table(("module", "what it is"), rows), sections="\n".join(sections))
+    return template("modules").format(index=table(("module", "what it is"), rows), sections="\n".join(sections))
 
 
 def offered(module: ModuleType) -> list[str]:

@@ -11,20 +11,7 @@ import typer.main
 from aqmlab.cli.app import MESSAGES
 from aqmlab.cli.main import app, main
 from markdown import docstring, flowing, table
-
-_PAGE = """<!-- Written by `make reference` from the code. Change python/aqmlab/cli, then run it. -->
-
-# Commands
-
-What `aqmlab COMMAND --help` says. `aqmlab --version` says which version and which number of the results this is, and
-`aqmlab --install-completion` teaches your shell the commands and their options.
-
-{index}
-## Of every command
-
-{outcome}
-{messages}
-{sections}"""
+from reference.template import template
 
 _EXAMPLE = "Example: "
 
@@ -34,7 +21,7 @@ def commands() -> str:
     found = dict(leaves())
     some = next(iter(found.values()))
     rows = [(f"[`{name}`](#{name.replace(' ', '-')})", _paragraphs(each)[0]) for name, each in found.items()]
-    return _PAGE.format(
+    return template("commands").format(
         index=table(("command", "what it does"), rows),
         outcome=docstring(inspect.getdoc(main) or "").removeprefix("Run the command line. "),
         messages=_options(some, [each for each in some.params if _is_message(each)]),

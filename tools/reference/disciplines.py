@@ -13,44 +13,12 @@ from aqmlab.disciplines.catalogue import Discipline, disciplines
 from aqmlab.disciplines.queue import Queue
 from aqmlab.ui import canvas
 from markdown import table
+from reference.template import template
 
 _NOTE = "<!-- Written by `make reference` from the code. Change crates/aqm/{}, then run it. -->\n"
 
 _LAWS = "../../../crates/aqm/pages"
 """The pages of the laws, from a page of the reference."""
-
-_INDEX = """{note}
-# Queue disciplines
-
-{table}
-[Costs](cost.md) lists the time and state of each.
-`aqmlab aqm show NAME` prints a page in the terminal.
-[Design rules](../../guide/design.md) calculate the parameters of some of them for your link.
-
-## Figures
-
-`make reference` draws all figures from the disciplines themselves, through `aqmlab.Queue` with default parameters.
-
-**A step of load** (`aqmlab.disciplines.step`): sources in front of one queue.
-The link sends {rate} packets of {size} bytes per second.
-Each source wants {share} % of the link, paces its packets, and backs off like TCP in congestion avoidance.
-Its window grows by one packet per round trip.
-A mark or a loss halves it, at most once per round trip and one round trip later.
-Round trips without the queue are spread from {rtts} ms.
-From {up} s to {down} s there are enough sources to want {high} % of the link, before and after that {low} %.
-All packets are ECN-capable.
-There is no slow start, timeout, burst, cross traffic or retransmission.
-The figure shows the reaction of the discipline, not its performance, which `aqmlab compare` measures with web users.
-Many defaults suit faster links.
-
-* *in the queue*: the mean time of the packets that left within a tenth of a second.
-* *packets*: the share dropped, and the share marked or dropped, of those that arrived in the same second.
-* below them, a variable of the law under its name in the equations: its probability, otherwise the first that it shows.
-
-**The drop probability**, for laws that compute one from an average queue.
-Packets of many flows, one each, fill the queue without a departure.
-The law shows its average and the probability for it.
-"""
 
 
 def page(entry: Discipline) -> str:
@@ -85,7 +53,7 @@ def index(entries: Iterable[Discipline]) -> str:
         for first, entry in _with_first(entry for entry in entries if entry.family == family)
     ]
     load = step.Load()
-    return _INDEX.format(
+    return template("disciplines").format(
         note=_NOTE.format("src/catalogue.rs"),
         table=table(("family", "name", "decides at", "what it does"), rows),
         rate=f"{step.PACKETS_PER_SEC:,}",

@@ -6,27 +6,12 @@ import json
 
 from aqmlab.spec.capacity.link_presets import LinkPreset, presets
 from markdown import table
-
-_PAGE = """<!-- Written by `make reference` from the code. Change python/aqmlab/spec/capacity, then run it. -->
-
-# Presets of links
-
-`link.preset` names a technology, and fills in the values that the link does not write:
-
-    link = {{ preset = "docsis-3.1 250/25" }}
-
-A technology with plans takes their rates in Mbit/s, down and up; one number is the rate of both.
-Any key of the link replaces the value of the preset, and `aqmlab show` lists each value with its origin.
-The key of a cell contains the values, not the name of the preset.
-Each preset is a start, not your line: [the guide](../guide/links.md) says how to measure yours.
-
-{sections}
-"""
+from reference.template import template
 
 
 def link_presets() -> str:
     """Write the page."""
-    return _PAGE.format(sections="\n\n".join(map(_section, presets())))
+    return template("link-presets").format(sections="\n\n".join(map(_section, presets())))
 
 
 def _section(preset: LinkPreset) -> str:

@@ -6,23 +6,12 @@ import sys
 
 from aqmlab.results.measures import MEASURES, Measure
 from markdown import docstring, table
-
-_PAGE = """<!-- Written by `make reference` from the code. Change python/aqmlab/results/measures, then run it. -->
-
-# Measures on request
-
-What `aqmlab compare --measures NAME,...` and `comparison.measured("NAME")` work out;
-[the guide](../guide/results.md#measures-on-request) says how they are used. A row has its scheme's `label`, what it is
-`of`, and these numbers: means over the seeds, half of whose 95 % intervals (Student's t) are in `half_width` by the
-same names; only those of `slowdown` are of all seeds' requests together.
-
-{measures}
-"""
+from reference.template import template
 
 
 def measures() -> str:
     """Write the page."""
-    return _PAGE.format(measures="\n".join(_section(*each) for each in MEASURES.items()).rstrip("\n"))
+    return template("measures").format(measures="\n".join(_section(*each) for each in MEASURES.items()).rstrip("\n"))
 
 
 def _section(name: str, measure: Measure) -> str:

@@ -16,56 +16,12 @@ from aqmlab.disciplines import catalogue
 from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
 from markdown import flowing, table
+from reference.template import template
 
 Schema = Mapping[str, Any]
 
 _HEAD = ("key", "value", "default", "meaning")
 
-_SPEC = """<!-- Written by `make reference` from the code. Change crates/sim/src/spec, then run it. -->
-
-# Specs
-
-A spec says what is run: a TOML file for `aqmlab run` and `aqmlab show`, or `lab.Experiment` in Python, whose
-parts have the same names. What is left out has its default; `aqmlab show SPEC.toml --json` prints a spec with
-every default filled in. [home-link.toml](../../examples/home-link.toml) and its neighbours are specs to start from.
-
-## In an editor
-
-All that is said here is a JSON Schema as well, made of the same declarations in the engine:
-
-```sh
-aqmlab schema > aqmlab.schema.json
-```
-
-A spec whose first line is `#:schema aqmlab.schema.json` is completed and checked as it is typed by editors that know
-TOML through taplo, such as VS Code with Even Better TOML. The ends of a quantity's range are texts, which no editor
-compares; the engine does. From Python it is `lab.Experiment.model_json_schema()`.
-
-## Quantities
-
-A value with a dimension is text, a number and a unit, such as `"5 ms"`. A bare number is refused.
-
-{quantities}
-"""
-
-_SOURCES = """<!-- Written by `make reference` from the code. Change crates/workload/src/sources, then run it. -->
-
-# Sources of traffic
-
-Traffic beside the web users, or instead of them. Each entry of `sources` is a table of one kind:
-
-```toml
-[[sources]]
-bulk = {{ flows = 10 }}
-```
-
-[The guide](../guide/sources.md) says how they are used, and [the spec](spec.md#quantities) how quantities are written.
-A `file` is relative to the spec it stands in. These keys are of every kind:
-
-{common}
-
-{kinds}
-"""
 
 _KINDS = {"boolean": "`true`, `false`", "integer": "whole number", "string": "text", "object": "table"}
 _PLURAL = {"whole number": "whole numbers", "number": "numbers", "time": "times"}
@@ -97,7 +53,7 @@ def spec() -> str:
     parts += [_testbed(testbed) for testbed in testbeds.load_all().values()]
     quantities = {part["quantity"]: part["units"] for part in _all(root) if "quantity" in part}
     rows = [(name, ", ".join(f"`{unit}`" for unit in units)) for name, units in sorted(quantities.items())]
-    return _SPEC.format(quantities=table(("quantity", "units"), rows)) + "\n".join(parts)
+    return template("spec").format(quantities=table(("quantity", "units"), rows)) + "\n".join(parts)
 
 
 def source_kinds() -> str:
@@ -113,7 +69,7 @@ def source_kinds() -> str:
         parts.append(f"## `{kind}`\n\n{flowing(definition['description'])}\n\n{rows}")
     parts += [shown.section(name) for name in shown.rest()]
     common = table(_HEAD, _Shown(definitions).rows(every)).rstrip("\n")
-    return _SOURCES.format(common=common, kinds="\n".join(parts).rstrip("\n"))
+    return template("sources").format(common=common, kinds="\n".join(parts).rstrip("\n"))
 
 
 class _Shown:

@@ -12,6 +12,7 @@ from aqmlab import _core
 from aqmlab.cells import columns
 from aqmlab.explanations import PARTS
 from markdown import flowing, table
+from reference.template import template
 
 Schema = Mapping[str, Any]
 
@@ -48,17 +49,6 @@ UNITS = {
 _FIRST = ("request", "time_s", "start_s", "start_ns", "time_ns", "link", "direction")
 """Columns that identify a row come first."""
 
-_PAGE = """<!-- Written by `make reference` from the code. Change the columns in crates/sim/src, then run it. -->
-
-# Tables
-
-Every cell is a directory of Parquet tables; [the guide](../guide/results.md) says how to read them. Times of day are
-seconds of simulated time since the start of the run, warm-up included. Direction 0 of the link carries what the users
-of side 0 send, and the answers to those of side 1.
-
-{tables}
-"""
-
 
 class Column(NamedTuple):
     """A column as it is declared."""
@@ -87,7 +77,7 @@ def tables() -> str:
     parts += [
         _section(name, f"`lab.explain(...).{attribute}`; it is not stored") for name, attribute in EXPLAINED.items()
     ]
-    return _PAGE.format(tables="\n".join(parts).rstrip("\n"))
+    return template("tables").format(tables="\n".join(parts).rstrip("\n"))
 
 
 def _identity() -> Iterator[Column]:
