@@ -22,6 +22,7 @@
 #   make miri           look for undefined behaviour in the engine's unsafe code; needs a nightly toolchain with miri and rust-src
 #   make links          check the external links of the pages; needs the network
 #   make cost           measure the processor time of each discipline, for docs/reference
+#   make evaluations    write docs/studies/rfc9743.md: congestion controls evaluated as RFC 9743 demands; ten minutes of processor time
 #   make calibration    measure the number of users for each load again, for the package
 #   make advice-map     compute the map behind aqmlab advise again, for the package; half an hour of processor time
 #   make golden         store the golden cells' results, after an intended change of results that has raised RESULTS
@@ -58,7 +59,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: gallery install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs docs-rust links advisories unused miri cost studies accounting parity sensitivity calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
+.PHONY: gallery install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs docs-rust links advisories unused miri cost studies accounting parity sensitivity evaluations calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -183,6 +184,9 @@ accounting: $(READY)
 
 sensitivity: $(READY)
 	$(BIN)/python tools/sensitivity.py docs/studies
+
+evaluations: $(READY)
+	$(BIN)/python tools/evaluations.py docs/studies
 
 # The packaged calibration; repeat it after a change of the workload or the engine that changes results.
 calibration: $(READY)

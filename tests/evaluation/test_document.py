@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from aqmlab.evaluation import document, measures, plan
@@ -53,6 +56,12 @@ def test_controls_differ_only_in_the_tested_stack() -> None:
     assert stacks == [("bbr", "300 ms"), ("cubic", "200 ms")]
     assert tested["tcp"]["mix"] == reference["tcp"]["mix"]
     assert tested["tcp"]["mix"][0]["congestion"] == "reno"
+
+
+def test_the_page_of_results_has_every_clause() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "studies" / "rfc9743.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\S+) ([^|]+) \| (\S+) \| [^|]+ \| [^|]+ \| [^|]+ \|$", page, re.MULTILINE)
+    assert rows == [(clause.section, clause.title, clause.level) for clause in DOCUMENT.clauses]
 
 
 def requests(scenario: str, measure: str, point: str) -> list[document.Request]:

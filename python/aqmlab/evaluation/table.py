@@ -49,10 +49,15 @@ def _excess(comparison: Comparison) -> float:
 
 def place_of(comparison: Comparison) -> str:
     """Return the scenario, the point and the measure of a comparison as text."""
-    request, measure = comparison.request, comparison.measure
+    request = comparison.request
     point = f" ({request.point})" if request.point else ""
-    source = f" of {request.source}" if request.source else ""
-    return f"{request.scenario}{point}: {measure.text}{source}{unit_of(measure)}"
+    return f"{request.scenario}{point}: {measure_of(comparison)}"
+
+
+def measure_of(comparison: Comparison) -> str:
+    """Return the measure of a comparison, with its source and unit, as text."""
+    source = f" of {comparison.request.source}" if comparison.request.source else ""
+    return f"{comparison.measure.text}{source}{unit_of(comparison.measure)}"
 
 
 def unit_of(measure: Measure) -> str:
