@@ -101,7 +101,9 @@ def test_the_command_prints_json_and_writes_a_page(store: Path, tmp_path: Path) 
     record = json.loads(result.stdout)
     assert admits(RECORD, record, RECORD)
     assert [clause["verdict"] for clause in record["clauses"]][1] == "not covered"
-    assert len((tmp_path / "comparisons.csv").read_text().splitlines()) == 1 + 3 + 1
+    head, *rows = (tmp_path / "comparisons.csv").read_text(encoding="utf-8").splitlines()
+    assert head.startswith("section,title,level,verdict,uncovered,scenario,point,measure,")
+    assert len(rows) == 3 + 1
     assert record["page"] == str(tmp_path / "rfc9743-bbr.html")
     text = Path(record["page"]).read_text(encoding="utf-8")
     assert "aqmlab study rfc9743 --control bbr --clause=5.1.3 --clause=7.10 --seeds 3" in text

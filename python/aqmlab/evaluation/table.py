@@ -13,6 +13,21 @@ from aqmlab.evaluation.document import Measure
 from aqmlab.evaluation.suite import Outcome
 from aqmlab.ui import console
 
+_COMPARISON = (
+    "scenario",
+    "point",
+    "measure",
+    "source",
+    "unit",
+    "better",
+    "margin",
+    "control",
+    "cubic",
+    "reno",
+    "reason",
+)
+"""The columns of a comparison in a frame, besides its differences and its verdict."""
+
 
 def table(outcomes: Iterable[Outcome]) -> Table:
     """Return a table with a row for each clause and the comparison that decides its verdict."""
@@ -99,15 +114,13 @@ def frame(outcomes: Iterable[Outcome]) -> pl.DataFrame:
     rows = []
     for outcome in outcomes:
         record = outcome.record()
-        clause = {
-            **{name: record[name] for name in ("section", "title", "level")},
-            "clause_verdict": record["verdict"],
-            "uncovered": record["uncovered"],
-        }
+        clause = {name: record[name] for name in ("section", "title", "level", "verdict", "uncovered")}
         for comparison in record["comparisons"] or [{}]:
-            flat = dict(comparison)
-            for reference in ("worse_than_cubic", "worse_than_reno"):
-                harm = flat.pop(reference, None) or {}
-                flat.update({f"{reference}_{name}": harm.get(name) for name in ("mean", "low", "high")})
-            rows.append({**clause, **flat})
+            harms = {
+                f"{name}_{part}": (comparison.get(name) or {}).get(part)
+                for name in ("worse_than_cubic", "worse_than_reno")
+                for part in ("mean", "low", "high")
+            }
+            values = {name: comparison.get(name) for name in _COMPARISON}
+            rows.append({**clause, **values, **harms, "comparison_verdict": comparison.get("verdict")})
     return pl.DataFrame(rows, infer_schema_length=None)
