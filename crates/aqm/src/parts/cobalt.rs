@@ -153,16 +153,18 @@ impl CobaltState {
         self.count = self.count.max(1);
     }
 
-    /// The queue is found empty.
+    /// The queue is found empty. Returns true if BLUE's part stops to drop for that.
     #[inline]
-    pub(crate) fn on_empty(&mut self, rules: &CobaltRules, now: Time) {
-        if self.p_drop > 0.0 {
+    pub(crate) fn on_empty(&mut self, rules: &CobaltRules, now: Time) -> bool {
+        let was_active = self.p_drop > 0.0;
+        if was_active {
             self.move_blue(-rules.p_dec, rules.target, now);
         }
         self.dropping = false;
         if self.is_due(now) {
             self.schedule(self.count - 1, rules.interval);
         }
+        was_active && self.p_drop <= 0.0
     }
 
     pub(crate) fn raise_blue(&mut self, rules: &CobaltRules, now: Time) {

@@ -41,7 +41,7 @@ impl LinkLayer {
 pub(crate) struct Framing {
     /// Bytes that are added to the counted length; negative where the queue counts a header that the link lacks.
     overhead: i64,
-    mpu: u64,
+    mpu: i64,
     atm: Atm,
 }
 
@@ -56,13 +56,13 @@ impl Framing {
         let header = i64::try_from(header.get()).expect("a header is short");
         let added = i64::from(overhead) + VLAN_TAG * i64::from(vlan_tags);
         let overhead = if layer == LinkLayer::Raw { added } else { added - header };
-        Framing { overhead, mpu: mpu.get(), atm }
+        Framing { overhead, mpu: mpu.get().cast_signed(), atm }
     }
 
     /// The length of a packet whose size the queue counts as `size`.
     #[inline]
     pub(crate) fn length(&self, size: Bytes) -> u64 {
-        let length = size.get().saturating_add_signed(self.overhead).max(self.mpu);
+        let length = (size.get().cast_signed() + self.overhead).max(self.mpu).cast_unsigned();
         match self.atm {
             Atm::Noatm => length,
             Atm::Atm => length.div_ceil(CELL.0) * CELL.1,

@@ -63,6 +63,8 @@ pub(crate) struct Cake<P> {
     byte_time: Option<ByteTime>,
     shaper: Shaper,
     tins: Vec<Tin<P>>,
+    /// The index of the tin of packets with code point 0.
+    unmarked_tin: usize,
     /// The tin whose turn it is, without a shaper.
     current: usize,
     labels: Labels,
@@ -85,6 +87,7 @@ impl<P> Cake<P> {
             byte_time: plan.rate.map(|rate| ByteTime::from_rate(rate, plan.tin_rules.variant)),
             shaper: Shaper::default(),
             tins: tins.collect(),
+            unmarked_tin: plan.diffserv.tin_of(0).into(),
             current: 0,
             labels: Labels::new(plan.tin_rules.isolation, plan.nat, rng.next_u64()),
             arrivals: ArrivalRate::default(),
@@ -111,7 +114,8 @@ impl<P> Cake<P> {
     /// The index of the tin of a flow's packets.
     #[inline]
     fn tin_of(&self, flow: u32) -> usize {
-        usize::from(self.plan.diffserv.tin_of(self.labels.dscp(flow)))
+        let dscp = self.labels.dscp(flow);
+        if dscp == 0 { self.unmarked_tin } else { self.plan.diffserv.tin_of(dscp).into() }
     }
 
     /// The time until which the shaper holds packets back.
@@ -140,18 +144,17 @@ impl<P> Cake<P> {
 
     /// The next tin in the round, without a shaper.
     fn next_tin(&mut self) -> usize {
+        let mut current = self.current;
         loop {
-            let tin = &mut self.tins[self.current];
+            let tin = &mut self.tins[current];
             if tin.deficit >= 0 && tin.is_active() {
-                return self.current;
+                self.current = current;
+                return current;
             }
             if tin.deficit <= 0 {
                 tin.deficit += tin.quantum();
             }
-            self.current += 1;
-            if self.current == self.tins.len() {
-                self.current = 0;
-            }
+            current = if current + 1 == self.tins.len() { 0 } else { current + 1 };
         }
     }
 
@@ -170,23 +173,39 @@ impl<P> Cake<P> {
         self.waiting = QueueState { packets: self.waiting.packets - 1, bytes: self.waiting.bytes - size };
     }
 
-    /// Evict packets from the heads of the longest queues until the limits are met.
-    fn make_room(&mut self, now: Time, lost: &mut dyn FnMut(P)) {
-        while self.memory > self.memory_limit || !self.plan.limit.holds(self.waiting) {
-            let lengths = self.tins.iter().enumerate().filter_map(|(tin, queues)| {
-                let (queue, bytes) = queues.longest()?;
-                Some((tin, queue, bytes))
-            });
-            let longest = lengths.reduce(|longest, next| if next.2 > longest.2 { next } else { longest });
-            let (tin, queue, _) = longest.expect("a queue is not empty");
-            let evicted = self.tins[tin].evict(queue, now).expect("the longest queue is not empty");
-            self.counters.evicted += 1;
-            self.release(evicted.departure.packet.size);
-            if self.plan.tin_rules.ingress {
-                self.charge(evicted.length, true);
-            }
-            lost(evicted.departure.payload);
+    /// Drop a packet by COBALT.
+    #[cold]
+    fn drop_at_dequeue(&mut self, dropped: Waiting<P>, lost: &mut dyn FnMut(P)) {
+        self.release(dropped.departure.packet.size);
+        self.counters.dropped_at_dequeue += 1;
+        if self.plan.tin_rules.ingress {
+            self.charge(dropped.length, true);
         }
+        lost(dropped.departure.payload);
+    }
+
+    /// True if more waits than is permitted.
+    #[inline]
+    fn is_over_limit(&self) -> bool {
+        self.memory > self.memory_limit || !self.plan.limit.holds(self.waiting)
+    }
+
+    /// Evict the first packet of the longest queue.
+    #[cold]
+    fn evict(&mut self, now: Time, lost: &mut dyn FnMut(P)) {
+        let lengths = self.tins.iter().enumerate().filter_map(|(tin, queues)| {
+            let (queue, bytes) = queues.longest()?;
+            Some((tin, queue, bytes))
+        });
+        let longest = lengths.reduce(|longest, next| if next.2 > longest.2 { next } else { longest });
+        let (tin, queue, _) = longest.expect("a queue is not empty");
+        let evicted = self.tins[tin].evict(queue, now).expect("the longest queue is not empty");
+        self.counters.evicted += 1;
+        self.release(evicted.departure.packet.size);
+        if self.plan.tin_rules.ingress {
+            self.charge(evicted.length, true);
+        }
+        lost(evicted.departure.payload);
     }
 
     /// Handle an arriving packet, with its header if it is a TCP segment.
@@ -211,19 +230,21 @@ impl<P> Cake<P> {
         let queue = tin.queue_of(labels.flow_hash(packet.flow), || labels.host_hashes(packet.flow));
         let length = u32::try_from(self.plan.framing.length(packet.size)).expect("a packet");
         let departure = Departure { packet, payload, enqueued_at: now };
+        let is_segment = header.is_some();
         let header = header.map(|&header| FlowHeader { flow: packet.flow, header });
         tin.push(queue, Waiting { departure, length }, header, &mut self.rng);
         self.memory += memory::of_packet(packet.size);
         self.waiting =
             QueueState { packets: self.waiting.packets + 1, bytes: self.waiting.bytes + packet.size };
-        self.counters.count(Admission::Queued, packet.size);
-        let filtered = self.filter((index, queue), now, lost);
+        let filtered = if is_segment { self.filter((index, queue), now, lost) } else { Bytes::ZERO };
         if self.plan.autorate
             && let Some(rate) = self.arrivals.on_arrival(packet.size, filtered, now)
         {
             self.adapt(rate);
         }
-        self.make_room(now, lost);
+        while self.is_over_limit() {
+            self.evict(now, lost);
+        }
     }
 
     /// Drop the acknowledgement that the last packet of a queue of a tin replaces. Returns its size, or 0 B if there is none.
@@ -273,22 +294,21 @@ impl<P> Qdisc<P> for Cake<P> {
                 return None;
             }
             let tin = self.choose_tin(now);
+            let mut is_charged = false;
             loop {
                 let decaying_first = std::mem::take(&mut decaying_first);
                 match self.tins[tin].serve(decaying_first, now, &mut self.rng) {
+                    // The shaper and the tins are as before: the same one is next.
+                    Served::Nothing if !is_charged && self.tins[tin].is_active() => {}
                     Served::Nothing => break,
                     Served::Sent(Waiting { departure, length }) => {
                         self.release(departure.packet.size);
                         self.charge(length, false);
                         return Some(departure);
                     }
-                    Served::Dropped(Waiting { departure, length }) => {
-                        self.release(departure.packet.size);
-                        self.counters.dropped_at_dequeue += 1;
-                        if self.plan.tin_rules.ingress {
-                            self.charge(length, true);
-                        }
-                        lost(departure.payload);
+                    Served::Dropped(dropped) => {
+                        is_charged = self.plan.tin_rules.ingress;
+                        self.drop_at_dequeue(dropped, lost);
                     }
                 }
             }
@@ -301,7 +321,9 @@ impl<P> Qdisc<P> for Cake<P> {
     }
 
     fn counters(&self) -> Counters {
-        Counters { marked: self.tins.iter().map(Tin::marks).sum(), ..self.counters }
+        let mut counters = self.counters;
+        self.tins.iter().for_each(|tin| tin.count(&mut counters));
+        counters
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -151,7 +151,7 @@ impl Rotation {
     #[inline]
     pub(crate) fn end_turn(&mut self, queue: usize, quantum: i32) {
         self.entries[queue].deficit += quantum;
-        self.unlink(queue);
+        self.unlink_first(queue);
         self.link(queue, List::Old);
     }
 
@@ -165,7 +165,7 @@ impl Rotation {
     pub(crate) fn empty(&mut self, queue: usize, at_rest: bool) {
         let set = self.entries[queue].set;
         if set == Set::Decaying && !at_rest {
-            self.unlink(queue);
+            self.unlink_first(queue);
             return self.link(queue, List::Decaying);
         }
         match set {
@@ -174,7 +174,7 @@ impl Rotation {
             Set::Decaying => self.decaying -= 1,
             Set::None => unreachable!("the queue is in the rotation"),
         }
-        self.unlink(queue);
+        self.unlink_first(queue);
         if at_rest {
             self.entries[queue].set = Set::None;
         } else {
@@ -195,6 +195,19 @@ impl Rotation {
         }
         let entry = &mut self.entries[queue];
         (entry.before, entry.after, entry.list) = (last, NO_QUEUE, list);
+    }
+
+    /// Remove the queue whose turn it is, the first of its list.
+    #[inline]
+    fn unlink_first(&mut self, queue: usize) {
+        let Entry { after, list, .. } = self.entries[queue];
+        let ends = &mut self.lists[list as usize];
+        debug_assert!(usize::from(ends.first) == queue, "the turn is that of the first");
+        ends.first = after;
+        match after {
+            NO_QUEUE => ends.last = NO_QUEUE,
+            after => self.entries[usize::from(after)].before = NO_QUEUE,
+        }
     }
 
     /// Remove a queue from its list.

@@ -81,15 +81,15 @@ impl Sets {
     #[inline]
     pub(crate) fn place(&mut self, hash: u32, is_idle: impl Fn(usize) -> bool) -> (usize, Placement) {
         let direct = hash as usize % QUEUES;
-        if self.tags[direct] == hash && !is_idle(direct) {
-            return (direct, Placement::Known);
+        if self.tags[direct] == hash {
+            return (direct, if is_idle(direct) { Placement::New } else { Placement::Known });
         }
         self.search(hash, direct, is_idle)
     }
 
     fn search(&mut self, hash: u32, direct: usize, is_idle: impl Fn(usize) -> bool) -> (usize, Placement) {
         if let Some(own) = ways(hash).find(|&way| self.tags[way] == hash) {
-            self.way_inds += u64::from(own != direct);
+            self.way_inds += 1;
             return (own, if is_idle(own) { Placement::New } else { Placement::Known });
         }
         let (queue, placement) = if let Some(idle) = ways(hash).find(|&way| is_idle(way)) {

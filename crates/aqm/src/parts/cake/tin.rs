@@ -17,7 +17,7 @@ use super::statistics::{Columns, TinStatistics};
 use super::tins::TinPlan;
 use crate::parts::cobalt::{CobaltRules, CobaltState, Departing};
 use crate::parts::control_law::ControlLaw;
-use crate::{Departure, Ecn, QueueState, Sqrt};
+use crate::{Counters, Departure, Ecn, Sqrt};
 
 /// A packet that waits, and its length on the link behind the shaper.
 #[derive(Clone, Debug)]
@@ -71,7 +71,8 @@ pub(crate) struct Tin<P> {
     queues: PerQueue<FlowQueue<P>>,
     /// The headers of the packets of each queue, if acknowledgements are filtered.
     headers: Option<PerQueue<Headers>>,
-    waiting: QueueState,
+    /// Packets that wait.
+    waiting: u32,
     statistics: TinStatistics,
 }
 
@@ -97,7 +98,7 @@ impl<P> Tin<P> {
             rotation: Rotation::new(),
             queues: PerQueue::new(queue),
             headers: (rules.ack_filter != AckFilter::NoAckFilter).then(|| PerQueue::new(Headers::new)),
-            waiting: QueueState::default(),
+            waiting: 0,
             statistics: TinStatistics::default(),
         };
         tin.adapt(plan);
@@ -121,7 +122,7 @@ impl<P> Tin<P> {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.packets == 0
+        self.waiting == 0
     }
 
     /// True if a queue of the tin may have packets.
@@ -142,9 +143,13 @@ impl<P> Tin<P> {
         self.clock.catch_up(now);
     }
 
-    /// The number of packets that it has marked.
-    pub(crate) fn marks(&self) -> u64 {
-        self.statistics.marks
+    /// Add its arrivals and its marks to the counts.
+    pub(crate) fn count(&self, counters: &mut Counters) {
+        let TinStatistics { packets, bytes, marks, .. } = self.statistics;
+        counters.offered += packets;
+        counters.queued += packets;
+        counters.queued_bytes += Bytes::new(bytes);
+        counters.marked += marks;
     }
 
     /// Return the queue of the flow with the hash `flow`; `hosts` returns the hashes of its hosts.
@@ -188,9 +193,10 @@ impl<P> Tin<P> {
         if let Some(headers) = &mut self.headers {
             headers[queue].push_back(header);
         }
-        self.queues[queue].packets.push_back(waiting);
-        self.queues[queue].bytes += size;
-        self.waiting = QueueState { packets: self.waiting.packets + 1, bytes: self.waiting.bytes + size };
+        let flow_queue = &mut self.queues[queue];
+        flow_queue.packets.push_back(waiting);
+        flow_queue.bytes += size;
+        self.waiting += 1;
         self.statistics.packets += 1;
         self.statistics.bytes += size.get();
         match self.rotation.set(queue) {
@@ -213,8 +219,10 @@ impl<P> Tin<P> {
         let headers = &mut self.headers.as_mut()?[queue];
         let place = superfluous(self.rules.ack_filter, headers)?;
         headers.remove(place);
-        let removed = self.queues[queue].packets.remove(place).expect("each packet has an entry");
-        self.leave(queue, removed.departure.packet.size);
+        let flow_queue = &mut self.queues[queue];
+        let removed = flow_queue.packets.remove(place).expect("each packet has an entry");
+        flow_queue.bytes = flow_queue.bytes - removed.departure.packet.size;
+        self.waiting -= 1;
         self.statistics.ack_drops += 1;
         if self.rules.ingress {
             self.charge_threshold(removed.length, now);
@@ -224,19 +232,14 @@ impl<P> Tin<P> {
 
     #[inline]
     fn pop(&mut self, queue: usize) -> Option<Waiting<P>> {
-        let popped = self.queues[queue].packets.pop_front()?;
+        let flow_queue = &mut self.queues[queue];
+        let popped = flow_queue.packets.pop_front()?;
+        flow_queue.bytes = flow_queue.bytes - popped.departure.packet.size;
         if let Some(headers) = &mut self.headers {
             headers[queue].pop_front();
         }
-        self.leave(queue, popped.departure.packet.size);
+        self.waiting -= 1;
         Some(popped)
-    }
-
-    /// A packet of this size leaves a queue.
-    #[inline]
-    fn leave(&mut self, queue: usize, size: Bytes) {
-        self.queues[queue].bytes = self.queues[queue].bytes - size;
-        self.waiting = QueueState { packets: self.waiting.packets - 1, bytes: self.waiting.bytes - size };
     }
 
     /// Serve the queue whose turn it is; with `decaying_first`, a decaying one.
@@ -295,8 +298,8 @@ impl<P> Tin<P> {
     #[inline]
     fn is_long(&self, sojourn: Duration) -> bool {
         // The shaper of incoming packets keeps room for two packets of each bulk flow.
-        let bulk_flows = if self.rules.ingress { u64::from(self.rotation.bulk_flows()) } else { 0 };
-        self.cobalt.is_long(sojourn) && sojourn > self.cobalt.mtu_time * (2 * bulk_flows)
+        let room = || self.cobalt.mtu_time * (2 * u64::from(self.rotation.bulk_flows()));
+        self.cobalt.is_long(sojourn) && (!self.rules.ingress || sojourn > room())
     }
 
     #[inline]
@@ -319,13 +322,15 @@ impl<P> Tin<P> {
             self.hosts.remove_bulk_flow(self.queues[queue].hosts);
         }
         let cobalt = &mut self.queues[queue].cobalt;
-        let was_unresponsive = cobalt.p_drop() > 0.0;
-        cobalt.on_empty(&self.cobalt, now);
-        if was_unresponsive && cobalt.p_drop() <= 0.0 {
-            self.statistics.unresponsive -= 1;
-        }
+        let has_calmed = cobalt.on_empty(&self.cobalt, now);
         let at_rest = cobalt.is_at_rest(now);
+        self.statistics.unresponsive -= u32::from(has_calmed);
         self.rotation.empty(queue, at_rest);
+    }
+
+    /// The bytes that wait.
+    fn backlog(&self) -> Bytes {
+        self.rotation.active_queues().fold(Bytes::ZERO, |sum, queue| sum + self.queues[queue].bytes)
     }
 
     /// The queue with the most bytes, and its bytes.
@@ -361,7 +366,7 @@ impl<P> Tin<P> {
             ms(peak_delay),
             ms(average_delay),
             ms(base_delay),
-            self.waiting.bytes.as_f64(),
+            self.backlog().as_f64(),
             packets as f64,
             bytes as f64,
             self.sets.way_inds as f64,
