@@ -73,8 +73,10 @@ pub trait Qdisc<P> {
     /// The time returned by [`Qdisc::poll_timeout`] has come.
     fn on_timeout(&mut self, now: Time);
 
-    /// Notes the label of a flow before its first packet; for disciplines that classify by it.
-    fn label_flow(&mut self, _flow: u32, _label: FlowLabel) {}
+    /// Note the label of a flow before its first packet, for disciplines that classify by it. Returns its label behind the queue.
+    fn label_flow(&mut self, _flow: u32, label: FlowLabel) -> FlowLabel {
+        label
+    }
 
     /// The classes of packets that it treats separately, by name, if any: `L4S` and `Classic`.
     fn classes(&self) -> &'static [&'static str] {
@@ -126,8 +128,8 @@ macro_rules! forward_qdisc {
             self.$queue.on_timeout(now);
         }
 
-        fn label_flow(&mut self, flow: u32, label: $crate::FlowLabel) {
-            self.$queue.label_flow(flow, label);
+        fn label_flow(&mut self, flow: u32, label: $crate::FlowLabel) -> $crate::FlowLabel {
+            self.$queue.label_flow(flow, label)
         }
 
         fn classes(&self) -> &'static [&'static str] {

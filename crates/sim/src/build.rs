@@ -93,6 +93,11 @@ pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Emul
 /// Refuse what a network does not do to packets of real hosts: it forwards each packet once, with the headers it came with,
 /// and reads of those headers only what the IP header has.
 fn check_emulated(spec: &Spec) -> Result<(), SpecError> {
+    if let Some((number, source)) = (0..).zip(&spec.sources).find(|(_, source)| source.ecn.is_some()) {
+        let path = format!("sources[{number}].{}.ecn", source.config.kind());
+        let message = "needs world = \"simulated\": hosts send datagrams that are not ECN-capable".to_owned();
+        return Err(SpecError { path, message });
+    }
     let unsupported = spec.links.hops().iter().find_map(|hop| {
         let (link, has_filter) = (&hop.link, hop.queues().into_iter().any(has_ack_filter));
         let keys = [

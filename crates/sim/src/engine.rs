@@ -42,7 +42,7 @@ use self::limits::Limits;
 use self::observer::Observer;
 use self::recorder::Recorder;
 use self::sampling::Readings;
-use self::sources::{Sources, receivers};
+use self::sources::{Sources, datagrams};
 use self::timers::{TimerEvent, Timers};
 use self::wheel::Wheel;
 use crate::capture::Capture;
@@ -158,7 +158,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             web: traffic.web,
             users: Vec::new(),
             actions: Vec::new(),
-            sources: Sources::new(traffic.sources, receivers(spec, seed)),
+            sources: Sources::new(traffic.sources, datagrams(spec, seed)),
             flows: Flows::default(),
             flow_actions: Vec::new(),
             recorder: Recorder::new(spec, FlowRecorder::new(spec, seed)),

@@ -48,8 +48,12 @@ impl Labels {
     /// Returns the labels of the flows of `spec`, if a queue classifies by them.
     pub(crate) fn new(spec: &Spec) -> Option<Labels> {
         let mut queues = spec.links.hops().iter().flat_map(HopSpec::queues);
-        let are_used =
-            queues.any(|queue| matches!(queue.discipline, DisciplineSpec::Known(QueueConfig::Cake(_))));
+        let are_used = queues.any(|queue| match &queue.discipline {
+            DisciplineSpec::Known(config) => {
+                matches!(config, QueueConfig::Cake(_) | QueueConfig::DocsisLld(_))
+            }
+            DisciplineSpec::Custom(_) | DisciplineSpec::Kernel { .. } => false,
+        });
         // A name's number is its first place among the names of all sources.
         let number = |name: &String, of: fn(&SourceSpec) -> &Option<String>| {
             let first =

@@ -111,8 +111,11 @@ pub(crate) trait Link<O = WindowScale> {
     /// A connection begins: whose its packets are.
     fn opened(&mut self, client: EndpointId, owner: Owner);
 
-    /// Notes the label of the flow of packets to an endpoint, for disciplines that classify by it.
-    fn label_flow(&mut self, _to: EndpointId, _label: FlowLabel) {}
+    /// Notes the label of the flow of packets to an endpoint, for disciplines that classify by it. Returns its label behind the
+    /// link.
+    fn label_flow(&mut self, _to: EndpointId, label: FlowLabel) -> FlowLabel {
+        label
+    }
 
     /// A packet arrives. Is there any to [take](Link::pop_drop) that was dropped?
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool;
@@ -172,8 +175,8 @@ impl<O, T: Link<O> + ?Sized> Link<O> for Box<T> {
         (**self).opened(client, owner);
     }
 
-    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
-        (**self).label_flow(to, label);
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) -> FlowLabel {
+        (**self).label_flow(to, label)
     }
 
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {

@@ -24,7 +24,6 @@ mod sources;
 mod tcp;
 mod testbed;
 
-use aqmlab_aqm::QueueConfig;
 use aqmlab_units::range::{from, up_to};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
@@ -62,7 +61,7 @@ use self::raw::{RawSpec, RawUsers};
 pub use self::schema::{SourceKeys, written_schema};
 pub use self::sides::SidesSpec;
 use self::sources::SourceContext;
-pub use self::sources::SourceSpec;
+pub use self::sources::{EcnField, SourceSpec};
 pub(crate) use self::tcp::MOST_STACKS;
 pub use self::tcp::{MixSpec, Role, TcpSpec};
 pub use self::testbed::{Testbed, TestbedValue};
@@ -252,19 +251,6 @@ impl Spec {
         Ok(())
     }
 
-    /// Refuses a search behind NATs where no host is behind one.
-    fn check_nat(&self) -> Result<(), SpecError> {
-        let mut queues = self.links.hops().iter().flat_map(HopSpec::queues);
-        let searches = queues.any(|queue| match &queue.discipline {
-            DisciplineSpec::Known(QueueConfig::Cake(cake)) => cake.nat,
-            _ => false,
-        });
-        if searches && self.sources.iter().all(|source| source.nat.is_none()) {
-            return Err(fault("queue.cake.nat", "must be false: no source has `nat`, got true".to_owned()));
-        }
-        Ok(())
-    }
-
     /// Checks conditions between parts, and absurd sizes.
     fn check(&self) -> Result<(), SpecError> {
         within("protocol", &self.protocol)?;
@@ -275,7 +261,6 @@ impl Spec {
         if !self.kernel_disciplines().is_empty() {
             self.check_labels()?;
         }
-        self.check_nat()?;
         self.links.check_ecn_paths(&self.tcp)?;
         self.tcp.check(self.links.mtu(), &self.sources)
     }

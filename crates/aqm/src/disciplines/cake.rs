@@ -50,6 +50,8 @@ parameters! {
         // `nonat` is not written: a kernel without connection tracking refuses it.
         /// Tell hosts behind a NAT apart.
         nat: bool = false, source "tc-cake(8)", tc TcWords::Flag("nat", "");
+        /// Set the code points of packets to 0 behind the queue, so that only this one and those before it classify by them.
+        wash: bool = false, source "tc-cake(8)", tc TcWords::Flag("wash", "nowash"), omit default;
         /// The round-trip time of typical paths, which COBALT's interval is; its target is a twentieth.
         rtt: Rtt = Rtt(Duration::from_millis(100)), in above(Duration::ZERO).up_to(HOUR), source "tc-cake(8)", tc TcWords::Value("rtt");
         /// Shape what has already passed the bottleneck: dropped packets count like sent ones.
@@ -81,11 +83,10 @@ impl Discipline for CakeConfig {
         names: &["cake"],
         ecn: None,
         values: &[("variant", "linux")],
-        accepted: &["nonat", "nowash", "split-gso", "via-ethernet"],
+        accepted: &["nonat", "split-gso", "via-ethernet"],
         refused: &[
             ("fwmark", "packets have no marks of a firewall"),
             ("no-split-gso", "packets are no aggregates"),
-            ("wash", "code points belong to flows and keep their value behind the queue"),
         ],
     });
 
@@ -130,6 +131,7 @@ impl CakeConfig {
             },
             framing: Framing::new(self.link_layer.expect(complete), framing, self.ether_vlan, link.header),
             nat: self.nat,
+            wash: self.wash,
             autorate: self.autorate_ingress,
             memlimit: self.memlimit,
             limit: self.limit,

@@ -312,10 +312,11 @@ impl<P> Qdisc<P> for DocsisLld<P> {
         }
     }
 
-    fn label_flow(&mut self, flow: u32, label: FlowLabel) {
+    fn label_flow(&mut self, flow: u32, label: FlowLabel) -> FlowLabel {
         if u32::from(label.dscp) == self.config.nqb_dscp {
             self.nqb_flows.insert(flow);
         }
+        label
     }
 
     fn classes(&self) -> &'static [&'static str] {

@@ -29,7 +29,7 @@ use self::sources::SourcesSeen;
 use super::hosts::{AccessPath, Hosts, Interface};
 use super::recorder::{OwnerTotals, Recorder};
 use super::sampling::{Readings, meters};
-use super::sources::receivers;
+use super::sources::datagrams;
 use crate::capture::ConnectionOrigin;
 use crate::explain::Tagged;
 use crate::labels::{Labels, PROGRAM, label};
@@ -100,7 +100,7 @@ impl EmulatedNetwork {
             readings: Readings::new(spec),
             labels,
             recorder: Recorder::new(spec, None),
-            sources: SourcesSeen::new(receivers(spec, seed)),
+            sources: SourcesSeen::new(datagrams(spec, seed)),
             spec: spec.clone(),
         }
     }

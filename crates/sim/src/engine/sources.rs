@@ -4,9 +4,7 @@ mod datagrams;
 
 use aqmlab_tcp::Sender;
 use aqmlab_units::Time;
-use aqmlab_workload::sources::{
-    Datagram, Receivers, Source, Vector, VectorSource, VideoQuality, Viewer, Watched,
-};
+use aqmlab_workload::sources::{Datagram, Source, Vector, VectorSource, VideoQuality, Viewer, Watched};
 
 pub(super) use self::datagrams::{Datagrams, as_sent};
 use super::applications::Flow;
@@ -19,10 +17,13 @@ use crate::packet::{Owner, Packet};
 use crate::spec::{SourceSpec, Spec};
 use crate::summary::{LimitedByPercent, PacketSummary, ResponseTimeMs, SourceSummary, Window, per};
 
-/// The receivers of the datagrams of each source of `spec` in the run `seed`.
-pub(super) fn receivers(spec: &Spec, seed: u64) -> Vec<Receivers> {
-    let sources = (0..).zip(&spec.sources);
-    sources.map(|(number, source)| source.config.receivers(number, &spec.users.rtt, seed)).collect()
+/// The datagrams of each source of `spec` in the run `seed`.
+pub(super) fn datagrams(spec: &Spec, seed: u64) -> Vec<Datagrams> {
+    let datagrams = |(number, source): (u32, &SourceSpec)| {
+        let receivers = source.config.receivers(number, &spec.users.rtt, seed);
+        Datagrams::new(receivers, source.ecn.unwrap_or_default())
+    };
+    (0..).zip(&spec.sources).map(datagrams).collect()
 }
 
 /// The sources of an experiment, and how much of their traffic has arrived.
@@ -55,17 +56,12 @@ struct Goodput {
 }
 
 impl Sources {
-    /// `receivers` are those of each source.
-    pub(super) fn new(sources: Vec<Source>, receivers: Vec<Receivers>) -> Sources {
-        let goodput = |receivers| Goodput {
-            ended: 0,
-            before: 0,
-            datagrams: Datagrams::new(receivers),
-            viewers: Vec::new(),
-        };
+    /// `datagrams` are those of each source.
+    pub(super) fn new(sources: Vec<Source>, datagrams: Vec<Datagrams>) -> Sources {
+        let goodput = |datagrams| Goodput { ended: 0, before: 0, datagrams, viewers: Vec::new() };
         Sources {
             next: sources.iter().map(|_| None).collect(),
-            goodput: receivers.into_iter().map(goodput).collect(),
+            goodput: datagrams.into_iter().map(goodput).collect(),
             packets_before: vec![PacketFates::default(); 1 + sources.len()],
             all: sources,
         }

@@ -65,8 +65,8 @@ impl<O> Link<O> for Boxed<O> {
         self.link.opened(client, owner);
     }
 
-    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
-        self.link.label_flow(to, label);
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) -> FlowLabel {
+        self.link.label_flow(to, label)
     }
 
     #[inline]

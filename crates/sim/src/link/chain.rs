@@ -84,9 +84,13 @@ impl<O, L: Link<O>> Link<O> for Chain<L, O> {
         }
     }
 
-    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
-        for link in &mut self.links {
-            link.label_flow(to, label);
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) -> FlowLabel {
+        let (joins, leaves) = self.ends(to);
+        let path = &mut self.links[joins.min(leaves)..=joins.max(leaves)];
+        if joins <= leaves {
+            path.iter_mut().fold(label, |label, link| link.label_flow(to, label))
+        } else {
+            path.iter_mut().rev().fold(label, |label, link| link.label_flow(to, label))
         }
     }
 

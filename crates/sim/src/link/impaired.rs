@@ -112,8 +112,8 @@ impl<O: HeaderOptions> Link<O> for Impaired<O> {
         self.link.opened(client, owner);
     }
 
-    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
-        self.link.label_flow(to, label);
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) -> FlowLabel {
+        self.link.label_flow(to, label)
     }
 
     fn arrive(&mut self, packet: &Packet<O>, now: Time) -> bool {

@@ -139,8 +139,8 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Link<O> for Queued<Q, O
         self.delays.opened(client, owner);
     }
 
-    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) {
-        self.queue.label_flow(to.number(), label);
+    fn label_flow(&mut self, to: EndpointId, label: FlowLabel) -> FlowLabel {
+        self.queue.label_flow(to.number(), label)
     }
 
     #[inline]

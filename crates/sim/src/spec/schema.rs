@@ -18,6 +18,7 @@ use super::dscp::Dscp;
 use super::links::MOST_LINKS;
 use super::queue::{KERNEL, NOECN};
 use super::raw::RawSpec;
+use super::sources::EcnField;
 use super::tcp::HostSelector;
 use super::{DelayAt, LinkSpec, MixSpec, PathSpec, QueueSpec, TcpSpec, Testbed};
 
@@ -237,6 +238,8 @@ pub struct SourceKeys {
     /// into tins by it.
     #[schemars(with = "Option<String>")]
     dscp: Option<Dscp>,
+    /// The ECN field of its datagrams: `not-ect` when left out, `ect0` or `ect1`. They do not slow down for marks.
+    ecn: Option<EcnField>,
     /// The name of the host at which its flows begin. Sources with one name share a host, and each flow has a peer of its own;
     /// left out, each flow has a host of its own, and all have one peer. CAKE gives hosts equal shares.
     host: Option<String>,
@@ -266,9 +269,11 @@ fn source(generator: &mut SchemaGenerator) -> Schema {
             .expect("a kind has a table of its own");
         let table =
             generator.definitions_mut()[name]["properties"].as_object_mut().expect("a table has keys");
-        let keys = properties(&mut keys)
-            .iter()
-            .filter(|(key, _)| *key != "delay_at" || !SourceConfig::sends_datagrams(kind));
+        let keys = properties(&mut keys).iter().filter(|(key, _)| match key.as_str() {
+            "delay_at" => !SourceConfig::sends_datagrams(kind),
+            "ecn" => SourceConfig::sends_datagrams(kind),
+            _ => true,
+        });
         table.extend(keys.map(|(key, value)| (key.clone(), value.clone())));
         may_be_named(table);
     }

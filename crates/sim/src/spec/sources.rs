@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use aqmlab_units::{BitRate, Bytes};
 use aqmlab_workload::sources::{DatagramFlows, SourceConfig};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::hosts::interface_beside;
@@ -27,10 +27,26 @@ pub struct SourceSpec {
     pub path: Option<PathSpec>,
     /// The code point of its packets, if it is not the default.
     pub dscp: Option<Dscp>,
+    /// The ECN field of its datagrams, if it is not the default.
+    pub ecn: Option<EcnField>,
     /// The name of the host at which its flows begin, if they have no hosts of their own.
     pub host: Option<String>,
     /// The name of the router that translates the address of `host`, if one does.
     pub nat: Option<String>,
+}
+
+/// The ECN field of datagrams (RFC 3168, RFC 9331). Their senders do not respond to marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnField {
+    /// Not ECN-capable: congestion drops them.
+    #[default]
+    NotEct,
+    /// ECT(0): congestion marks them.
+    Ect0,
+    /// ECT(1), the identifier of L4S: dual queues take them for low-latency traffic.
+    Ect1,
 }
 
 /// The parts of a spec that its sources depend on.
@@ -70,7 +86,7 @@ impl SourceSpec {
             if has_key { table.as_object_mut()?.remove(key) } else { None }
         };
         let (way, interface, delay_at) = (take("path"), take("interface"), take("delay_at"));
-        let (dscp, host, nat) = (take("dscp"), take("host"), take("nat"));
+        let (dscp, ecn, host, nat) = (take("dscp"), take("ecn"), take("host"), take("nat"));
         let config: SourceConfig = read(path, written)?;
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
         let mtu = context.links.mtu();
@@ -92,12 +108,17 @@ impl SourceSpec {
         at_least(&at("interface"), interface, least)?;
         let delay_at = delay_at.map_or(Ok(context.delay_at), |written| read(&at("delay_at"), written))?;
         let dscp = dscp.map(|written| read(&at("dscp"), written)).transpose()?;
+        let ecn: Option<EcnField> = ecn.map(|written| read(&at("ecn"), written)).transpose()?;
+        if ecn.is_some() && config.datagrams().is_none() {
+            let message = "is of the hosts of a connection: write tcp.ecn, or tcp.mix with this source";
+            return Err(fault(&at("ecn"), message.to_owned()));
+        }
         let host = host.map(|written| read(&at("host"), written)).transpose()?;
         let nat: Option<String> = nat.map(|written| read(&at("nat"), written)).transpose()?;
         if let (Some(nat), None) = (&nat, &host) {
             return Err(fault(&at("nat"), format!("needs `host`, the host behind it, got {nat}")));
         }
-        Ok(SourceSpec { config, interface, delay_at, path: way, dscp, host, nat })
+        Ok(SourceSpec { config, interface, delay_at, path: way, dscp, ecn, host, nat })
     }
 }
 
@@ -129,6 +150,9 @@ impl Serialize for SourceSpec {
         }
         if let Some(dscp) = &self.dscp {
             table["dscp"] = value(dscp)?;
+        }
+        if let Some(ecn) = &self.ecn {
+            table["ecn"] = value(ecn)?;
         }
         if let Some(host) = &self.host {
             table["host"] = value(host)?;

@@ -356,12 +356,8 @@ fn labels_and_options_of_cake_without_an_effect_are_refused() {
             "queue.cake.ack_filter: unknown `ack`: choose no-ack-filter, ack-filter, ack-filter-aggressive",
         ),
         (
-            json!({"queue": {"cake": {"wash": true}}}),
-            "queue.cake.wash: is not modelled: code points belong to flows and keep their value behind the queue",
-        ),
-        (
-            json!({"queue": {"cake": {"nat": true}}}),
-            "queue.cake.nat: must be false: no source has `nat`, got true",
+            json!({"queue": {"cake": {"fwmark": 255}}}),
+            "queue.cake.fwmark: is not modelled: packets have no marks of a firewall",
         ),
         (
             json!({"queue": {"cake": {}}, "sources": [{"bulk": {"flows": 1, "nat": "router"}}]}),

@@ -112,3 +112,45 @@ fn voice_passes_a_full_queue_and_has_a_class() {
     let (voice, best_effort) = (delay("EF"), delay("DF"));
     assert!(voice < 5.0 && best_effort > 15.0, "{voice} and {best_effort} ms");
 }
+
+#[test]
+fn washed_packets_have_no_code_point_behind_the_queue() {
+    // Transfers of CS1 and of Best Effort pass a queue that separates them, and another one that is the bottleneck.
+    let shares = |wash: bool| {
+        let first = json!({"cake": {"bandwidth": "9 Mbit/s", "diffserv": "diffserv3", "wash": wash}});
+        let mut spec = json!({
+            "users": {"per_side": 0},
+            "sources": [bulk("backup", 2, "upload", ("dscp", "CS1")), bulk("film", 2, "upload", ("dscp", "DF"))],
+            "protocol": {"warmup": "5 s", "duration": "30 s"},
+        });
+        spec["link"] = json!([
+            {"rate": "10 Mbit/s", "device_fifo": 0, "queue": first},
+            {"rate": "10 Mbit/s", "device_fifo": 0, "queue": {"cake": {"bandwidth": "4 Mbit/s"}}},
+        ]);
+        let run = Run::to_the_end(&spec, 1);
+        let rates: Vec<f64> = run.summary.sources.iter().map(|source| source.goodput_mbps).collect();
+        rates[0] / (rates[0] + rates[1])
+    };
+    let (kept, washed) = (shares(false), shares(true));
+    assert!(kept < 0.15 && (0.35..0.65).contains(&washed), "{kept} and {washed}");
+}
+
+#[test]
+fn non_queue_building_packets_have_the_low_latency_queue() {
+    for (label, class) in
+        [(("dscp", "45"), 0), (("dscp", "EF"), 1), (("ecn", "ect1"), 0), (("ecn", "ect0"), 1)]
+    {
+        let mut call = json!({"datagrams": {"rate": "1 Mbit/s", "packet": "500 B"}});
+        call["datagrams"][label.0] = label.1.into();
+        let spec = json!({
+            "link": {"rate": "10 Mbit/s"},
+            "queue": {"docsis_lld": {}},
+            "users": {"per_side": 0},
+            "sources": [call],
+            "protocol": {"warmup": "1 s", "duration": "2 s"},
+        });
+        let classes = Run::to_the_end(&spec, 1).summary.classes;
+        let packets: Vec<u64> = classes.iter().map(|class| class.packets).collect();
+        assert!(packets[class] > 400 && packets[1 - class] == 0, "{label:?}: {packets:?}");
+    }
+}

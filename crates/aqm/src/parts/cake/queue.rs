@@ -32,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) framing: Framing,
     /// Prefer the hosts' addresses behind a NAT.
     pub(crate) nat: bool,
+    /// Set the code points of packets that leave to 0.
+    pub(crate) wash: bool,
     /// The shaper follows the rate of arrivals.
     pub(crate) autorate: bool,
     /// The memory for waiting packets, if it is not automatic.
@@ -334,8 +336,10 @@ impl<P> Qdisc<P> for Cake<P> {
         self.timeout = self.timeout.filter(|&at| at > now);
     }
 
-    fn label_flow(&mut self, flow: u32, label: FlowLabel) {
+    fn label_flow(&mut self, flow: u32, label: FlowLabel) -> FlowLabel {
         self.labels.insert(flow, label);
+        let dscp = if self.plan.wash { 0 } else { label.dscp };
+        FlowLabel { dscp, ..label }
     }
 
     fn classes(&self) -> &'static [&'static str] {

@@ -3,7 +3,7 @@
 use aqmlab_tcp::RecoveryCounts;
 use aqmlab_units::{Bytes, Time};
 use aqmlab_workload::Completed;
-use aqmlab_workload::sources::{Datagram, Receivers};
+use aqmlab_workload::sources::Datagram;
 
 use super::{EmulatedNetwork, PacketTag, SourceFlow};
 use crate::engine::sources::{Datagrams, WindowTotals, as_sent, source_summary};
@@ -31,15 +31,15 @@ struct PacketsSeen {
 }
 
 impl SourcesSeen {
-    /// `receivers` are those of each source.
-    pub(super) fn new(receivers: Vec<Receivers>) -> SourcesSeen {
-        let sources = receivers.len();
+    /// `datagrams` are those of each source.
+    pub(super) fn new(datagrams: Vec<Datagrams>) -> SourcesSeen {
+        let sources = datagrams.len();
         SourcesSeen {
             owners: Vec::new(),
             packets: vec![PacketsSeen::default(); 1 + sources],
             before: vec![PacketsSeen::default(); 1 + sources],
             delivered: vec![0; sources],
-            datagrams: receivers.into_iter().map(Datagrams::new).collect(),
+            datagrams,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Datagrams on their way: how many, how long, and how many never arrive.
 
-use aqmlab_tcp::{HeaderOptions, Segment, Seq};
+use aqmlab_tcp::{Flags, HeaderOptions, Segment, Seq};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::sources::{CallQuality, Datagram, GameQuality, Receivers};
 use hdrhistogram::Histogram;
@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use crate::packet::{EndpointId, HEADERS, Packet};
 use crate::quantiles::quantile;
 use crate::side::Side;
+use crate::spec::EcnField;
 use crate::summary::{DatagramSummary, bins_ms, mean, percent};
 
 /// The fates of a source's datagrams. All but `on_the_way` count those sent in the measured window.
@@ -22,13 +23,19 @@ pub(in crate::engine) struct Datagrams {
     /// Packets in the network now.
     pub(in crate::engine) on_the_way: u64,
     receivers: Receivers,
+    ecn: Flags,
 }
 
 impl Datagrams {
-    pub(in crate::engine) fn new(receivers: Receivers) -> Datagrams {
+    pub(in crate::engine) fn new(receivers: Receivers, ecn: EcnField) -> Datagrams {
         let delays = Histogram::new(3).expect("three significant digits are allowed");
         let longest = Duration::ZERO;
-        Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, longest, on_the_way: 0, receivers }
+        let ecn = match ecn {
+            EcnField::NotEct => Flags::NONE,
+            EcnField::Ect0 => Flags::ECT,
+            EcnField::Ect1 => Flags::ECT1,
+        };
+        Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, longest, on_the_way: 0, receivers, ecn }
     }
 
     /// A packet leaves. It carries the time of its sending where a segment has its numbers.
@@ -46,7 +53,8 @@ impl Datagrams {
         let (high, low) = halves(datagram.at.as_nanos());
         let data = datagram.size.get().saturating_sub(HEADERS);
         let len = u16::try_from(data).expect("the spec bounds a datagram by the MTU");
-        Packet { to, segment: Segment { seq: Seq::new(high), ack: Seq::new(low), len, ..Segment::default() } }
+        let (seq, ack) = (Seq::new(high), Seq::new(low));
+        Packet { to, segment: Segment { seq, ack, len, flags: self.ecn, ..Segment::default() } }
     }
 
     /// A packet, as it was sent, is at the end of the link now.
