@@ -1,10 +1,12 @@
-"""Transcriptions of the pseudocode of RFC 8034 (DOCSIS-PIE) and RFC 9957 (queue protection), for the tests."""
+"""Transcriptions for the tests: the pseudocode of RFC 8034 (DOCSIS-PIE), and the queues of low-latency DOCSIS."""
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -130,3 +132,127 @@ class DocsisPie:
             self.aqm_state_ = "ACTIVE"
             self.burst_allowance_ = self.MAX_BURST
         return True
+
+
+class Item(NamedTuple):
+    """A packet in a queue of :class:`LowLatency`."""
+
+    size: int
+    ecn: str
+    enqueued_at: float
+
+
+class LowLatency:
+    """The dual queue of low-latency DOCSIS without queue protection.
+
+    Sources: RFC 9332, sections 2.1 (coupling), 2.3 (classification) and appendix A.1 (``laqm``, ``recur``); annexes M
+    to O of CM-SP-MULPIv3.1 as ``docsis-ns3`` has them (floor of the ramp, delay of the Classic queue, weights).
+    """
+
+    K = 2.0
+    MAXTH_US = 1000
+    LG_RANGE = 19
+    MAX_FRAME_SIZE = 2000
+    SCHEDULER_WEIGHT = 230
+    QUANTUM = 1500
+    MAX_LATENCY_S = 0.010
+
+    def __init__(self, amsr: int, overhead: int, constants: Mapping[str, Any], uniform: Callable[[], float]) -> None:
+        vars(self).update(constants)
+        self.amsr = amsr
+        self.overhead = overhead
+        self.buffer = max(amsr // 10, 3044)
+        self.ll_buffer = max(round(amsr * self.MAX_LATENCY_S), 20 * self.MAX_FRAME_SIZE)
+        self.pie = DocsisPie(Rates(msr=amsr, peak_rate=amsr, burst=0, buffer=self.buffer), {}, uniform)
+        aqm_range = 1 << self.LG_RANGE
+        floor = self.ns(2 * self.MAX_FRAME_SIZE)
+        self.minth = max(self.MAXTH_US * 1000 - aqm_range, floor)
+        self.maxth = self.minth + aqm_range
+        self.lq, self.cq = deque[Item](), deque[Item]()
+        self.count = 0.0
+        self.prob_native = 0.0
+        self.l_bytes_of_interval = 0
+        self.deficits = [0.0, 0.0]
+        self.turn = 0
+
+    def ns(self, size: int) -> int:
+        """Return the time that bytes take on the link, in whole nanoseconds."""
+        return round(size * 10**9 / self.amsr)
+
+    def wire(self, queue: deque[Item]) -> int:
+        """Return the bytes of a queue with the overhead of frames."""
+        return sum(item.size + self.overhead for item in queue)
+
+    def prob_cl(self) -> float:
+        """Return the coupled probability: p_CL = K p', where the Classic queue drops with p' squared."""
+        return min(self.K * math.sqrt(self.pie.drop_prob_), 1.0)
+
+    def laqm(self, qdelay: int) -> float:
+        """Return the native probability of the low-latency queue."""
+        if qdelay >= self.maxth:
+            return 1.0
+        if qdelay > self.minth:
+            return (qdelay - self.minth) / (self.maxth - self.minth)
+        return 0.0
+
+    def recur(self, likelihood: float) -> bool:
+        """Mark one packet for each whole sum of probabilities."""
+        self.count += likelihood
+        if self.count > 1:
+            self.count -= 1
+            return True
+        return False
+
+    def enqueue(self, item: Item) -> str:
+        """Sort an arriving packet by its ECN field, and decide about it."""
+        if item.ecn in ("ect1", "ce"):
+            return self.enqueue_l(item)
+        length = sum(waiting.size for waiting in self.cq)
+        if length + item.size > self.buffer:
+            self.pie.accu_prob_ = 0.0
+            return "dropped"
+        if self.pie.drop_early(item.size, length):
+            return "dropped"
+        self.cq.append(item)
+        return "queued"
+
+    def enqueue_l(self, item: Item) -> str:
+        """Decide about a packet of the low-latency queue."""
+        self.prob_native = self.laqm(self.ns(self.wire(self.lq) + item.size + self.overhead))
+        marked = self.recur(max(self.prob_native, self.prob_cl()))
+        if self.wire(self.lq) + self.MAX_FRAME_SIZE >= self.ll_buffer:
+            return "dropped"
+        self.lq.append(item._replace(ecn="ce") if marked else item)
+        return "marked" if marked else "queued"
+
+    def dequeue(self) -> Item | None:
+        """Serve the queues by their weights."""
+        queues = (self.lq, self.cq)
+        for number, queue in enumerate(queues):
+            if not queue:
+                self.deficits[number] = 0.0
+        if self.lq and self.cq:
+            weights = (self.SCHEDULER_WEIGHT / 256, 1 - self.SCHEDULER_WEIGHT / 256)
+            while self.deficits[self.turn] < queues[self.turn][0].size + self.overhead:
+                self.turn = 1 - self.turn
+                self.deficits[self.turn] += weights[self.turn] * self.QUANTUM
+            self.deficits[self.turn] -= queues[self.turn][0].size + self.overhead
+            number = self.turn
+        elif self.lq or self.cq:
+            number = 0 if self.lq else 1
+        else:
+            return None
+        head = queues[number].popleft()
+        if number == 0:
+            self.l_bytes_of_interval += head.size + self.overhead
+        return head
+
+    def update(self) -> None:
+        """Update the Classic queue; every INTERVAL.
+
+        The low-latency queue takes its share of the rate, or less if it has sent less in the last interval.
+        """
+        share = self.SCHEDULER_WEIGHT / 256 * self.amsr
+        used = self.l_bytes_of_interval / self.pie.INTERVAL
+        self.pie.calculate_drop_prob(self.wire(self.cq) / (self.amsr - min(share, used)))
+        self.l_bytes_of_interval = 0
