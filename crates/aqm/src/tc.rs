@@ -22,6 +22,8 @@ pub struct Tc {
 pub enum TcWords {
     /// A word before the value: `target 5ms`.
     Value(&'static str),
+    /// A word before the value in milliseconds, without their unit: `rehash 600000`.
+    Milliseconds(&'static str),
     /// A word before a multiple of the value: `alpha 2` for 0.125 Hz is the sixteenfold.
     Multiple(&'static str, f64),
     /// A word that is repeated as often as the value says.

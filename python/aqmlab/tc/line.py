@@ -1,14 +1,19 @@
-"""A line of ``tc`` as a scheme: options alone, a command that sets them, or the output of ``tc qdisc show``."""
+"""A line of ``tc`` as a scheme: options alone, a command that sets them, or the output of ``tc qdisc show``.
+
+A file of OpenWrt's settings is a scheme too, with another discipline in the second direction.
+"""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from aqmlab._core import SpecError
 from aqmlab.disciplines import catalogue
-from aqmlab.spec import schemes
+from aqmlab.spec import overrides, schemes
 from aqmlab.spec.experiment import QueueSpec
-from aqmlab.tc import words
+from aqmlab.spec.variants.variant import VARIANT_SEPARATOR
+from aqmlab.tc import netem, sqm, words
 
 _ACTIONS = {"add", "replace", "change", "link", "show"}
 _PLACES = {"dev": 2, "parent": 2, "handle": 2, "refcnt": 2, "root": 1, "offloaded": 1, "[Unknown": 2}
@@ -19,7 +24,7 @@ _STATISTICS = "Sent"
 
 
 def scheme(line: str) -> str:
-    """Return the scheme of a line of ``tc``: the discipline as Linux has it.
+    """Return the scheme of a line of ``tc``, the discipline as Linux has it, or of OpenWrt's ``/etc/config/sqm``.
 
     Raises
     ------
@@ -33,8 +38,23 @@ def scheme(line: str) -> str:
     >>> scheme("qdisc pfifo 8001: dev eth0 root refcnt 2 limit 50p")
     'droptail:limit=50 packets'
     """
+    if "/" in line and Path(line).is_file():
+        return _of_file(Path(line))
+    return schemes.label(_queue(line), ecn=False)
+
+
+def _of_file(file: Path) -> str:
+    """Return the scheme of the first direction, with the discipline of the second one as a change of the spec."""
+    upload, download = map(_queue, sqm.lines(file))
+    change = overrides.assignment("queue_back", download.model_dump())
+    return VARIANT_SEPARATOR.join([schemes.label(upload, ecn=False), change])
+
+
+def _queue(line: str) -> QueueSpec:
     name, options = _discipline(line)
     known = words.disciplines()
+    if name == netem.NAME:
+        raise SpecError(f"tc {name}: {netem.refusal(options)}")
     if name not in known:
         hint = catalogue.hint(name, known)
         raise SpecError(f"tc {name}: is not modelled{hint}; there are {', '.join(known)}")
@@ -43,7 +63,7 @@ def scheme(line: str) -> str:
         parameters = words.read(name, entry, tc, options)
     except ValueError as error:
         raise SpecError(f"tc {name}: {error}") from None
-    return schemes.label(QueueSpec.model_validate({entry.name: parameters}), ecn=False)
+    return QueueSpec.model_validate({entry.name: parameters})
 
 
 def _discipline(line: str) -> tuple[str, list[str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from aqmlab._core import seconds
 from aqmlab.disciplines import catalogue
 from aqmlab.disciplines.catalogue import NOECN, Discipline, Parameter, Tc
 from aqmlab.tc import values
@@ -66,6 +67,8 @@ def _words(parameter: Parameter, value: Any) -> list[str]:
     if kind == "multiple":
         word, factor = declared
         return [word, f"{round(factor * value)}"]
+    if kind == "milliseconds":
+        return [declared, f"{seconds(value) * 1000:.0f}"]
     if value in _names(parameter):
         return [value]
     text = values.written(value, parameter.unit)
@@ -135,7 +138,7 @@ def _meanings(parameter: Parameter) -> Iterator[tuple[str, Any]]:
         elif kind == "repeated":
             yield declared, _REPEATED
         elif kind != "kind":
-            yield (declared if kind == "value" else declared[0]), _FOLLOWS
+            yield (declared[0] if kind == "multiple" else declared), _FOLLOWS
             yield from ((name, name) for name in _names(parameter))
 
 
@@ -150,11 +153,13 @@ def _value(name: str, parameter: Parameter, word: str, following: Sequence[str])
         raise ValueError(f"{word}: needs a value after it")
     if following[0] in _names(parameter):
         return following[0]
+    ((kind, declared),) = (parameter.tc or {}).items()
+    # The output of `tc qdisc show` has units where its input has none.
+    unit = "ms" if kind == "milliseconds" and following[0].isdigit() else ""
     try:
-        value = values.read(following[0], values.SIZE if name == _BFIFO else parameter.unit)
+        value = values.read(following[0] + unit, values.SIZE if name == _BFIFO else parameter.unit)
     except ValueError as error:
         raise ValueError(f"{word}: {error}") from None
-    ((kind, declared),) = (parameter.tc or {}).items()
     return float(value) / declared[1] if kind == "multiple" else value
 
 

@@ -22,7 +22,7 @@ use crate::parts::linux::with_linux_values;
 use crate::parts::token_bucket::TokenBucket;
 use crate::{
     AboveHalf, Aqm, DecidesAt, Discipline, Fifo, FullBins, Hashing, Limit, LinkContext, Packet,
-    ParameterError, QueueState, Variant, Verdict, Visitor,
+    ParameterError, QueueState, Tc, TcWords, Variant, Verdict, Visitor,
 };
 
 parameters! {
@@ -34,31 +34,31 @@ parameters! {
         /// N, the bins on each level.
         bins: u32 = 16, in from(1).up_to(4096), unit "bins", source "Linux";
         /// The number of waiting packets from which a bin's probability rises.
-        bin_size: u32 = 20, in from(1), unit "packets", source "Linux";
+        bin_size: u32 = 20, in from(1), unit "packets", source "Linux", tc TcWords::Value("target");
         /// The maximum number of packets in each of a flow's bins with `full_bins` = `all`.
-        max: u32 = 25, unit "packets", source "Linux";
+        max: u32 = 25, unit "packets", source "Linux", tc TcWords::Value("max");
         /// The condition for dropping a packet because its bins are full.
         full_bins: FullBins = FullBins::All, source "Linux; Feng et al. 2001 has any";
         /// d1, the increase of a bin's probability when a packet arrives at a full bin.
-        increment: Prob = Prob::clamped(0.001), in above(Prob::ZERO), source "Linux";
+        increment: Prob = Prob::clamped(0.001), in above(Prob::ZERO), source "Linux", tc TcWords::Value("increment");
         /// d2, the decrease of a bin's probability when a packet arrives at an empty bin.
-        decrement: Prob = Prob::clamped(1.0 / 6000.0), source "Linux; Feng et al. 2001 has d2 = d1";
+        decrement: Prob = Prob::clamped(1.0 / 6000.0), source "Linux; Feng et al. 2001 has d2 = d1", tc TcWords::Value("decrement");
         /// Treatment of ECN-capable packets at a probability above one half.
         above_half: AboveHalf = AboveHalf::DropSome, source "Linux; Feng et al. 2001 has mark";
         /// The rate of all unresponsive flows together.
-        penalty_rate: f64 = 10.0, in from(0.0).up_to(1e9), unit "packets/s", source "Linux";
+        penalty_rate: f64 = 10.0, in from(0.0).up_to(1e9), unit "packets/s", source "Linux", tc TcWords::Value("penalty_rate");
         /// The maximum number of packets of unresponsive flows that may pass at once.
-        penalty_burst: u32 = 20, unit "packets", source "Linux";
+        penalty_burst: u32 = 20, unit "packets", source "Linux", tc TcWords::Value("penalty_burst");
         /// Changes of the hash functions.
         hashing: Hashing = Hashing::DoubleBuffered, source "Linux";
         /// The time between two changes of the hash functions.
-        rehash_interval: Duration = Duration::from_secs(600), in from(Duration::from_millis(1)).up_to(Duration::from_secs(1_000_000)), source "Linux";
+        rehash_interval: Duration = Duration::from_secs(600), in from(Duration::from_millis(1)).up_to(Duration::from_secs(1_000_000)), source "Linux", tc TcWords::Milliseconds("rehash");
         /// The time for which the next bins learn about unresponsive flows before they are used.
-        warmup_time: Duration = Duration::from_secs(60), source "Linux";
+        warmup_time: Duration = Duration::from_secs(60), source "Linux", tc TcWords::Milliseconds("db");
         /// The description that the discipline follows.
         variant: Variant = Variant::Published, source "Feng et al. 2001; or Linux sch_sfb.c: linux", omit default;
         /// The maximum that may wait.
-        limit: Limit = Limit::Packets(1000), source "Linux: the queue of an Ethernet device";
+        limit: Limit = Limit::Packets(1000), source "Linux: the queue of an Ethernet device", tc TcWords::Value("limit");
     }
 }
 
@@ -67,6 +67,13 @@ impl Discipline for SfbConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "BLUE in the bins of a Bloom filter, which limits unresponsive flows to a rate";
+    const TC: Option<Tc> = Some(Tc {
+        names: &["sfb"],
+        ecn: None,
+        values: &[("variant", "linux")],
+        accepted: &[],
+        refused: &[],
+    });
 
     fn complete(&self, _link: &LinkContext) -> Result<SfbConfig, ParameterError> {
         let bin_size = format_args!("at least bin_size = {} packets", self.bin_size);
