@@ -110,11 +110,12 @@ def test_a_line_that_is_not_modelled_is_refused_by_name(text: str, message: str)
     assert str(error.value).startswith(message)
 
 
-# tc derives the weight of red and choke from other options; netem is a link; `db 0` leaves the hashing of sfb as it is.
+# tc derives the weight of red and choke from other options; netem is a link. Two lines of sfb have values that are the
+# same only in 16 bits, or without a time to warm up.
 READABLE = [
     comparison
     for comparison in COMPARISONS
-    if comparison.law not in ("red", "choke") and comparison.loss is None and comparison.name != "sfb-moving"
+    if not (comparison.law in ("red", "choke") or comparison.loss or comparison.name in ("sfb", "sfb-moving"))
 ]
 
 
@@ -149,7 +150,7 @@ def drawn(parameter: Parameter) -> st.SearchStrategy[Any]:
     }
     if parameter.name in ("memlimit", "memory_limit"):
         return st.integers(4_096, 10**9).map(lambda size: f"{size} B")
-    # The bins of sfb are at least as large as their target, and it warms up before it hashes anew.
+    # The bins of sfb are at least as large as their target, and it warms up before its hash changes.
     own = {
         "max": st.integers(20, 60),
         "increment": st.sampled_from([0.001, 0.25]),

@@ -67,13 +67,8 @@ impl Discipline for SfbConfig {
     const DECIDES_AT: DecidesAt = DecidesAt::Enqueue;
     const SUMMARY: &'static str =
         "BLUE in the bins of a Bloom filter, which limits unresponsive flows to a rate";
-    const TC: Option<Tc> = Some(Tc {
-        names: &["sfb"],
-        ecn: None,
-        values: &[("variant", "linux")],
-        accepted: &[],
-        refused: &[],
-    });
+    const TC: Option<Tc> =
+        Some(Tc { names: &["sfb"], ecn: None, values: &[("variant", "linux")], accepted: &[], refused: &[] });
 
     fn complete(&self, _link: &LinkContext) -> Result<SfbConfig, ParameterError> {
         let bin_size = format_args!("at least bin_size = {} packets", self.bin_size);
