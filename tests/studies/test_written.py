@@ -41,6 +41,11 @@ def test_points_of_a_claim_have_all_its_parts(tmp_path: Path) -> None:
     assert [one for one, _ in runs(found)] == ["red at 90", "pi:q_ref=24 at 90", "red at 98", "pi:q_ref=24 at 98"]
 
 
+def test_the_other_run_may_be_at_another_point(tmp_path: Path) -> None:
+    part = '{ column = "loss, %", one = "red", less_than = "red", at = "loads", other_at = 80 }'
+    assert runs(claim(tmp_path, f"parts = [{part}]")) == [("red at 80", "red at 90"), ("red at 80", "red at 98")]
+
+
 def test_bounds_and_limits_are_those_of_the_sentence(tmp_path: Path) -> None:
     about = (
         '{ column = "loss, %", one = "red at 90", difference_to = "PI 24 at 98", about = 2, limit = "same", axis = 10 }'

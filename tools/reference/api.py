@@ -34,6 +34,7 @@ MODULES = (
     "models.batch_queue",
     "models.accounting",
     "models.timers",
+    "studies.kit.claims.written",
     "studies.kit.claims.predicates",
     "studies.kit.claims.review",
 )

@@ -14,9 +14,6 @@ FORMS = ("drop", "ECN", "ECN+")
 LENGTHS = (1, 2, 4, 6, 7, 8, 10, 12, 14, 16, 20, 25, 30, 32, 36, 40, 46, 54, 62, 64, 70)
 """Packets of the flows of figure 7."""
 
-FULL_BURSTS = (6, 14, 30, 62)
-"""Lengths of flows whose last burst is full: bursts have 2, 4, 8, ... packets."""
-
 UTILISATIONS = (50, 60, 70, 80, 85, 90, 95)
 """Percent, of figure 8."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-LIGHT, HEAVY = ("DropTail", "SRED", "BLUE"), ("RED", "FRED", "REM", "LDC")
-"""The algorithms that the paper finds to drop little and to drop much."""
 ALGORITHMS = ("DropTail", "RED", "SRED", "FRED", "BLUE", "REM", "LDC")
 """In the order of the paper's tables."""
 

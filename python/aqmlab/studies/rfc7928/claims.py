@@ -1,7 +1,4 @@
-"""Claims of the RFCs on queue management about any discipline, in the RFCs' words.
-
-The phrases are those of the abstracts of RFC 8290 (1, 6, 8), 8033 (2 to 4), 7567 (5) and 8087 (7).
-"""
+"""Claims of the RFCs on queue management about any discipline: the words of ``study.toml``."""
 
 from __future__ import annotations
 
@@ -9,10 +6,10 @@ from collections.abc import Sequence
 
 from aqmlab.spec.schemes import Scheme
 from aqmlab.studies.kit import measures as kit
-from aqmlab.studies.kit.claims.builders import fewer, little_change, more
-from aqmlab.studies.kit.claims.predicates import CLOSE, InRange, approximately
-from aqmlab.studies.kit.claims.quantities import Column, change_percent, quantity
-from aqmlab.studies.kit.claims.review import Parts, ReviewedClaim, reviewed_claim
+from aqmlab.studies.kit.claims import written
+from aqmlab.studies.kit.claims.quantities import Column
+from aqmlab.studies.kit.claims.review import ReviewedClaim
+from aqmlab.studies.kit.study import description
 from aqmlab.studies.rfc7928 import measures
 from aqmlab.studies.rfc7928.schemes import REFERENCE, can_mark
 
@@ -23,73 +20,19 @@ _VOICE = Column(what="voice, p99 of delay, ms", measure=kit.of_source("voice", "
 _NEWRENO = Column(what="NewReno's goodput, Mbit/s", measure=kit.of_source("long", "goodput_mbps"))
 _PAGES = Column(what="pages, mean ms", measure=kit.of_source("short", "mean"))
 
-_TARGET_MS = {"codel": 5.0, "pie": 15.0}
-_FULL_BUFFER_MS = 100.0
-"""Length of the axis of delay: the delay of a full buffer."""
-
 
 def reviewed_claims(schemes: Sequence[Scheme]) -> list[ReviewedClaim]:
     """Return the claims about these schemes; those on named disciplines only if they are among them."""
     others = [scheme for scheme in schemes if scheme.label != REFERENCE.label]
     labels = [scheme.label for scheme in others]
-    marking = [scheme.label for scheme in others if can_mark(scheme)]
-    fifo = [label for label in labels if label in _TARGET_MS]
-    fair = [label for label in labels if label == "fq_codel"]
-    claims: list[tuple[str, str, list[Parts]]] = [
-        ("1", "by keeping queue lengths short", _less_than_drop_tail(_DELAY, "medium", labels)),
-        (
-            "2",
-            "ensure low latency and achieve high link utilization",
-            [
-                InRange(value=change_percent(_GOODPUT, f"medium/{label}", f"medium/{REFERENCE.label}"), low=-CLOSE)
-                for label in labels
-            ],
-        ),
-        (
-            "3",
-            "effectively control the average queuing latency to a target value",
-            [
-                approximately(quantity(_DELAY, f"{level}/{label}"), _TARGET_MS[label], axis=_FULL_BUFFER_MS)
-                for label in fifo
-                for level in ("mild", "medium", "heavy")
-            ],
-        ),
-        (
-            "4",
-            "high latency and latency variation degrade application performance",
-            _less_than_drop_tail(_VOICE, "mix-3", labels),
-        ),
-        (
-            "5",
-            "flows that are not sufficiently responsive to congestion notification",
-            [
-                InRange(value=change_percent(_NEWRENO, f"udp-tcp/{label}", f"alone/{label}"), high=-CLOSE)
-                for label in fifo
-            ],
-        ),
-        (
-            "6",
-            "provides isolation for low-rate traffic",
-            [little_change(f"udp-tcp/{label}", f"alone/{label}", column=_NEWRENO) for label in fair],
-        ),
-        (
-            "7",
-            "increased throughput, reduced delay, and other benefits",
-            [
-                relation(f"medium-ecn/{label}", f"medium/{label}", column=column)
-                for label in marking
-                for relation, column in ((more, _GOODPUT), (fewer, _LOSS))
-            ],
-        ),
-        (
-            "8",
-            "reduces the impact of head-of-line blocking from bursty traffic",
-            _less_than_drop_tail(_PAGES, "burst-2", labels),
-        ),
-    ]
-    return [reviewed_claim(f"RFC7928-{number}", phrase, parts) for number, phrase, parts in claims if parts]
-
-
-def _less_than_drop_tail(column: Column, scenario: str, labels: Sequence[str]) -> list[Parts]:
-    """Claim that each scheme has less of a column than drop-tail."""
-    return [fewer(f"{scenario}/{label}", f"{scenario}/{REFERENCE.label}", column=column) for label in labels]
+    words = written.Vocabulary(
+        columns=(_DELAY, _GOODPUT, _LOSS, _VOICE, _NEWRENO, _PAGES),
+        joint="/",
+        lists={
+            "disciplines": labels,
+            "those that mark": [scheme.label for scheme in others if can_mark(scheme)],
+            **{f"{name}, if chosen": [name] * (name in labels) for name in ("codel", "pie", "fq_codel")},
+        },
+    )
+    claims = {id_: claim for id_, claim in description(__package__).claim.items() if claim.written(words)}
+    return list(written.reviewed_claims(claims, words))

@@ -1,6 +1,6 @@
 """Claims as ``study.toml`` has them: the second reading as data, in the words of the dictionary.
 
-A part of a claim is a sentence about runs. With a list for a run or a point it is claimed of each entry::
+A part of a claim is a sentence about runs. With a list for a run or a point it is claimed of each entry:
 
     parts = [{ one = "PI 24", better_than = ["PI 240", "REM 24"], at = ["90 %", "98 %"], to_ms = 500 }]
 """
@@ -83,20 +83,35 @@ class WrittenPart:
     """A sentence with one relation or bound; each of its ``one`` at each of its points."""
 
     one: Names
+    """The runs that the sentence is about."""
     at: Names = ()
     """The points, such as loads; empty if the names of the runs are complete."""
+    other_at: Name | None = None
+    """The point of the other runs, if it is not that of ``one``."""
     same_as: Names = ()
+    """Runs with the same curve, in the dictionary's meaning of the word; so are the five that follow."""
     close_to: Names = ()
+    """Runs with a curve close to it."""
     better_than: Names = ()
+    """Runs with a worse curve."""
     much_better_than: Names = ()
+    """Runs with a much worse curve."""
     not_better_than: Names = ()
+    """Runs whose curve is not worse."""
     no_worse_than: Names = ()
+    """Runs whose curve is nowhere visibly above that of ``one``."""
     more_than: Names = ()
+    """Runs with a smaller number in the column."""
     less_than: Names = ()
+    """Runs with a greater number in the column."""
     little_changed_from: Names = ()
+    """Runs with a number that differs by little, in percent of it."""
     about: float | None = None
+    """A number from which that of the column is at most ``limit`` away, in percent of ``axis``."""
     at_least: float | None = None
+    """The lower bound of the number."""
     at_most: float | None = None
+    """The upper bound of the number."""
     column: str | None = None
     """The description of the number."""
     change_from: Names = ()
@@ -104,10 +119,13 @@ class WrittenPart:
     difference_to: Names = ()
     """The runs of which each one's number is subtracted."""
     from_ms: float | None = None
+    """The start of the curves' range."""
     to_ms: float | None = None
+    """The end of the curves' range."""
     limit: Literal["same", "close"] | None = None
+    """The limit of *about* and *little changed*: *close* if it is not written."""
     axis: float | None = None
-    """The length of the number's axis."""
+    """The length of the number's axis: 100, as of percent, if it is not written."""
 
     def __post_init__(self) -> None:
         relations = [name for name in (*_RELATIONS, *_BOUNDS) if getattr(self, name) not in (None, ())]
@@ -122,15 +140,17 @@ class WrittenPart:
 
     def parts(self, words: Vocabulary) -> Iterable[Part]:
         """Return the parts, in the order of the points, then of the runs."""
-        for at in words.several(self.at) or (None,):
+        points: Sequence[Name | None] = (None,) if self.at == () else words.several(self.at)
+        for at in points:
+            other_at = at if self.other_at is None else self.other_at
             for one in words.several(self.one):
-                yield from self._of_run(words, words.run(one, at), at)
+                yield from self._of_run(words, words.run(one, at), other_at)
 
-    def _of_run(self, words: Vocabulary, one: str, at: Name | None) -> Iterable[Part]:
+    def _of_run(self, words: Vocabulary, one: str, other_at: Name | None) -> Iterable[Part]:
         for name, (build, _) in _RELATIONS.items():
             if names := words.several(getattr(self, name)):
-                return build(one, *(words.run(other, at) for other in names), **self._arguments(words))
-        return [self._bounded(value) for value in self._numbers(words, one, at)]
+                return build(one, *(words.run(other, other_at) for other in names), **self._arguments(words))
+        return [self._bounded(value) for value in self._numbers(words, one, other_at)]
 
     def _bounded(self, value: Quantity) -> Part:
         if self.about is not None:
@@ -139,12 +159,14 @@ class WrittenPart:
         low = -math.inf if self.at_least is None else self.at_least
         return InRange(value=value, low=low, high=math.inf if self.at_most is None else self.at_most)
 
-    def _numbers(self, words: Vocabulary, one: str, at: Name | None) -> Iterable[Quantity]:
+    def _numbers(self, words: Vocabulary, one: str, other_at: Name | None) -> Iterable[Quantity]:
         column = words.column(self.column or "")
         if changes := words.several(self.change_from):
-            return [change_percent(column, one, words.run(other, at)) for other in changes]
+            return [change_percent(column, one, words.run(other, other_at)) for other in changes]
         if subtracted := words.several(self.difference_to):
-            return [difference(quantity(column, one), quantity(column, words.run(other, at))) for other in subtracted]
+            return [
+                difference(quantity(column, one), quantity(column, words.run(other, other_at))) for other in subtracted
+            ]
         return [quantity(column, one)]
 
     def _options(self) -> dict[str, Any]:
@@ -168,6 +190,7 @@ class WrittenClaim:
     phrase: str
     """The words of the paper that it rests on."""
     parts: tuple[WrittenPart, ...] = ()
+    """The sentences, all of which are claimed."""
     at: Names = ()
     """The points at each of which all parts are claimed."""
     place: str = ""
@@ -175,11 +198,12 @@ class WrittenClaim:
     gist: str = ""
     """The claim in our words, if it is not registered."""
 
-    def written(self, words: Vocabulary) -> Iterable[Part]:
+    def written(self, words: Vocabulary) -> Sequence[Part]:
         """Return the parts, in their order."""
-        points = words.several(self.at)
-        parts = [replace(part, at=point) for point in points for part in self.parts] if points else self.parts
-        return (inner for part in parts for inner in part.parts(words))
+        if self.at == ():
+            return [inner for part in self.parts for inner in part.parts(words)]
+        at_points = [replace(part, at=point) for point in words.several(self.at) for part in self.parts]
+        return [inner for part in at_points for inner in part.parts(words)]
 
 
 def reviewed_claims(
