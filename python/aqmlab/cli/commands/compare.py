@@ -83,6 +83,7 @@ def compare(
             "--tc",
             metavar="LINE",
             help="A scheme in the words of Linux's tc, also as tc qdisc show prints it: 'fq_codel limit 1000'."
+            " Or the path of OpenWrt's /etc/config/sqm."
             " May be repeated.",
         ),
     ] = None,
