@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,8 @@ class Check:
 _WORLD = "runs with --world kernel"
 _TRACED = ("syscall emulation for ptrace...OK", "that seccomp filters can be installed...OK")
 """Lines of a kernel that can take the guest's system calls, by one way or the other."""
+_RUN = "Attempted to kill init! exitcode=0x00000000"
+"""The end of a kernel whose first program has come to its end without a fault."""
 _FIX_LAYOUT = "import ctypes, sys; sys.exit(ctypes.CDLL(None).personality(0x40000) == -1)"
 """A program that fails where ``personality(ADDR_NO_RANDOMIZE)`` is refused."""
 
@@ -47,6 +50,10 @@ def _checks(output: str) -> Iterator[Check]:
     yield Check("kernel in virtual time", can_trace, found, None if can_trace else f"{_WORLD}; {remedy}")
     if not can_trace:
         return
+    has_run = _RUN in output
+    found = "run" if has_run else _fault(output)
+    lack = None if has_run else f"{_WORLD}; make kernel builds one whose registers are large enough for this processor"
+    yield Check("programs in that kernel", has_run, found, lack)
     memory = re.search(r"PROT_EXEC mmap in (\S+?)\.\.\.(.*)", output)
     can_execute = memory is not None and memory[2].strip() == "OK"
     found = "no answer" if memory is None else f"{memory[1]}: {memory[2].strip()}"
@@ -59,8 +66,9 @@ def _checks(output: str) -> Iterator[Check]:
 
 
 def _start() -> str:
-    """Return the output of the kernel, which checks the machine and ends because it has no root file system."""
-    command = [str(kernel.PROGRAM), "mem=64M", "con=null", "con0=null,fd:2", "panic=-1", *kernel.tracing()]
+    """Return the output of the kernel, which checks the machine and ends because its first program does."""
+    program = ("rootfstype=hostfs", "rootflags=/", "ro", f"init={shutil.which('true')}")
+    command = [str(kernel.PROGRAM), "mem=64M", "con=null", "con0=null,fd:2", "panic=-1", *kernel.tracing(), *program]
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as home:
         try:
             started = subprocess.run(
@@ -77,6 +85,12 @@ def _start() -> str:
         except subprocess.TimeoutExpired:
             return "does not end within a minute"
     return started.stdout.decode(errors="replace")
+
+
+def _fault(output: str) -> str:
+    """Return the line before that in which the kernel gives up."""
+    before = output.partition("Kernel panic")[0]
+    return _last_line(before)
 
 
 def _last_line(output: str) -> str:
