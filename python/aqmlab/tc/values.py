@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 from aqmlab._core import bits_per_second, seconds, size_in_bytes
@@ -82,7 +83,8 @@ def written(value: object, unit: str) -> str | None:
     if unit == LIMIT:
         number, _, kind = text.partition(" ")
         return number if kind in ("", "packets", "packet") else None
-    return f"{value:g}" if isinstance(value, float) else text
+    # All digits: six of them would be another probability.
+    return f"{Decimal(text).normalize():f}" if isinstance(value, float) else text
 
 
 def rate(bits: int) -> str:
