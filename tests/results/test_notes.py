@@ -57,6 +57,20 @@ def test_a_shaper_that_is_not_slower_than_its_link_is_named(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.parametrize(("rate", "congestion", "is_named"), [
+    ("10 Mbit/s", "prague", True),
+    ("20 Mbit/s", "prague", False),
+    ("10 Mbit/s", "cubic", False),
+])  # fmt: skip
+def test_a_step_shorter_than_a_packet_is_named(rate: str, congestion: str, is_named: bool, tmp_path: Path) -> None:
+    experiment = alone(BULK, rate=rate).with_changes([f"tcp.congestion={congestion}", "tcp.ecn=accurate"])
+    comparison = compared(experiment, "dualpi2", "dualpi2:min_left=2", "dualpi2:native=ramp", out=tmp_path)
+    found = note(comparison, "longer than the step")
+    assert (found is not None) == is_named
+    if found is not None:
+        assert found.endswith("L4S flows starve; min_left = 2 prevents it: dualpi2: 1.21 ms, step 1 ms.")
+
+
 def test_delay_in_the_device_fifo_is_named_with_its_size(tmp_path: Path) -> None:
     comparison = compared(alone(BULK, device_fifo=256), "codel", out=tmp_path)
     (scheme,) = comparison.schemes

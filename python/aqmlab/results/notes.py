@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
+from typing import Any
 
-from aqmlab._core import bits_per_second
+from aqmlab._core import bits_per_second, seconds, size_in_bytes
+from aqmlab.cells.cell import Cell
 from aqmlab.metrics.metrics import LIMITS, MEASURES, is_held_by_device, lookup
 from aqmlab.spec.schemes import DIRECTION_SEPARATOR, LINK_SEPARATOR
 from aqmlab.store.result import Result
@@ -91,19 +93,45 @@ def _idle_shapers(results: Sequence[Result]) -> str | None:
     """Report shapers of CAKE that are not slower than their link."""
     texts = []
     for label, group in _by_label(results):
-        cell = group[0].cell
-        written = cell.resolved["link"]
-        hops = written if isinstance(written, list) else [cell.resolved]
-        for link, hop in zip(cell.links, hops, strict=True):
-            queues = (hop.get("queue"), hop.get("queue_back", hop.get("queue")))
-            for queue, bits in zip(queues, (link.rate_bps, link.rate_back_bps), strict=True):
-                bandwidth = (queue or {}).get("cake", {}).get("bandwidth", "unlimited")
-                if bandwidth != "unlimited" and bits_per_second(bandwidth) >= bits:
-                    texts.append(f"{label}: {bandwidth} before a link of {bits / 1e6:.4g} Mbit/s")
+        for queue, bits in _queues(group[0].cell):
+            bandwidth = queue.get("cake", {}).get("bandwidth", "unlimited")
+            if bandwidth != "unlimited" and bits_per_second(bandwidth) >= bits:
+                texts.append(f"{label}: {bandwidth} before a link of {bits / 1e6:.4g} Mbit/s")
     if not texts:
         return None
     shapers = _join_items(_shorten(list(dict.fromkeys(texts))))
     return f"A shaper that is not slower than its link has no effect: {shapers}."
+
+
+def _short_steps(results: Sequence[Result]) -> str | None:
+    """Report steps of DualPI2 that a full packet takes longer than, if flows use L4S."""
+    texts = []
+    for label, group in _by_label(results):
+        tcp = group[0].cell.resolved["tcp"]
+        if "prague" not in {stack["congestion"] for stack in (tcp, *tcp.get("mix", ()))}:
+            continue
+        for queue, bits in _queues(group[0].cell):
+            dualpi2 = queue.get("dualpi2", {})
+            if dualpi2.get("native") != "step" or dualpi2["min_left"] > 0:
+                continue
+            packet_s = 8 * size_in_bytes(dualpi2["mtu"]) / bits
+            if packet_s > seconds(dualpi2["step"]):
+                texts.append(f"{label}: {1000 * packet_s:.3g} ms, step {dualpi2['step']}")
+    if not texts:
+        return None
+    steps = _join_items(_shorten(list(dict.fromkeys(texts))))
+    reason = "every L4S packet that waits for a full one is marked, and L4S flows starve; min_left = 2 prevents it"
+    return f"A full packet takes longer than the step of DualPI2, so that {reason}: {steps}."
+
+
+def _queues(cell: Cell) -> Iterable[tuple[Mapping[str, Any], int]]:
+    """Yield each queue of a cell with the rate of its link in bit/s."""
+    written = cell.resolved["link"]
+    hops = written if isinstance(written, list) else [cell.resolved]
+    for link, hop in zip(cell.links, hops, strict=True):
+        queues = (hop.get("queue"), hop.get("queue_back", hop.get("queue")))
+        for queue, bits in zip(queues, (link.rate_bps, link.rate_back_bps), strict=True):
+            yield queue or {}, bits
 
 
 def _by_label(results: Sequence[Result]) -> Iterable[tuple[str, list[Result]]]:
@@ -137,6 +165,7 @@ _NOTES: tuple[Callable[[Sequence[Result]], str | None], ...] = (
     _several_queues,
     _device_fifo,
     _idle_shapers,
+    _short_steps,
     _limits,
     _same_results,
 )
