@@ -73,7 +73,7 @@ def resolved(scheme: str) -> Any:
             "ce_threshold_selector=ect1",
         ),
         ("bfifo limit 64k", "droptail:limit=65536 B"),
-        ("dualpi2 step_thresh 500us coupling_factor 3", "dualpi2:step=500 us,k=3"),
+        ("dualpi2 step_thresh 500us coupling_factor 3", "dualpi2:variant=linux,step=500 us,k=3"),
     ],
 )  # fmt: skip
 def test_a_line_is_the_scheme_of_linux(text: str, scheme: str) -> None:

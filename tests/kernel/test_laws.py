@@ -8,24 +8,34 @@ from pathlib import Path
 import pytest
 from test_kernel import _kernel_permitted  # noqa: F401, the fixture of both files
 
+from aqmlab.cells import kernel
 from laws.__main__ import page, read_record
-from laws.comparisons import COMPARISONS, Comparison
+from laws.comparisons import COMPARISONS, Comparison, possible
 from laws.oracle import PACKETS, PATTERNS, compare
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 
 needs_kernel = pytest.mark.usefixtures("_kernel_permitted")
 
+HERE = possible(kernel.release() if kernel.RELEASE.is_file() else "")
+"""The comparisons that this kernel has."""
+
 BY_NAME = {comparison.name: comparison for comparison in COMPARISONS}
 
 
 @needs_kernel
-@pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.name)
+@pytest.mark.parametrize("comparison", HERE, ids=lambda comparison: comparison.name)
 def test_each_packet_has_the_fate_that_linux_gives_it(comparison: Comparison) -> None:
     counts = compare(comparison, patterns=12)
     assert counts["differences"] == 0, counts["first"]
     assert counts["packets"] == 12 * PACKETS
     assert counts["packets"] > counts["departed"] > 0
+
+
+@pytest.mark.parametrize(("release", "has_dualpi2"), [("6.16.9-aqmlab", False), ("6.17", True), ("7.3.4-aqmlab", True)])
+def test_a_kernel_has_the_disciplines_of_its_release(release: str, has_dualpi2: bool) -> None:
+    assert (BY_NAME["dualpi2"] in possible(release)) == has_dualpi2
+    assert BY_NAME["codel"] in possible(release)
 
 
 @needs_kernel

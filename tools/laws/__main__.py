@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from laws.comparisons import COMPARISONS, Comparison
+from aqmlab.cells import kernel
+from laws.comparisons import COMPARISONS, Comparison, possible
 from laws.oracle import Row, compare
 from markdown import table
 
@@ -24,8 +25,9 @@ def page(rows: Sequence[Row]) -> str:
     comparisons = {comparison.name: comparison for comparison in COMPARISONS}
     written = table((*_HEAD, "differences"), (_cells(row, comparisons[row["comparison"]]) for row in rows))
     packets, differences = (sum(row[count] for row in rows) for count in ("packets", "differences"))
+    kernels = dict.fromkeys(row["kernel"].partition("-")[0] for row in rows)
     summary = (
-        f"Linux {rows[0]['kernel'].partition('-')[0]}, {len(rows)} comparisons of {rows[0]['patterns']} traffic"
+        f"Linux {' and '.join(kernels)}, {len(rows)} comparisons of {rows[0]['patterns']} traffic"
         f" patterns each: {packets:,} fates, of which {differences:,} differ.\n"
     )
     return _TEMPLATE.read_text(encoding="utf-8").replace("<!-- table -->\n", f"{summary}\n{written}")
@@ -68,7 +70,10 @@ def main() -> None:
     if arguments.only:
         print(*(_record(comparison) for comparison in COMPARISONS if arguments.only in comparison.name), sep="\n")
         return
-    rows = [_record(comparison) for comparison in COMPARISONS]
+    stored = {row["comparison"]: row for row in read_record(arguments.directory)}
+    # What this kernel does not have stays as a newer one has found it.
+    stored |= {comparison.name: _record(comparison) for comparison in possible(kernel.release())}
+    rows = [stored[comparison.name] for comparison in COMPARISONS]
     record = "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in rows) + "\n]\n"
     (arguments.directory / "kernel-laws.json").write_text(record, encoding="utf-8")
     (arguments.directory / "kernel-laws.md").write_text(page(rows), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +28,8 @@ class Comparison:
     """True if the packets are segments of TCP, most of them acknowledgements."""
     loss: float | Mapping[str, Any] | None = None
     """The losses before our discipline, as a spec has them."""
+    since: str = ""
+    """The first kernel that has the discipline, if that is not the oldest that we build."""
     slowest: str | None = None
     """The lowest rate at which they send, if it may be below the line's."""
 
@@ -51,3 +54,12 @@ def _comparisons() -> tuple[Comparison, ...]:
 
 COMPARISONS = _comparisons()
 """The comparisons, in the order of the page."""
+
+
+def possible(release: str) -> list[Comparison]:
+    """Return the comparisons whose disciplines the kernel of a release has, as ``6.12.117-aqmlab``."""
+    return [one for one in COMPARISONS if _version(one.since) <= _version(release)]
+
+
+def _version(release: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", release)[:2]]

@@ -9,18 +9,22 @@
 //!
 //! Where descriptions differ there is an option: [`Native`], [`Share`], [`Decide`], [`Controlled`], [`Overload`],
 //! `min_backlog`, `min_left`. Differs from Linux: one random number decides; Linux draws two and requires both to
-//! be below p', which has the same probability.
+//! be below p', which has the same probability. [`Variant::Linux`] is Linux's discipline in every detail.
 
 use std::collections::VecDeque;
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::parameter::{GAIN, HOUR, from, parameters, up_to};
-use crate::parts::dual::coupled::{Coupled, HeadPacket};
+use crate::parameter::{GAIN, HOUR, check, from, parameters, up_to};
+use crate::parts::dual::coupled::{Coupled, DualAqm, HeadPacket};
 use crate::parts::dual::scheduler::{DualScheduler, Lane};
+use crate::parts::linux::coin::Coin;
+use crate::parts::linux::dualpi2::LinuxCoupled;
+use crate::parts::linux::with_linux_values;
 use crate::{
     Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, EcnUse, Limit,
-    LinkContext, Native, Overload, Packet, Qdisc, QueueState, Share, Tc, TcWords, Visitor,
+    LinkContext, Native, Overload, Packet, ParameterError, Qdisc, QueueState, Share, Tc, TcWords, Variant,
+    Visitor,
 };
 
 parameters! {
@@ -63,6 +67,8 @@ parameters! {
         tshift: Duration = Duration::from_millis(50), in up_to(HOUR), source "ns-3";
         /// The response to an overload, when marking every L4S packet is not enough.
         overload: Overload = Overload::Drop, source "RFC 9332, appendix A.2; Linux", tc TcWords::Choice(&[("drop", "drop_on_overload"), ("overflow", "overflow")]);
+        /// The description that the discipline follows.
+        variant: Variant = Variant::Published, source "RFC 9332; or Linux sch_dualpi2.c: linux", omit default;
         /// The maximum that may wait in both queues.
         limit: Limit = Limit::Packets(10_000), source "Linux; RFC 9332 has 250 ms", tc TcWords::Value("limit");
     }
@@ -78,7 +84,7 @@ impl Discipline for DualPi2Config {
     const TC: Option<Tc> = Some(Tc {
         names: &["dualpi2"],
         ecn: None,
-        values: &[],
+        values: &[("variant", "linux")],
         accepted: &["drop_dequeue", "split_gso"],
         refused: &[
             ("drop_enqueue", "the Classic queue drops when packets leave"),
@@ -89,15 +95,44 @@ impl Discipline for DualPi2Config {
         ],
     });
 
+    fn complete(&self, _link: &LinkContext) -> Result<DualPi2Config, ParameterError> {
+        if self.variant == Variant::Linux {
+            self.check_linux()?;
+        }
+        with_linux_values(self, self.variant, |config| {
+            config.controlled = Controlled::Longer;
+            config.native = Native::Step;
+            config.decide = Decide::Random;
+            config.share = Share::Wrr;
+        })
+    }
+
     fn visit<V: Visitor>(&self, _link: &LinkContext, visitor: V) -> V::Output {
-        visitor.queue(|rng| DualPi2::new(self, rng))
+        match self.variant {
+            Variant::Published => visitor.queue(|rng| DualPi2::new(self, rng)),
+            Variant::Linux => visitor.queue(|rng| DualPi2::linux(self, rng)),
+        }
+    }
+}
+
+impl DualPi2Config {
+    /// Check the numbers that are whole ones in Linux, or smaller.
+    fn check_linux(&self) -> Result<(), ParameterError> {
+        let is_possible = self.k.fract() == 0.0;
+        check(is_possible, "k", "a whole number with variant = linux", &self.k)?;
+        let longest = Duration::from_nanos(u32::MAX.into());
+        for (name, time) in [("target", self.target), ("t_update", self.t_update), ("step", self.step)] {
+            check(time <= longest, name, "at most 4.294967295 s with variant = linux", &time)?;
+        }
+        let in_packets = matches!(self.limit, Limit::Packets(1..));
+        check(in_packets, "limit", "a number of packets with variant = linux", &self.limit)
     }
 }
 
 /// The coupled dual queue.
 #[derive(Clone, Debug)]
-pub struct DualPi2<P> {
-    aqm: Coupled,
+pub struct DualPi2<P, A = Coupled> {
+    aqm: A,
     scheduler: DualScheduler,
     limit: Limit,
     l4s: VecDeque<Departure<P>>,
@@ -111,8 +146,21 @@ pub struct DualPi2<P> {
 impl<P> DualPi2<P> {
     /// Return empty queues. `config` must have passed [`DualPi2Config::resolve`].
     pub fn new(config: &DualPi2Config, rng: Stream) -> DualPi2<P> {
+        DualPi2::with_aqm(config, Coupled::new(config, rng))
+    }
+}
+
+impl<P, C: Coin> DualPi2<P, LinuxCoupled<C>> {
+    /// Return empty queues of the variant of Linux, which toss a coin.
+    pub(crate) fn linux(config: &DualPi2Config, coin: C) -> Self {
+        DualPi2::with_aqm(config, LinuxCoupled::new(config, coin))
+    }
+}
+
+impl<P, A> DualPi2<P, A> {
+    fn with_aqm(config: &DualPi2Config, aqm: A) -> Self {
         DualPi2 {
-            aqm: Coupled::new(config, rng),
+            aqm,
             scheduler: DualScheduler::new(config.share, config.tshift, config.classic_weight, config.mtu),
             limit: config.limit,
             l4s: VecDeque::new(),
@@ -136,7 +184,7 @@ fn head_delay<P>(queue: &VecDeque<Departure<P>>, now: Time) -> Option<Duration> 
     queue.front().map(|head| now.saturating_since(head.enqueued_at))
 }
 
-impl<P> Qdisc<P> for DualPi2<P> {
+impl<P, A: DualAqm> Qdisc<P> for DualPi2<P, A> {
     fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
         if !self.limit.admits(packet.size, self.state) {
             self.counters.count(Admission::DroppedByLimit, packet.size);
@@ -146,7 +194,12 @@ impl<P> Qdisc<P> for DualPi2<P> {
         self.counters.count(Admission::Queued, packet.size);
         self.state.packets += 1;
         self.state.bytes += packet.size;
-        let queue = if lane_of(&packet) == Lane::L4s { &mut self.l4s } else { &mut self.classic };
+        let queue = if lane_of(&packet) == Lane::L4s {
+            self.aqm.on_l4s_arrival(self.l4s.len());
+            &mut self.l4s
+        } else {
+            &mut self.classic
+        };
         queue.push_back(Departure { packet, payload, enqueued_at: now });
         Admission::Queued
     }

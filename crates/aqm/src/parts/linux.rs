@@ -1,4 +1,4 @@
-//! The arithmetic of Linux's queue disciplines: whole numbers and rounding as in Linux 6.12, so that each packet has the
+//! The arithmetic of Linux's queue disciplines: whole numbers and rounding as in Linux 6.12 (DualPI2, which came with 6.17: 7.3), so that each packet has the
 //! fate that it has there, at the same nanosecond.
 //!
 //! Source: the behaviour of Linux 6.12, with which the oracle of laws compares each of them (docs/guide/kernel-laws.md).
@@ -7,6 +7,7 @@ pub(crate) mod choke;
 pub(crate) mod codel;
 pub(crate) mod coin;
 pub(crate) mod drop_head;
+pub(crate) mod dualpi2;
 pub(crate) mod fifo;
 pub(crate) mod flow_hash;
 pub(crate) mod flow_queue;

@@ -5,6 +5,7 @@ use aqmlab_sim::{LossSpec, Losses};
 use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 
 use super::coin::SharedCoin;
+use super::guest;
 use super::line::Line;
 use super::pattern::{Arrival, Pattern};
 use super::{Comparison, Fate, HEADER, Outcome};
@@ -40,9 +41,15 @@ impl Ours {
         let link = link(pattern.line);
         let queue = self.queue.queue_with_coin(&link, random_stream(), &self.coin);
         let queue = if self.ecn { queue } else { Box::new(WithoutEcn::new(queue)) };
-        // Timers and SFB count from the set-up of the discipline, other laws from the start of the kernel.
-        let counts_from_start = queue.poll_timeout().is_some() || matches!(self.queue, QueueConfig::Sfb(_));
-        let zero = if counts_from_start { start } else { 0 };
+        let zero = match &self.queue {
+            // A timer of high resolution counts from the nanosecond at which it starts.
+            QueueConfig::Dualpi2(_) => start + (guest::SET_UP + guest::TC).as_nanos(),
+            // Timers and SFB count from the tick before that.
+            QueueConfig::Sfb(_) => start,
+            _ if queue.poll_timeout().is_some() => start,
+            // Other laws count from the start of the kernel.
+            _ => 0,
+        };
         let fates = vec![None; pattern.arrivals.len()];
         let losses = self.loss.map(|loss| Losses::new(loss, self.coin.clone()));
         let mut run = Run { pattern, losses, queue, free: None, zero, fates };

@@ -16,7 +16,7 @@ use crate::{Controlled, Decide, DualPi2Config, Native, Overload, Verdict};
 
 /// The packet at the head of its queue, about to leave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HeadPacket {
+pub struct HeadPacket {
     pub(crate) lane: Lane,
     /// Its sojourn time.
     pub(crate) qdelay: Duration,
@@ -26,9 +26,24 @@ pub(crate) struct HeadPacket {
     pub(crate) bytes_left: Bytes,
 }
 
-/// The coupled AQM.
+/// An AQM for two queues.
+pub trait DualAqm {
+    /// Take note of an L4S packet that arrives with others ahead of it.
+    fn on_l4s_arrival(&mut self, _ahead: usize) {}
+
+    /// Update p' for the sojourn times of the first packets of the two queues.
+    fn update(&mut self, l4s: Duration, classic: Duration);
+
+    /// Decide about a packet that is about to leave.
+    fn judge(&mut self, packet: HeadPacket) -> Verdict;
+
+    /// Report the probabilities.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
+}
+
+/// The coupled AQM of RFC 9332.
 #[derive(Clone, Debug)]
-pub(crate) struct Coupled {
+pub struct Coupled {
     config: DualPi2Config,
     rng: Stream,
     pi: DelayPi,
@@ -42,15 +57,6 @@ impl Coupled {
         let max_p = if config.overload == Overload::Overflow { 1.0 / config.k } else { 1.0 };
         let pi = DelayPi::new(config.target, (config.alpha, config.beta), max_p);
         Coupled { config: config.clone(), rng, pi, counts: [0.0; 2] }
-    }
-
-    /// Update p' for the sojourn times of the first packets of the two queues.
-    pub(crate) fn update(&mut self, l4s: Duration, classic: Duration) {
-        let curq = match self.config.controlled {
-            Controlled::Longer => classic.max(l4s),
-            Controlled::Classic => classic,
-        };
-        self.pi.update(curq.as_secs_f64());
     }
 
     /// `p_C` = p'^2, for Classic packets.
@@ -91,9 +97,18 @@ impl Coupled {
         *count -= f64::from(u8::from(exceeds));
         exceeds
     }
+}
 
-    /// Decide about this packet.
-    pub(crate) fn judge(&mut self, packet: HeadPacket) -> Verdict {
+impl DualAqm for Coupled {
+    fn update(&mut self, l4s: Duration, classic: Duration) {
+        let curq = match self.config.controlled {
+            Controlled::Longer => classic.max(l4s),
+            Controlled::Classic => classic,
+        };
+        self.pi.update(curq.as_secs_f64());
+    }
+
+    fn judge(&mut self, packet: HeadPacket) -> Verdict {
         let HeadPacket { lane, qdelay, l4s_left, bytes_left } = packet;
         let is_small = bytes_left < self.config.min_backlog;
         let (p_c, p_cl) = if is_small { (0.0, 0.0) } else { (self.p_c(), self.p_cl()) };
@@ -109,7 +124,7 @@ impl Coupled {
         Verdict::Pass
     }
 
-    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("p'", self.pi.p());
         out("p_c", self.p_c());
         out("p_cl", self.p_cl());

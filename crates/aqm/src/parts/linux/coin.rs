@@ -6,7 +6,7 @@ use crate::parts::linux::choke::LinuxChoke;
 use crate::parts::linux::flow_hash::FlowKey;
 use crate::parts::linux::sfb::LinuxSfb;
 use crate::parts::linux::sfq::LinuxSfq;
-use crate::{LinkContext, Qdisc, QueueConfig, Variant};
+use crate::{DualPi2, LinkContext, Qdisc, QueueConfig, Variant};
 
 /// A source of random bits.
 pub trait Coin: Clone + Send + 'static {
@@ -50,6 +50,9 @@ impl QueueConfig {
             }
             QueueConfig::Sfb(config) if config.variant == Variant::Linux => {
                 Box::new(LinuxSfb::new(config, coin.clone()))
+            }
+            QueueConfig::Dualpi2(config) if config.variant == Variant::Linux => {
+                Box::new(DualPi2::linux(config, coin.clone()))
             }
             QueueConfig::Red(config) if config.variant == Variant::Linux => {
                 Box::new(config.linux_queue(link, coin.clone()))
