@@ -1,5 +1,6 @@
 # Targets for people; CI calls the same ones.
 #   make install        install the package into .venv and build the engine; then `. .venv/bin/activate`
+#   make dev            install what the tests and lint need
 #   make live           build aqmlab-live, which aqmlab live runs; Linux only
 #   make kernel         build the Linux kernel in virtual time; Linux on x86-64 only, with Debian's source package
 #   make demo | test | lint | bench: need only Python >= 3.11, a Rust toolchain and make
@@ -59,10 +60,11 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: gallery install live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs docs-rust links advisories unused miri cost studies accounting parity sensitivity evaluations calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
+.PHONY: gallery install dev live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs docs-rust links advisories unused miri cost studies accounting parity sensitivity evaluations calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
 
 install: $(READY)
 
+dev: .venv/dev.stamp
 live: .venv/live.stamp
 kernel: .venv/kernel.stamp
 
