@@ -109,3 +109,9 @@ def test_compare_takes_a_file_of_sqm(aqmlab: Command, tmp_path: Path) -> None:
     outcome = aqmlab(*given, "--tc", written(tmp_path, SQM), "--json")
     assert outcome.code == 0, outcome.err
     assert "bandwidth=10 Mbit/s" in outcome.out
+
+
+def test_a_line_longer_than_a_files_name_is_a_line() -> None:
+    options = " ".join(["overhead 0/0"] * 40)
+    with pytest.raises(SpecError, match=r"^tc cake: overhead: .* got 0/0$"):
+        line.scheme(f"cake {options}")

@@ -5,6 +5,7 @@ A file of OpenWrt's settings is a scheme too, with another discipline in the sec
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def scheme(line: str) -> str:
     >>> scheme("qdisc pfifo 8001: dev eth0 root refcnt 2 limit 50p")
     'droptail:limit=50 packets'
     """
-    if "/" in line and Path(line).is_file():
+    # A line may be longer than a file's name can be, at which Path.is_file fails.
+    if "/" in line and os.path.isfile(line):  # noqa: PTH113
         return _of_file(Path(line))
     return schemes.label(_queue(line), ecn=False)
 
