@@ -104,6 +104,7 @@ impl Discipline for DualPi2Config {
             config.native = Native::Step;
             config.decide = Decide::Random;
             config.share = Share::Wrr;
+            config.min_backlog = Bytes::new(2 * config.mtu.get());
         })
     }
 

@@ -148,9 +148,10 @@ impl<C: Coin> DualAqm for LinuxCoupled<C> {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_units::Stream;
+    use aqmlab_units::{BitRate, Stream};
 
     use super::*;
+    use crate::{Discipline, LinkContext, Variant};
 
     /// A coin that shows zero, so that each probability signals.
     #[derive(Clone)]
@@ -206,6 +207,22 @@ mod tests {
         (0..3).for_each(|_| aqm.update(ms(0), ms(3000)));
         assert_eq!(aqm.prob, ONE / 2);
         assert_eq!(aqm.judge(packet(Lane::Classic, ms(1))), Verdict::Mark);
+    }
+
+    #[test]
+    fn the_backlog_without_signals_is_two_full_frames() {
+        let linux = DualPi2Config { variant: Variant::Linux, ..DualPi2Config::default() };
+        let link = LinkContext {
+            rate: BitRate::from_mbit_per_sec(1),
+            header: Bytes::ZERO,
+            overhead: Bytes::ZERO,
+            peak: None,
+        };
+        let jumbo = DualPi2Config { mtu: Bytes::new(9014), ..linux.clone() };
+        assert_eq!(jumbo.resolve(&link).unwrap().min_backlog, Bytes::new(18_028));
+        let other = DualPi2Config { min_backlog: Bytes::ZERO, ..linux };
+        let refused = other.resolve(&link).unwrap_err().to_string();
+        assert_eq!(refused, "min_backlog: must be 3028 B with variant = linux, got 0 B");
     }
 
     #[test]
