@@ -71,7 +71,7 @@ def main() -> None:
         print(*(_record(comparison) for comparison in COMPARISONS if arguments.only in comparison.name), sep="\n")
         return
     stored = {row["comparison"]: row for row in read_record(arguments.directory)}
-    # What this kernel does not have stays as a newer one has found it.
+    # Rows of disciplines that this kernel lacks stay as a newer one has found them.
     stored |= {comparison.name: _record(comparison) for comparison in possible(kernel.release())}
     rows = [stored[comparison.name] for comparison in COMPARISONS]
     record = "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in rows) + "\n]\n"
