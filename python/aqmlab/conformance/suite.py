@@ -14,8 +14,7 @@ from aqmlab.conformance import cases as standards
 from aqmlab.conformance.case import Case, Outcome, Verdict
 from aqmlab.conformance.trace import NotSeen, Trace
 from aqmlab.controls import registry
-from aqmlab.running.progress import SweepProgress, is_wanted
-from aqmlab.running.sweep import sweep
+from aqmlab.running.sweep import sweep_with_progress
 from aqmlab.running.validation import check_out, check_workers
 from aqmlab.spec import schema
 from aqmlab.spec.experiment import Experiment
@@ -172,10 +171,6 @@ def conform(
     store = Store(check_out(out))
 
     def run_cells(cells: list[Cell]) -> list[Result]:
-        if not is_wanted(progress):
-            return sweep(cells, store, workers=workers)
-        stored = store.find(cells, will_run_missing=True)
-        with SweepProgress(cells, stored) as watch:
-            return sweep(cells, store, workers=workers, stored=stored, watch=watch)
+        return sweep_with_progress(cells, store, progress, workers=workers)
 
     return suite.run(run_cells)

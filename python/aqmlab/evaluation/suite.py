@@ -15,8 +15,7 @@ from aqmlab.evaluation import document, measures
 from aqmlab.evaluation.comparison import Comparison, Verdict, worst
 from aqmlab.evaluation.document import Clause, Document, Request, Scenario
 from aqmlab.results.measures.harm import solo_cells
-from aqmlab.running.progress import SweepProgress, is_wanted
-from aqmlab.running.sweep import sweep
+from aqmlab.running.sweep import sweep_with_progress
 from aqmlab.running.validation import check_out, check_workers
 from aqmlab.spec.experiment import Experiment
 from aqmlab.stats.paired import MIN_SEEDS
@@ -233,10 +232,6 @@ def evaluate(
     store = Store(check_out(out))
 
     def run_cells(cells: list[Cell]) -> list[Result]:
-        if not is_wanted(progress):
-            return sweep(cells, store, workers=workers)
-        stored = store.find(cells, will_run_missing=True)
-        with SweepProgress(cells, stored) as watch:
-            return sweep(cells, store, workers=workers, stored=stored, watch=watch)
+        return sweep_with_progress(cells, store, progress, workers=workers)
 
     return evaluation.run(run_cells)

@@ -15,8 +15,7 @@ from aqmlab.results.cells import comparison_cells
 from aqmlab.results.comparison import Comparison
 from aqmlab.results.sequential import StoppingRule
 from aqmlab.running.pcap import Pcap, capture_paths
-from aqmlab.running.progress import SweepProgress, is_wanted
-from aqmlab.running.sweep import sweep
+from aqmlab.running.sweep import sweep_with_progress
 from aqmlab.running.validation import check_experiment, check_out, check_pcap, check_schemes, check_seeds, check_workers
 from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
@@ -185,11 +184,6 @@ def compare(
     )
 
     def run_cells(cells: list[Cell], pcaps: Mapping[str, Pcap]) -> list[Result]:
-        store = Store(out)
-        if not is_wanted(progress):
-            return sweep(cells, store, workers=workers, pcaps=pcaps)
-        stored = store.find(cells, will_run_missing=True)
-        with SweepProgress(cells, stored, captured=pcaps) as watch:
-            return sweep(cells, store, workers=workers, stored=stored, watch=watch, pcaps=pcaps)
+        return sweep_with_progress(cells, Store(out), progress, workers=workers, pcaps=pcaps)
 
     return comparison_plan.run(run_cells)

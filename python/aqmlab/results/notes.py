@@ -108,7 +108,7 @@ def _short_steps(results: Sequence[Result]) -> str | None:
     texts = []
     for label, group in _by_label(results):
         tcp = group[0].cell.resolved["tcp"]
-        if "prague" not in {stack["congestion"] for stack in (tcp, *tcp.get("mix", ()))}:
+        if all(stack["congestion"] != "prague" for stack in (tcp, *tcp.get("mix", ()))):
             continue
         for queue, bits in _queues(group[0].cell):
             dualpi2 = queue.get("dualpi2", {})

@@ -19,6 +19,7 @@ from aqmlab.disciplines.custom import errors
 from aqmlab.running.machine.cpus import available_cpus
 from aqmlab.running.machine.memory import MEMORY, OutOfMemory, release
 from aqmlab.running.pcap import Pcap
+from aqmlab.running.progress import SweepProgress, is_wanted
 from aqmlab.running.run import Watch as RunWatch
 from aqmlab.running.run import run_cell
 from aqmlab.storage.errors import StoreError
@@ -68,6 +69,22 @@ def sweep(
     results |= run_missing(missing, store, workers=workers, watch=watch, pcaps=pcaps)
     # The same cell may have several labels.
     return [replace(results[cell.key], cell=cell) for cell in cells]
+
+
+def sweep_with_progress(
+    cells: Sequence[Cell],
+    store: Store,
+    progress: bool | None,
+    *,
+    workers: int | None = None,
+    pcaps: Mapping[str, Pcap] = MappingProxyType({}),
+) -> list[Result]:
+    """Run the missing cells as :func:`sweep` does, and show progress if it is wanted."""
+    if not is_wanted(progress):
+        return sweep(cells, store, workers=workers, pcaps=pcaps)
+    stored = store.find(cells, will_run_missing=True)
+    with SweepProgress(cells, stored, captured=pcaps) as watch:
+        return sweep(cells, store, workers=workers, stored=stored, watch=watch, pcaps=pcaps)
 
 
 def run_missing(
