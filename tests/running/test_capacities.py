@@ -47,6 +47,14 @@ def test_each_direction_has_a_kind_of_its_own() -> None:
         assert counters["loss_percent"] > 0
 
 
+def test_a_packet_waits_for_its_request_and_its_grant() -> None:
+    source = {"datagrams": {"rate": "161300 bit/s", "packet": "1000 B", "side": 0}}
+    rate = {"up": {"cable": {"rate": "25 Mbit/s"}}, "down": "250 Mbit/s"}
+    forth, _ = measured(rate, sources=[source], protocol={"warmup": "5 s", "duration": "60 s"})["directions"]
+    # 1.62 ms to the grant and two MAP intervals of 2 ms, in docs/links/cable.md.
+    assert forth["queue_delay_ms"]["mean"] == pytest.approx(5.62, rel=0.02)
+
+
 def test_a_trace_sends_what_it_offers() -> None:
     # Of 10 s there are 5 s of 4 Mbit/s, an outage of 1 s and 4 s of 1 Mbit/s.
     trace = {"trace": {"seconds": [0, 5, 6, 8], "mbps": [4, 0, 1, 1]}}

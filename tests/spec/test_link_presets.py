@@ -110,7 +110,7 @@ def test_show_lists_each_value_with_its_source(aqmlab: Command, tmp_path: Path) 
     assert outcome.code == 0, outcome.err
     listed = {value["path"]: value for value in json.loads(outcome.out)["unwritten"]}
     assert listed["link.overhead"]["origin"].startswith("preset docsis-3.1: tc-cake(8), docsis")
-    assert listed["link.rate.up.token_bucket.rate"]["value"] == "25 Mbit/s"
+    assert listed["link.rate.up.cable.rate"]["value"] == "25 Mbit/s"
     values = default_values(experiment({"preset": "lte"}), cell({"preset": "lte"}).resolved)
     origins = {value.path: value.origin for value in values}
     assert origins["link.rate.up.trace.mbps"].startswith("preset lte: Huang et al.")

@@ -37,7 +37,8 @@ pub use engine::emulated::{
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
 pub use link::{
-    BucketSpec, CapacitySpec, KernelDecision, Losses, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec,
+    BucketSpec, CableSpec, CapacitySpec, KernelDecision, Losses, MahimahiSpec, PolicerSpec, TokenBucketSpec,
+    TraceSpec,
 };
 pub use names::interned;
 pub use record::{

@@ -27,8 +27,10 @@ use aqmlab_tcp::WindowScale;
 use aqmlab_units::{Bytes, Duration, Time};
 
 pub(crate) use self::boxed::Boxed;
-pub(crate) use self::capacity::{BoxedCapacity, Schedule};
-pub use self::capacity::{BucketSpec, CapacitySpec, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec};
+pub(crate) use self::capacity::{BoxedCapacity, Schedule, Streams};
+pub use self::capacity::{
+    BucketSpec, CableSpec, CapacitySpec, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec,
+};
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};

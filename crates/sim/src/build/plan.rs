@@ -8,7 +8,7 @@ use aqmlab_workload::sources::Source;
 
 use super::{Laws, queue_stream};
 use crate::engine::Traffic;
-use crate::link::{BoxedCapacity, Fates, KernelPort, Schedule, Wire};
+use crate::link::{BoxedCapacity, Fates, KernelPort, Schedule, Streams, Wire};
 use crate::side::Direction;
 use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, Spec, SpecError};
 
@@ -78,7 +78,7 @@ impl<'a> Plan<'a> {
                 let link = hop.link.one_way(direction);
                 Ok(OneWay {
                     wire: wire(&link, spec),
-                    capacity: capacity(&link),
+                    capacity: capacity(&link, &Streams { seed, link: number, direction }),
                     discipline,
                     noecn: queue.noecn,
                     stream,
@@ -131,9 +131,9 @@ fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
 }
 
 /// Return the capacity of one direction of `link`, unless it is a constant rate.
-fn capacity(link: &LinkSpec) -> Option<BoxedCapacity> {
+fn capacity(link: &LinkSpec, streams: &Streams) -> Option<BoxedCapacity> {
     if let Some(kind) = link.rate.of(Direction::FORWARD).kind() {
-        return Some(kind.capacity(&link.context()));
+        return Some(kind.capacity(&link.context(), streams));
     }
     let outages = link.waiting_outages();
     if link.rate_changes.is_empty() && outages.is_empty() {

@@ -6,12 +6,13 @@
 mod bucket;
 mod schedule;
 
-use aqmlab_aqm::{LinkContext, Peak};
-use aqmlab_units::{BitRate, Bytes, Time};
+use aqmlab_aqm::{LinkContext, Peak, QueueState};
+use aqmlab_units::{BitRate, Bytes, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 pub use self::bucket::BucketSpec;
 pub(crate) use self::schedule::Schedule;
+use crate::side::Direction;
 use crate::spec::{RATES, SpecError, within};
 
 /// The capacity of one direction of a link, told the time in order.
@@ -26,6 +27,11 @@ pub(crate) trait Capacity {
     /// The queue was empty until `now`: what could have been sent until then is lost, where it cannot be saved.
     #[inline(always)]
     fn idle(&mut self, _now: Time) {}
+
+    /// The discipline holds `queue` at `now`, before it hands down its next packet. Only a capacity that has a time at which it
+    /// is [ready](Capacity::ready) learns of it.
+    #[inline(always)]
+    fn waiting(&mut self, _queue: QueueState, _now: Time) {}
 
     /// Returns true if a packet of `size`, as the discipline counts it, may enter the queue at `now`, and takes note of it.
     #[inline(always)]
@@ -50,12 +56,32 @@ impl Capacity for BoxedCapacity {
         (**self).idle(now);
     }
 
+    fn waiting(&mut self, queue: QueueState, now: Time) {
+        (**self).waiting(queue, now);
+    }
+
     fn admit(&mut self, size: Bytes, now: Time) -> bool {
         (**self).admit(size, now)
     }
 
     fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
         (**self).send(size, now)
+    }
+}
+
+/// The random streams of the capacity of one direction of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Streams {
+    pub(crate) seed: u64,
+    /// The number of the link, from 0.
+    pub(crate) link: u32,
+    pub(crate) direction: Direction,
+}
+
+impl Streams {
+    /// Returns the stream of a purpose of this direction.
+    fn own(&self, purpose: &str) -> Stream {
+        Stream::named(self.seed, &format!("{purpose}/{}/link/{}", self.direction.index(), self.link))
     }
 }
 
@@ -98,7 +124,7 @@ trait CapacityKind {
     fn check(&self, frame: Bytes) -> Result<(), SpecError>;
 
     /// Returns the capacity of a link as its discipline knows it.
-    fn capacity(&self, link: &LinkContext) -> BoxedCapacity;
+    fn capacity(&self, link: &LinkContext, streams: &Streams) -> BoxedCapacity;
 }
 
 /// From a line for each kind, `module: Variant(Table)`: the table of any kind. The module's name is what the kind is called.
@@ -155,6 +181,8 @@ kinds! {
     token_bucket: TokenBucket(TokenBucketSpec),
     /// A policer.
     policer: Policer(PolicerSpec),
+    /// The upstream of a cable modem.
+    cable: Cable(CableSpec),
     /// Rates over time.
     trace: Trace(TraceSpec),
     /// Delivery opportunities of Mahimahi.
@@ -207,7 +235,7 @@ impl CapacitySpec {
     }
 
     /// Returns the capacity of a link as its discipline knows it.
-    pub(crate) fn capacity(&self, link: &LinkContext) -> BoxedCapacity {
-        self.table().capacity(link)
+    pub(crate) fn capacity(&self, link: &LinkContext, streams: &Streams) -> BoxedCapacity {
+        self.table().capacity(link, streams)
     }
 }

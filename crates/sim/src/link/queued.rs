@@ -111,6 +111,9 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Queued<Q, O, C> {
     #[inline]
     fn fill_device(&mut self, now: Time) {
         self.ready = Time::MAX;
+        if self.capacity.ready().is_some() {
+            self.capacity.waiting(self.queue.state(), now);
+        }
         while self.device_fifo.len() - self.gone < self.device {
             if let Some(ready) = self.capacity.ready()
                 && ready > now

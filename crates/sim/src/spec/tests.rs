@@ -49,6 +49,7 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"link": [{"rate": {"up": "1 Mbit/s", "down": "10 Mbit/s"}}, {"rate": "3 Mbit/s"}, {"rate": {"down": "1 Mbit/s", "up": "3 Mbit/s"}}], "queue": {"ared": {}}}),
         json!({"link": {"rate": {"token_bucket": {"rate": "5 Mbit/s", "burst": "64 kB", "peak": {"rate": "20 Mbit/s", "burst": "2 kB"}}}}, "queue": {"ared": {}}}),
         json!({"link": {"rate": {"up": "5 Mbit/s", "down": {"policer": {"rate": "5 Mbit/s", "burst": "64 kB"}}}}, "queue": {"ared": {}}}),
+        json!({"link": {"rate": {"up": {"cable": {"rate": "25 Mbit/s", "collision": 0.1}}, "down": "9 Mbit/s"}}, "queue": {"docsis_lld": {}}}),
         json!({"link": {"rate": {"trace": {"seconds": [0, 1.5, 2.123_456_789], "mbps": [5, 0, 1.234_567]}}}, "queue": {"pi": {}}}),
         json!({"link": {"rate": {"up": {"mahimahi": {"opportunities": [0, 3, 3, 7]}}, "down": "5 Mbit/s"}, "overhead": "4 B"}}),
         json!({"link": {

@@ -86,7 +86,7 @@ pub(super) struct Bucket {
 
 impl Bucket {
     #[expect(clippy::cast_possible_truncation, reason = "the time to fill a bucket fits in 64 bits")]
-    fn new(spec: BucketSpec) -> Bucket {
+    pub(super) fn new(spec: BucketSpec) -> Bucket {
         let ns_per_byte = spec.rate.ns_per_byte();
         let depth = (u128::from(spec.burst.get()) * u128::from(ns_per_byte)) >> 20;
         Bucket { ns_per_byte, depth: Duration::from_nanos(depth as u64), full_at: Time::ZERO }
@@ -101,6 +101,12 @@ impl Bucket {
         // Tokens at t are depth - (full_at - t), which must be at least the cost.
         let enough = (self.full_at + self.cost(size)).as_nanos().saturating_sub(self.depth.as_nanos());
         now.max(Time::from_nanos(enough))
+    }
+
+    /// Returns the bytes that it has tokens for at `now`.
+    pub(super) fn tokens(&self, now: Time) -> u64 {
+        let missing = self.full_at.saturating_since(now);
+        (self.depth.as_nanos().saturating_sub(missing.as_nanos()) << 20) / self.ns_per_byte
     }
 
     /// Takes the tokens for `size` bytes at `now`.

@@ -15,7 +15,7 @@ use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{BitRate, Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::{BoxedCapacity, Capacity, CapacityKind, MOST_ROWS, rate_of};
+use super::{BoxedCapacity, Capacity, CapacityKind, MOST_ROWS, Streams, rate_of};
 use crate::spec::SpecError;
 
 /// The bytes of an opportunity: an IP packet of 1,500 bytes and 4 bytes of Mahimahi's TUN header.
@@ -109,7 +109,7 @@ impl CapacityKind for MahimahiSpec {
         Ok(())
     }
 
-    fn capacity(&self, link: &LinkContext) -> BoxedCapacity {
+    fn capacity(&self, link: &LinkContext, _streams: &Streams) -> BoxedCapacity {
         Box::new(Mahimahi {
             trace: self.clone(),
             overhead: link.overhead,

@@ -10,7 +10,7 @@ use aqmlab_units::{BitRate, Bytes, Time, ranges};
 use serde::{Deserialize, Serialize};
 
 use super::bucket::{Bucket, BucketSpec, MOST_BURST, Pair, gigabit};
-use super::{BoxedCapacity, Capacity, CapacityKind};
+use super::{BoxedCapacity, Capacity, CapacityKind, Streams};
 use crate::link::Transmitter;
 use crate::spec::{RATES, SpecError};
 
@@ -61,7 +61,7 @@ impl CapacityKind for PolicerSpec {
         self.pair().check(frame)
     }
 
-    fn capacity(&self, link: &LinkContext) -> BoxedCapacity {
+    fn capacity(&self, link: &LinkContext, _streams: &Streams) -> BoxedCapacity {
         Box::new(Policer {
             buckets: self.pair().buckets(),
             overhead: link.overhead,

@@ -16,7 +16,7 @@ use aqmlab_units::{BitRate, Bytes, Time, ranges};
 use serde::{Deserialize, Serialize};
 
 use super::bucket::{Bucket, BucketSpec, MOST_BURST, Pair, gigabit};
-use super::{BoxedCapacity, Capacity, CapacityKind};
+use super::{BoxedCapacity, Capacity, CapacityKind, Streams};
 use crate::link::Transmitter;
 use crate::spec::{RATES, SpecError};
 
@@ -67,7 +67,7 @@ impl CapacityKind for TokenBucketSpec {
         self.pair().check(frame)
     }
 
-    fn capacity(&self, link: &LinkContext) -> BoxedCapacity {
+    fn capacity(&self, link: &LinkContext, _streams: &Streams) -> BoxedCapacity {
         Box::new(TokenBucket {
             buckets: self.pair().buckets(),
             overhead: link.overhead,

@@ -7,7 +7,7 @@ use aqmlab_aqm::LinkContext;
 use aqmlab_units::{BitRate, Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::{BoxedCapacity, Capacity, CapacityKind, MOST_ROWS, rate_of};
+use super::{BoxedCapacity, Capacity, CapacityKind, MOST_ROWS, Streams, rate_of};
 use crate::spec::SpecError;
 
 /// Rates over time, over and over: each row is a time and the rate from then on, and the last one lasts as long as the one
@@ -150,7 +150,7 @@ impl CapacityKind for TraceSpec {
         Ok(())
     }
 
-    fn capacity(&self, link: &LinkContext) -> BoxedCapacity {
+    fn capacity(&self, link: &LinkContext, _streams: &Streams) -> BoxedCapacity {
         let mut pieces: Vec<Piece> = Vec::new();
         for (row, end) in self.with_ends() {
             let ns_per_byte = BitRate::from_bits_per_sec(row.bits_per_sec).map(BitRate::ns_per_byte);

@@ -4,9 +4,12 @@ use aqmlab_aqm::{Droptail, Limit};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::link::{BoxedCapacity, CapacitySpec};
+use crate::link::{BoxedCapacity, CapacitySpec, Streams};
+use crate::side::Direction;
 
 const OVERHEAD: u64 = 38;
+
+pub(super) const STREAMS: Streams = Streams { seed: 1, link: 0, direction: Direction::FORWARD };
 
 fn context(rate: BitRate) -> LinkContext {
     LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(OVERHEAD), peak: None }
@@ -15,7 +18,7 @@ fn context(rate: BitRate) -> LinkContext {
 /// The capacity of a kind as a spec has it.
 pub(super) fn capacity(kind: Value, context: &LinkContext) -> BoxedCapacity {
     let spec: CapacitySpec = serde_json::from_value(kind).expect("a kind of capacity");
-    spec.capacity(context)
+    spec.capacity(context, &STREAMS)
 }
 
 /// One of the kinds, by a number, with values that make it a line of constant rate.

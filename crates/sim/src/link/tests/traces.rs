@@ -5,25 +5,26 @@ use std::collections::VecDeque;
 use aqmlab_aqm::{Droptail, Limit};
 use serde_json::json;
 
+use super::kinds::STREAMS;
 use super::*;
 use crate::link::CapacitySpec;
 
 const DELAY: Duration = Duration::from_millis(3);
 
 /// A drop-tail link of a kind without a device FIFO.
-fn link(kind: &CapacitySpec, overhead: u64, limit: u32) -> Boxed<WindowScale> {
+pub(super) fn link(kind: &CapacitySpec, overhead: u64, limit: u32) -> Boxed<WindowScale> {
     let context =
         LinkContext { rate: kind.rate(), header: Bytes::ZERO, overhead: Bytes::new(overhead), peak: None };
     let wire = Wire { context, delay: DELAY, device_fifo: 0, owners: 0 };
     let queue = Fifo::new(Droptail, Limit::Packets(limit));
-    Boxed::new(Queued::with_capacity(queue, &wire, kind.capacity(&context)))
+    Boxed::new(Queued::with_capacity(queue, &wire, kind.capacity(&context, &STREAMS)))
 }
 
 /// A packet that arrives: the nanoseconds, and the bytes of IP.
-type Arrival = (u64, u16);
+pub(super) type Arrival = (u64, u16);
 
 /// Sends packets over a link. Returns the number of each that leaves, and when its last bit is sent.
-fn departures(mut link: Boxed<WindowScale>, arrivals: &[Arrival]) -> Vec<(u32, u64)> {
+pub(super) fn departures(mut link: Boxed<WindowScale>, arrivals: &[Arrival]) -> Vec<(u32, u64)> {
     let mut delivered = Vec::new();
     for (number, &(at, bytes)) in (0..).zip(arrivals) {
         let now = Time::from_nanos(at);
@@ -86,7 +87,7 @@ fn mahimahi(lines: &[u32]) -> CapacitySpec {
 }
 
 /// Arrivals, many of them on whole milliseconds.
-fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+pub(super) fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let gap = prop_oneof![6 => Just(0), 6 => (0..4u64).prop_map(|ms| ms * 1_000_000), 3 => 0..3_000_000u64, 1 => 0..400_000_000u64];
     prop::collection::vec((gap, 40..1_501u16), 1..300).prop_map(|steps| {
         let mut now = 0;

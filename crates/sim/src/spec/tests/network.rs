@@ -220,6 +220,14 @@ fn a_capacity_that_cannot_be_is_refused() {
             "link.rate.token_bucket.peak.burst: must be at least the longest frame, 1538 B, got 1000 B",
         ),
         (
+            json!({"link": {"rate": {"cable": {"rate": "20 Mbit/s", "burst": "1500 B"}}}}),
+            "link.rate.cable.burst: must be at least the longest frame, 1538 B, got 1500 B",
+        ),
+        (
+            json!({"link": {"rate": {"cable": {"rate": "20 Mbit/s", "collision": 1}}}}),
+            "link.rate.cable.collision: must be between 0 and 0.99, got 1",
+        ),
+        (
             json!({"link": {"rate": {"policer": sound}, "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s"}]}}),
             "link.rate: must be a bit rate on a link with rate_changes, got policer",
         ),

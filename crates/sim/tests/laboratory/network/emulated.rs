@@ -249,6 +249,7 @@ fn packets_cross_any_kind_of_capacity_as_in_the_simulator() {
     for kind in [
         json!({"token_bucket": bucket}),
         json!({"policer": bucket}),
+        json!({"cable": {"rate": "2 Mbit/s", "line": "10 Mbit/s"}}),
         json!({"trace": {"seconds": [0, 1.5, 2], "mbps": [3, 0, 1]}}),
         json!({"mahimahi": {"opportunities": [3, 9, 9, 20]}}),
     ] {
