@@ -203,14 +203,50 @@ def test_a_figure_is_read_at_the_pointer_and_saved(page: Any, tmp_path: Path) ->
     assert all(0 <= one <= other <= 100 for one, other in zip(*shares, strict=True)), "a distribution never falls"
     page.mouse.move(0, 0)
     assert figure.locator(".legend output").all_inner_texts() == ["", ""]
-    for kind, begins in (("csv", "time_ms,within,"), ("svg", "<svg")):
+    for kind, begins in (("csv", b"time_ms,within,"), ("svg", b"<svg"), ("png", b"\x89PNG")):
         with page.expect_download() as download:
             figure.get_by_role("button", name=f"Save as {kind.upper()}").click()
         download.value.save_as(tmp_path / kind)
         assert download.value.suggested_filename == f"response-times.{kind}"
-        assert (tmp_path / kind).read_text().startswith(begins)
+        assert (tmp_path / kind).read_bytes().startswith(begins)
+    assert 'fill="white"' in (tmp_path / "svg").read_text()
     rows = page.request.get(page.home + f"/charts.json?{compared}").json()["charts"]["response-times"]["rows"]
     assert pl.read_csv(tmp_path / "csv").height == len(rows)
+
+
+def test_a_range_is_zoomed_in_all_figures_and_the_link_keeps_it(page: Any) -> None:
+    domains = (
+        "async () => { await Promise.all([...drawn.values()].map(({ view }) => view.runAsync()));"
+        " return [...drawn].filter(([, { across }]) => across === 'time_ms')"
+        ".map(([figure, { view }]) => [figure.dataset.chart, view.scale('x').domain()]) }"
+    )
+    figure = page.locator("[data-chart=response-times]")
+    figure.locator("svg path").first.scroll_into_view_if_needed()
+    box = figure.locator(".role-scope path.background").first.bounding_box()
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 60, steps=3)
+    assert figure.locator(".brush").is_visible()
+    page.mouse.up()
+    figure.get_by_role("button", name="Reset zoom").wait_for()
+    zoomed = dict(page.evaluate(domains))
+    assert zoomed["response-times"] == pytest.approx([500, 1000], rel=0.01), "a quarter and a half of 2 s"
+    assert len(zoomed) == 2
+    assert len(set(map(tuple, zoomed.values()))) == 1, "figures with the same axis show the same range"
+    figure.get_by_role("button", name="CDF, logarithmic", exact=True).click()
+    page.locator("[data-scheme=codel]").first.click()
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Link copied").wait_for()
+    page.reload()
+    figure.get_by_role("button", name="Reset zoom").wait_for()
+    assert dict(page.evaluate(domains)) == pytest.approx(
+        {name: pytest.approx(ends, rel=1e-4) for name, ends in zoomed.items()}
+    )
+    assert figure.get_by_role("button", name="CDF, logarithmic", exact=True).get_attribute("aria-pressed") == "true"
+    assert page.locator("[data-scheme=codel]").first.get_attribute("aria-pressed") == "false"
+    figure.get_by_role("button", name="Reset zoom").click()
+    figure.get_by_role("button", name="Reset zoom").wait_for(state="hidden")
+    assert "zoom" not in page.url
 
 
 def test_a_sweep_is_started_and_its_means_appear(page: Any) -> None:

@@ -163,6 +163,15 @@ def test_a_sweep_over_two_axes_becomes_heat_maps(page: Any) -> None:
     page.locator("[data-chart=grid-p50] .chart svg .mark-rect path").first.wait_for(state="attached")
     texts = page.locator("[data-chart=grid-p50] .chart svg").text_content()
     assert all(scheme in texts for scheme in ("codel", "pie"))
+    parallel = page.locator("[data-chart=parallel]")
+    parallel.locator(".mark-line path").first.scroll_into_view_if_needed()
+    box = parallel.locator(".role-scope path.background").first.bounding_box()
+    page.mouse.move(box["x"] + 1, box["y"] + 0.9 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + box["height"], steps=3)
+    page.mouse.up()
+    # The foot of the first axis is the lower load.
+    parallel.get_by_text("4 of 8 lines").wait_for()
 
 
 def test_a_column_is_added_and_the_report_is_downloaded(page: Any, tmp_path: Path) -> None:

@@ -7,14 +7,18 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import vl_convert
 
 import aqmlab as lab
 from aqmlab.console import queries
 from aqmlab.reports import ranking
-from aqmlab.reports.panels import Panels, panels
+from aqmlab.reports.charts import Chart
 from aqmlab.reports.selection import Selection
+from aqmlab.reports.sweeps import parallel
+from aqmlab.reports.sweeps.panels import Panels, panels
+from aqmlab.reports.vega import VegaBuilder
 from aqmlab.results import best, grouping
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
@@ -57,9 +61,7 @@ def test_one_experiment_has_no_axis(results: list[Result]) -> None:
 
 
 def test_numbers_over_the_axis_are_the_means_of_the_cells(found: Panels, results: list[Result]) -> None:
-    (chart, *multiples), vega = found.charts()
-    assert [multiple.title for multiple in multiples] == [f"Response times, {panel.title}" for panel in found.panels]
-    assert len({multiple.name for multiple in multiples}) == len(LOADS)
+    (chart, *_), vega = found.charts()
     for panel, users in zip(found.panels, LOADS, strict=True):
         for scheme in SCHEMES:
             cells = [r for r in results if r.cell.label == scheme and r.cell.users_per_side == users]
@@ -68,6 +70,81 @@ def test_numbers_over_the_axis_are_the_means_of_the_cells(found: Panels, results
             (row,) = [row for row in rows if row["at"] == pytest.approx(panel.values[0], rel=1e-5)]
             assert row["mean"] == pytest.approx(mean, rel=1e-4)
             assert row["low"] < row["mean"] < row["high"]
+
+
+def svg_of(chart: Chart, view: str) -> str:
+    spec = {**chart.views[view], "datasets": {"rows": chart.record()["rows"]}}
+    return str(vl_convert.vegalite_to_svg(spec))
+
+
+def test_each_experiment_is_a_small_multiple_on_shared_axes(found: Panels) -> None:
+    charts_by_name = {chart.name: chart for chart in found.charts()[0]}
+    titles = [panel.title for panel in found.panels]
+    for name in ("response-times", "delay"):
+        chart = charts_by_name[f"{name}-multiples"]
+        assert chart.rows["panel"].unique(maintain_order=True).to_list() == titles
+        for view in chart.views:
+            svg = svg_of(chart, view)
+            places = [svg.index(title) for title in titles]
+            assert places == sorted(places)
+            assert svg.count("role-row-header") + svg.count("role-row-footer") + svg.count("role-column-footer") > 0
+
+
+def test_a_line_of_parallel_coordinates_has_the_means_of_cells(found: Panels) -> None:
+    charts, _ = found.charts()
+    (chart,) = (chart for chart in charts if chart.name == "parallel")
+    assert len(chart.rows["point"].unique()) == len(LOADS) * len(SCHEMES)
+    (view,) = chart.views.values()
+    order = view["layer"][0]["encoding"]["x"]["sort"]
+    assert order[:2] == ["load, %", "response p50, ms"]
+    for axis in order:
+        shares = chart.rows.filter(axis=axis)["share"]
+        assert (shares.min(), shares.max()) == (0, 1)
+    (axis_chart,) = (chart for chart in charts if chart.name == "axis")
+    means = axis_chart.rows.filter(number="p99").sort("mean")
+    lines = chart.rows.filter(axis="response p99, ms").sort("share")
+    assert lines["scheme"].to_list() == means["scheme"].to_list()
+    svg = svg_of(chart, "")
+    assert svg.count('stroke-opacity="0.75"') or svg.count('opacity="0.75"')
+
+
+def test_an_axis_names_its_values_at_their_places() -> None:
+    points = pl.DataFrame(
+        {"label": ["a", "b", "c"], "target": ["10 ms", "5 ms", "10 ms"], "delay": [10.0, 30.0, 50.0], "same": [1, 1, 1]}
+    )
+    titles = {"target": "target", "delay": "delay, ms", "same": "seeds"}
+    chart = parallel.chart(points, titles, 1, VegaBuilder(["a", "b", "c"]))
+    assert chart is not None
+    (view,) = chart.views.values()
+    ticks = [(tick["axis"], tick["text"], tick["share"]) for tick in view["layer"][2]["data"]["values"]]
+    assert ticks == [
+        ("target", "5 ms", 0),
+        ("target", "10 ms", 1),
+        ("delay, ms", "10", 0),
+        ("delay, ms", "30", 0.5),
+        ("delay, ms", "50", 1),
+    ]
+    assert chart.rows["point"].unique(maintain_order=True).to_list() == [
+        "a, target 10 ms",
+        "b, target 5 ms",
+        "c, target 10 ms",
+    ]
+    assert parallel.chart(points.head(1), titles, 1, VegaBuilder(["a"])) is None
+
+
+def test_a_path_of_the_spec_is_an_axis(tmp_path: Path) -> None:
+    for window in (4, 10):
+        experiment = lab.Experiment(
+            link={"rate": "4 Mbit/s"},
+            users={"per_side": 20},
+            tcp={"initial_window": window},
+            protocol={"warmup": "1 s", "duration": "2 s"},
+        )
+        lab.compare("codel", experiment=experiment, seeds=[1], baseline=False, out=tmp_path)
+    store = Store(tmp_path)
+    found = panels(list(map(partial(queries.result, store), store.keys())))
+    assert found.axes == ("tcp.initial_window",)
+    assert [panel.values for panel in found.panels] == [(4,), (10,)]
 
 
 def test_an_axis_of_names_has_panels_alone(results: list[Result], tmp_path: Path) -> None:
@@ -82,7 +159,7 @@ def test_an_axis_of_names_has_panels_alone(results: list[Result], tmp_path: Path
     store = Store(tmp_path)
     two = panels(list(map(partial(queries.result, store), store.keys())))
     assert [panel.title for panel in two.panels] == ["congestion control cubic", "congestion control reno"]
-    assert [chart.title[:14] for chart in two.charts()[0]] == ["Response times"] * 2
+    assert [chart.name for chart in two.charts()[0]] == ["parallel", "response-times-multiples", "delay-multiples"]
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +196,7 @@ def test_experiments_that_differ_in_two_ways_are_heat_maps(grid: list[Result]) -
         ]
         assert len(values) == 2
         assert row["mean"] == pytest.approx(np.mean(values), rel=1e-5)
-    (view,) = chart.views.values()
-    svg = vl_convert.vegalite_to_svg({**view, "datasets": {"rows": chart.record()["rows"]}})
+    svg = svg_of(chart, "")
     assert svg.count("mark-rect") >= 2
     order = [svg.index(f">{value}<") for value in (50, 20, 1)]
     assert order == sorted(order), "the vertical axis grows upwards, by number"
@@ -161,6 +237,6 @@ def test_two_seeds_rank_without_a_verdict(found: Panels) -> None:
 
 
 def test_too_many_experiments_are_one_line(results: list[Result], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aqmlab.reports.panels._MAX_PANELS", 1)
+    monkeypatch.setattr("aqmlab.reports.sweeps.panels._MAX_PANELS", 1)
     with pytest.raises(ValueError, match=r"^cells: must be of at most 1 experiments, got 2$"):
         panels(results)

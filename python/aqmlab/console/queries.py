@@ -17,7 +17,7 @@ from aqmlab.console.auth import Rejected
 from aqmlab.console.job_requests import JobRequest
 from aqmlab.reports import narrative
 from aqmlab.reports.charts import Chart
-from aqmlab.reports.panels import Panels, panels
+from aqmlab.reports.sweeps.panels import Panels, panels
 from aqmlab.results import grouping
 from aqmlab.results import table as comparison_table
 from aqmlab.results.table import ComparisonTable

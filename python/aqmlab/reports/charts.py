@@ -54,6 +54,8 @@ class Chart:
     """True where each scheme is a line, which its name hides and shows."""
     key: Mapping[str, str] = field(default_factory=dict)
     """Colours by what they mean, where they are not those of schemes."""
+    is_wide: bool = False
+    """True for a figure that needs the whole width of the page."""
 
     @property
     def schemes(self) -> list[str]:
@@ -72,7 +74,7 @@ def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingPr
         _differences(selection, vega),
         _sizes(selection, vega),
         _slowdowns(selection, vega),
-        _over_time(selection, vega, DELAY, "delay", "Queueing delay over time", _DELAY),
+        delay_over_time(selection, vega),
         _over_time(
             selection, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _MARK_OR_DROP
         ),
@@ -85,8 +87,8 @@ def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingPr
     return [chart for chart in figures if chart is not None]
 
 
-def response_times(selection: Selection, vega: VegaBuilder, place: str = "") -> Chart | None:
-    """Return the figure of response times; ``place`` is that of the selection among others."""
+def response_times(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    """Return the figure of response times."""
     points = {label: downsample.distribution(results) for label, results in selection.by_label.items()}
     frames = {label: CDF.rows(frame).with_columns(frame.select(CCDF.y.expression)) for label, frame in points.items()}
     rows = vega.rows(frames)
@@ -105,8 +107,12 @@ def response_times(selection: Selection, vega: VegaBuilder, place: str = "") -> 
     caption = "CDF: the share of requests answered within a time. CCDF: the share of requests that take longer."
     if has_bands:
         caption += " Bands: 95 % confidence intervals for each time over the seeds (Student's t)."
-    name = f"response-times-{place}" if place else "response-times"
-    return Chart(name, f"Response times, {place}" if place else "Response times", caption, rows, views)
+    return Chart("response-times", "Response times", caption, rows, views)
+
+
+def delay_over_time(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    """Return the figure of the queueing delay over time, a view for each direction of each link."""
+    return _over_time(selection, vega, DELAY, "delay", "Queueing delay over time", _DELAY)
 
 
 def _differences(selection: Selection, vega: VegaBuilder) -> Chart | None:

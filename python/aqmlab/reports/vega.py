@@ -22,26 +22,36 @@ _ROW = 24
 _CELL, _FACET_WIDTH = 64, 600
 """Pixels of the width of a heat map's cell, and of all maps side by side."""
 
+_MULTIPLE_WIDTH, _MULTIPLE_HEIGHT = 300, 180
+"""The smallest width of a small multiple, and its height."""
+
 _SOLID = [1, 0]
 
-# The wheel without Ctrl and a finger scroll the page.
+INK = "currentColor"
+"""The colour of the page's text."""
+
+# The wheel without Ctrl and a finger scroll the page; the page's script zooms to where the pointer is dragged.
 _ZOOM = {
     "name": "zoom",
     "bind": "scales",
     "select": {
         "type": "interval",
-        "translate": "[pointerdown[event.pointerType === 'mouse'], window:pointerup] > window:pointermove!",
+        "encodings": ["x"],
+        "translate": "[pointerdown[event.shiftKey], window:pointerup] > window:pointermove!",
         "zoom": "wheel![event.ctrlKey]",
     },
 }
 
 _CONFIG = {
     "aria": False,
-    "background": "white",
+    # The page's own colours: a saved figure is black on white.
+    "background": None,
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "axis": {
-        "gridColor": "#e5e5e5",
+        "gridColor": "#8883",
+        "labelColor": INK,
+        "titleColor": INK,
         "domainColor": "#888",
         "tickColor": "#888",
         "labelFontSize": 12,
@@ -50,6 +60,8 @@ _CONFIG = {
         "labelLimit": 150,
         "labelSeparation": 6,
     },
+    "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": "bold"},
+    "legend": {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"},
 }
 
 Spec = dict[str, Any]
@@ -81,19 +93,71 @@ class VegaBuilder:
         line_style = {**colour, "strokeDash": self._style("dashes"), "strokeWidth": self._style("width")}
         layers: list[Spec] = []
         if zero:
-            rule = {"type": "rule", "color": "#666"}
+            rule = {"type": "rule", "color": "#888"}
             zero_encoding = {"y": {"field": "at", "type": "quantitative"}}
             layers.append({"data": {"values": [{"at": 0}]}, "mark": rule, "encoding": zero_encoding})
         if band:
             bounds = {"x": _channel(chart.x), "y": _channel(chart.y, "low"), "y2": {"field": "high"}}
             layers.append(_layer({"type": "area", "opacity": 0.25}, {**bounds, **colour}))
-        layers.append(_layer({"type": "line", "strokeCap": "butt"}, {**position, **line_style}))
+        line = _layer({"type": "line", "strokeCap": "butt"}, {**position, **line_style})
+        layers.append({**line, "params": [_ZOOM]})
         # The tooltips are those of invisible points: a line has none of its own.
         points = _layer(
             {"type": "point", "opacity": 0, "size": 60}, {**position, "tooltip": _tooltips(chart.x, chart.y)}
         )
-        layers.append({**points, "params": [_ZOOM]})
+        layers.append(points)
         return self._chart({"layer": layers}, where, _HEIGHT)
+
+    def multiples(self, chart: Mapping[str, Any], titles: Sequence[str], *, share_y: bool = True) -> Spec:
+        """Return the small multiples of a chart of lines, one for each ``panel``.
+
+        All have the same axes, or the same horizontal axis and vertical ones that the panels' titles name.
+        """
+        layers = [layer for layer in chart["layer"] if layer["mark"]["type"] != "point"]
+        if not share_y:
+            untitled = {"title": None, "axis": {"minExtent": 40}}
+            layers = [
+                {**layer, "encoding": {**layer["encoding"], "y": {**layer["encoding"]["y"], **untitled}}}
+                for layer in layers
+            ]
+        facet = {"field": "panel", "type": "nominal", "sort": list(titles), "title": None}
+        spec = {"width": _MULTIPLE_WIDTH, "height": _MULTIPLE_HEIGHT, "layer": layers}
+        rest = {name: part for name, part in chart.items() if name not in ("width", "height", "layer")}
+        resolve = {"scale": {"y": "shared" if share_y else "independent"}}
+        return {**rest, "facet": facet, "columns": 1, "spec": spec, "resolve": resolve}
+
+    def parallel(self, axes: Sequence[str], ticks: Sequence[Mapping[str, Any]]) -> Spec:
+        """Draw a line for each ``point`` across vertical axes, at the ``share`` of each; ``ticks`` name their values.
+
+        Lines that are not ``chosen`` are faint.
+        """
+        axis = {"labelAngle": 0, "labelLimit": 120, "orient": "top", "domain": False, "ticks": False, "grid": False}
+        axis |= {"labelPadding": 12, "labelFontWeight": "bold"}
+        x: Spec = {"field": "axis", "type": "ordinal", "sort": list(axes), "title": None, "axis": axis}
+        x["scale"] = {"type": "point", "padding": 0.4}
+        y = {"field": "share", "type": "quantitative", "axis": None, "scale": {"domain": [0, 1], "nice": False}}
+        is_chosen = "!length(chosen) || indexof(chosen, datum.point) >= 0"
+        lines = {
+            "color": self._style("colour"),
+            "strokeDash": self._style("dashes"),
+            "detail": {"field": "point"},
+            "opacity": {"condition": {"test": is_chosen, "value": 0.75}, "value": 0.06},
+            "tooltip": {"field": "point", "title": "line"},
+        }
+        values = {"data": {"values": list(ticks)}, "encoding": {"x": x, "y": y, "text": {"field": "text"}}}
+        whole_axes = [{"axis": name, "share": 0, "top": 1} for name in axes]
+        rules = {"data": {"values": whole_axes}, "encoding": {"x": x, "y": y, "y2": {"field": "top"}}}
+        layers = [
+            {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": {"x": x, "y": y, **lines}},
+            {**rules, "mark": {"type": "rule", "color": "#888"}},
+            {**values, "mark": {"type": "text", "align": "left", "dx": 5, "color": INK, "fontSize": 11}},
+        ]
+        chart = self._chart({"layer": layers}, "true", _HEIGHT)
+        # The values at the axes belong to all schemes.
+        shown = chart.pop("transform")
+        layers[0]["transform"] = shown
+        chart["params"].append({"name": "chosen", "value": []})
+        return chart
 
     def bars(self, x: Axis, *, whiskers: bool, where: str) -> Spec:
         """Draw a bar for each scheme, with ``whiskers`` also its interval from ``low`` to ``high``."""
@@ -107,7 +171,7 @@ class VegaBuilder:
         if whiskers:
             tooltips += [_tooltip(Axis(bound, f"95 % interval, {bound}")) for bound in ("low", "high")]
             bounds = {"x": _channel(x, "low"), "x2": {"field": "high"}, "y": self._row}
-            layers.append(_layer({"type": "rule", "strokeWidth": 2}, bounds))
+            layers.append(_layer({"type": "rule", "strokeWidth": 2, "color": INK}, bounds))
         return self._chart({"layer": layers}, where, _ROW * len(self.styles))
 
     def stack(self, x: Axis, colours: Mapping[str, str], *, where: str) -> Spec:
@@ -188,7 +252,7 @@ class _Style:
 
     def __init__(self, line: Mapping[str, Any]) -> None:
         dashes = line.get("linestyle", "-")
-        self.colour: str = line["color"]
+        self.colour: str = INK if line["color"] == "black" else line["color"]
         self.width: float = line["linewidth"]
         # The canvas counts dashes in widths of their line.
         self.dashes = _SOLID if dashes == "-" else [round(self.width * length, 1) for length in dashes[1]]

@@ -1,68 +1,181 @@
 "use strict";
-// Draws the page's figures, reads them at the pointer, hides and shows schemes in all of them, and sorts the tables.
-// A report contains its data; the console's page names their address.
+// Draws the page's figures, reads them at the pointer, zooms them, hides and shows schemes in all of them, and sorts the tables.
+// A report contains its data; the console's page names their address. The part of the address after # has the views, the zoom and the hidden schemes.
 let charts = {};
 let schemes = [];
-const hidden = new Set();
+const state = new URLSearchParams(location.hash.slice(1));
+const hidden = new Set(state.getAll("hide"));
 const drawn = new Map();
+// The range of each horizontal axis that is zoomed, by its column.
+const ranges = new Map([...state].filter(([name]) => name.startsWith("zoom.")).map(([name, text]) => [name.slice(5), text.split(",").map(Number)]));
+// A shorter way of the pointer is a click.
+const LEAST_DRAG = 6;
+const AXIS_WIDTH = 110;
 
-function apply(view) {
-  return view.signal("shown", schemes.filter((name) => !hidden.has(name))).runAsync();
+function remember() {
+  const views = [...document.querySelectorAll("[data-view][aria-pressed=true]")].filter((button) => button.previousElementSibling);
+  const entries = [
+    ...views.map((button) => [`view.${button.closest("figure").dataset.chart}`, button.dataset.view]),
+    ...[...ranges].map(([column, range]) => [`zoom.${column}`, range.map((end) => Number(end.toPrecision(6))).join(",")]),
+    ...[...hidden].map((name) => ["hide", name]),
+  ];
+  history.replaceState(history.state, "", entries.length ? `#${new URLSearchParams(entries)}` : location.pathname + location.search);
+}
+
+function apply({ view, across }) {
+  view.signal("shown", schemes.filter((name) => !hidden.has(name)));
+  if (across) view.signal(`zoom_${across}`, ranges.get(across) ?? null);
+  return view.runAsync();
+}
+
+// Several plots share the width that there is; vertical axes need some width each, and are scrolled if there is less.
+function fit(spec, plotArea) {
+  const width = plotArea.clientWidth;
+  const axes = spec.layer?.[0].encoding.x?.sort?.length;
+  if (axes && axes * AXIS_WIDTH > width) {
+    spec.width = axes * AXIS_WIDTH;
+    plotArea.tabIndex = 0;
+  }
+  if (!spec.facet) return;
+  const plot = spec.spec;
+  const isResizable = plot.layer.some(({ mark }) => mark.type === "line");
+  const margin = isResizable ? 60 : 100;
+  spec.columns = Math.max(1, Math.floor((width - margin) / (plot.width + 20)));
+  if (isResizable) plot.width = Math.floor((width - margin) / spec.columns) - 20;
 }
 
 async function draw(figure, name) {
   const { rows, views } = charts[figure.dataset.chart];
-  drawn.get(figure)?.finalize();
+  drawn.get(figure)?.view.finalize();
   const spec = structuredClone(views[name]);
   spec.datasets = { ...spec.datasets, rows };
+  fit(spec, figure.querySelector(".plot"));
   // No expression of a figure is compiled: the page's policy allows no eval.
   const plain = { actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
   const options = { ...plain, ast: true, renderer: "svg", logLevel: 1 };
   const { view, vgSpec } = await vegaEmbed(figure.querySelector(".chart"), spec, options);
-  drawn.set(figure, view);
-  follow(figure, view, spec, vgSpec);
+  const line = (spec.spec ?? spec).layer?.find(({ mark }) => mark.type === "line")?.encoding;
+  const across = line?.x.type === "quantitative" ? line.x.field : null;
+  const figureDrawn = { view, across };
+  drawn.set(figure, figureDrawn);
+  follow(figure, figureDrawn, line, vgSpec);
   // The figure has a label; its marks have roles without names.
   figure.querySelector(".chart svg").setAttribute("aria-hidden", "true");
-  await apply(view);
+  await apply(figureDrawn);
 }
 
-// The position of each scheme in the figure at the pointer, from the lines that are drawn.
-function follow(figure, view, spec, vgSpec) {
+// The plot at the pointer: its place in the window, and its values if there are several.
+function plotAt(figure, { clientX, clientY }) {
+  const isMultiple = figure.querySelector(".chart .cell");
+  for (const area of figure.querySelectorAll(`.chart ${isMultiple ? ".cell > g > " : ""}path.background`)) {
+    const box = area.getBoundingClientRect();
+    const isInside = clientX >= box.left && clientX <= box.right && clientY >= box.top && clientY <= box.bottom;
+    if (isInside && box.width) return { box, panel: area.__data__.datum?.panel };
+  }
+  return null;
+}
+
+function put(mark, frame, left, top, width, height) {
+  mark.hidden = false;
+  Object.assign(mark.style, { left: `${left - frame.left}px`, top: `${top - frame.top}px`, width: `${width}px`, height: `${height}px` });
+}
+
+// The position of each scheme at the pointer, from the lines that are drawn, and the range where it is dragged.
+function follow(figure, { view, across }, line, vgSpec) {
   const plot = figure.querySelector(".plot");
-  const line = spec.layer?.find(({ mark }) => mark.type === "line")?.encoding;
-  plot.onpointermove = null;
+  plot.onpointermove = plot.onpointerdown = plot.ondblclick = plot.onpointerup = plot.onpointerleave = null;
   if (!line) return;
   const source = vgSpec.data.filter(({ source }) => source === "rows").at(-1)?.name ?? "rows";
   const pointerLine = figure.querySelector(".pointer-line");
+  const brush = figure.querySelector(".brush");
   const place = figure.querySelector(".place");
   const outputs = [...figure.querySelectorAll("[data-scheme]")].map((key) => [key.dataset.scheme, key.querySelector("output")]);
+  let start = null;
   const clear = () => {
     pointerLine.hidden = true;
-    place.textContent = "";
+    if (across) place.textContent = "";
     outputs.forEach(([, output]) => { output.textContent = ""; });
   };
-  plot.onpointerleave = clear;
-  plot.onpointermove = ({ clientX }) => {
-    const svg = plot.querySelector("svg").getBoundingClientRect();
-    const [left, top] = view.origin();
-    const padding = view.padding();
-    const x = clientX - svg.left - left - padding.left;
-    if (x < 0 || x > view.width()) return clear();
-    const at = view.scale("x").invert(x);
-    pointerLine.hidden = false;
-    pointerLine.style.left = `${clientX - plot.getBoundingClientRect().left}px`;
-    pointerLine.style.top = `${top + padding.top}px`;
-    pointerLine.style.height = `${view.height()}px`;
-    place.textContent = `${line.x.title}: ${short(at)}`;
+  const read = (event, { box, panel }) => {
+    const at = view.scale("x").invert(event.clientX - box.left);
+    put(pointerLine, plot.getBoundingClientRect(), event.clientX, box.top, 1, box.height);
+    place.textContent = `${panel ? `${panel}, ` : ""}${line.x.title}: ${short(at)}`;
     const rows = view.data(source);
     for (const [scheme, output] of outputs) {
       let nearest = null;
       for (const row of rows) {
-        if (row.scheme === scheme && (!nearest || Math.abs(row[line.x.field] - at) < Math.abs(nearest[line.x.field] - at))) nearest = row;
+        if (row.scheme !== scheme || (panel && row.panel !== panel)) continue;
+        if (!nearest || Math.abs(row[line.x.field] - at) < Math.abs(nearest[line.x.field] - at)) nearest = row;
       }
       output.textContent = nearest ? short(nearest[line.y.field]) : "";
     }
   };
+  plot.onpointermove = (event) => {
+    const found = plotAt(figure, event);
+    if (start) {
+      const { box, x, y } = start;
+      const end = [Math.min(Math.max(event.clientX, box.left), box.right), Math.min(Math.max(event.clientY, box.top), box.bottom)];
+      const [top, height] = across ? [box.top, box.height] : [Math.min(y, end[1]), Math.abs(end[1] - y)];
+      put(brush, plot.getBoundingClientRect(), Math.min(x, end[0]), top, Math.abs(end[0] - x), height);
+    }
+    if (!across) return;
+    if (found) read(event, found);
+    else clear();
+  };
+  plot.onpointerleave = clear;
+  plot.onpointerdown = (event) => {
+    const found = plotAt(figure, event);
+    if (!found || event.pointerType !== "mouse" || event.button || event.shiftKey) return;
+    event.preventDefault();
+    plot.setPointerCapture(event.pointerId);
+    start = { box: found.box, x: event.clientX, y: event.clientY };
+  };
+  plot.onpointerup = ({ clientX, clientY }) => {
+    if (!start) return;
+    const { box, x, y } = start;
+    start = null;
+    brush.hidden = true;
+    const ends = [x, Math.min(Math.max(clientX, box.left), box.right)].sort((one, other) => one - other).map((at) => at - box.left);
+    if (Math.max(ends[1] - ends[0], across ? 0 : Math.abs(clientY - y)) < LEAST_DRAG) return;
+    if (across) zoom(across, ends.map((at) => view.scale("x").invert(at)));
+    else choose(figure, view, ends, [y, clientY].map((at) => 1 - (at - box.top) / box.height).sort((one, other) => one - other));
+  };
+  plot.ondblclick = () => {
+    if (across) zoom(across, null);
+    else choose(figure, view, null);
+  };
+}
+
+// All figures with this horizontal axis show this range of it.
+function zoom(column, range) {
+  if (range) ranges.set(column, range);
+  else ranges.delete(column);
+  for (const each of drawn.values()) if (each.across === column) apply(each);
+  showReset();
+  remember();
+}
+
+function showReset() {
+  for (const [figure, { across }] of drawn) figure.querySelector("[data-reset]").hidden = !ranges.has(across);
+}
+
+// Of the lines of parallel coordinates, keep those that cross the axes of a rectangle within it.
+function choose(figure, view, ends, shares) {
+  const rows = view.data("rows");
+  const total = new Set(rows.map(({ point }) => point)).size;
+  let chosen = ends ? new Set(view.signal("chosen")) : new Set();
+  if (ends) {
+    const axes = view.scale("x").domain().filter((axis) => ends[0] <= view.scale("x")(axis) && view.scale("x")(axis) <= ends[1]);
+    for (const axis of axes) {
+      const crossing = rows.filter((row) => row.axis === axis && shares[0] <= row.share && row.share <= shares[1]);
+      const points = crossing.map(({ point }) => point).filter((point) => !chosen.size || chosen.has(point));
+      // A rectangle without a line chooses none of them, not all.
+      chosen = new Set(points.length ? points : [""]);
+    }
+  }
+  const count = chosen.has("") ? 0 : chosen.size;
+  figure.querySelector(".place").textContent = chosen.size ? `${count} of ${total} lines` : "";
+  view.signal("chosen", [...chosen]).runAsync();
 }
 
 function short(value) {
@@ -75,11 +188,22 @@ function csv(rows) {
   return [names, ...rows.map((row) => names.map((name) => row[name] ?? ""))].map((line) => line.map(String).map(field).join(",")).join("\n") + "\n";
 }
 
+// A saved figure is black on white, in the size that it has on the page.
+async function image(view, kind) {
+  const before = view.background();
+  await view.background("white").runAsync();
+  const svg = kind === "svg" ? new Blob([await view.toSVG()], { type: "image/svg+xml" }) : null;
+  const canvas = kind === "png" ? await view.toCanvas(2) : null;
+  await view.background(before).runAsync();
+  return svg ?? new Promise((made) => canvas.toBlob(made));
+}
+
 async function save(figure, kind) {
   const name = figure.dataset.chart;
-  const text = kind === "csv" ? csv(charts[name].rows) : await drawn.get(figure).toSVG();
+  const isTable = kind === "csv";
+  const file = isTable ? new Blob([csv(charts[name].rows)], { type: "text/csv" }) : await image(drawn.get(figure).view, kind);
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: kind === "csv" ? "text/csv" : "image/svg+xml" }));
+  link.href = URL.createObjectURL(file);
   link.download = `${name}.${kind}`;
   link.click();
   URL.revokeObjectURL(link.href);
@@ -97,11 +221,14 @@ for (const figure of figures) {
   }
   const choices = [...figure.querySelectorAll("[data-view]")];
   for (const choice of choices) {
-    choice.addEventListener("click", () => {
+    choice.addEventListener("click", async () => {
       choices.forEach((each) => press(each, each === choice));
-      draw(figure, choice.dataset.view);
+      remember();
+      await draw(figure, choice.dataset.view);
+      showReset();
     });
   }
+  figure.querySelector("[data-reset]").addEventListener("click", () => zoom(drawn.get(figure).across, null));
 }
 
 // One after the other, and between them the browser shows what there is: the first does not wait for the last.
@@ -109,10 +236,14 @@ async function drawAll() {
   const data = document.getElementById("data");
   ({ charts, schemes } = data ? JSON.parse(data.textContent) : await (await fetch(document.querySelector("[data-charts]").dataset.charts)).json());
   for (const figure of figures) {
+    const views = Object.keys(charts[figure.dataset.chart].views);
+    const chosen = state.get(`view.${figure.dataset.chart}`);
+    figure.querySelectorAll("[data-view]").forEach((each) => press(each, each.dataset.view === (views.includes(chosen) ? chosen : views[0])));
     // Somebody may have chosen another view by now.
-    if (!drawn.has(figure)) await draw(figure, Object.keys(charts[figure.dataset.chart].views)[0]);
+    if (!drawn.has(figure)) await draw(figure, views.includes(chosen) ? chosen : views[0]);
     await new Promise((shown) => setTimeout(shown));
   }
+  showReset();
 }
 
 drawAll();
@@ -121,12 +252,22 @@ for (const key of document.querySelectorAll("[data-scheme]")) {
   key.addEventListener("click", () => {
     const name = key.dataset.scheme;
     if (!hidden.delete(name)) hidden.add(name);
-    for (const each of document.querySelectorAll("[data-scheme]")) {
-      if (each.dataset.scheme === name) press(each, !hidden.has(name));
-    }
+    showHidden();
+    remember();
     drawn.forEach(apply);
   });
 }
+
+function showHidden() {
+  for (const each of document.querySelectorAll("[data-scheme]")) press(each, !hidden.has(each.dataset.scheme));
+}
+
+showHidden();
+
+document.querySelector("[data-copy-link]")?.addEventListener("click", async ({ target }) => {
+  await navigator.clipboard.writeText(location.href);
+  target.textContent = "Link copied";
+});
 
 function value(row, column) {
   const text = row.cells[column].textContent;

@@ -1,0 +1,1 @@
+"""Figures of many experiments: small multiples, heat maps and parallel coordinates."""
