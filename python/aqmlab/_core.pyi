@@ -85,7 +85,7 @@ class Link:
     def rate_changes(self) -> list[tuple[float, list[int]]]:
         """Changes of the rate: the time in seconds, and the new rates of direction 0 and 1 in bits a second."""
 
-    def drain_rates(self, direction: int, until_s: float) -> list[tuple[float, float]]:
+    def drain_rates(self, direction: int, until_s: float, seed: int) -> list[tuple[float, float]]:
         """Return the times in seconds from which a direction's queue is emptied at other rates, in bits a second.
 
         Parameters
@@ -94,6 +94,8 @@ class Link:
             Direction 0 or 1.
         until_s
             The end of the times. What follows has the mean rate.
+        seed
+            The seed of the run, which decides rates that are drawn.
         """
 
     @property

@@ -76,10 +76,10 @@ def test_a_trace_sends_what_it_offers() -> None:
 def test_rates_over_time_are_those_that_empty_the_queue(kind: dict[str, Any], rates: list[tuple[float, float]]) -> None:
     link = {"rate": {"up": kind, "down": "9 Mbit/s"}, "overhead": "4 B"}
     (numbers,) = cells_of(experiment("", link=link), [1])[0].links
-    times, bps = zip(*numbers.drain_rates(0, 2.0), strict=True)
+    times, bps = zip(*numbers.drain_rates(0, 2.0, 1), strict=True)
     assert times[: len(rates)] == pytest.approx([at for at, _ in rates])
     assert bps[: len(rates)] == pytest.approx([rate for _, rate in rates])
-    assert numbers.drain_rates(1, 2.0) == [(0, 9e6)]
+    assert numbers.drain_rates(1, 2.0, 1) == [(0, 9e6)]
 
 
 def test_a_delay_over_time_has_the_rates_of_the_trace(tmp_path: Path) -> None:
@@ -102,6 +102,56 @@ def test_a_policers_drops_are_counted_apart_from_the_queues() -> None:
     assert (forth["dropped"], back["policed"], back["dropped"]) == (0, 0, 0)
     up, _ = summary["sources"]
     assert up["loss_percent"] == pytest.approx(100 * share, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"cellular": {"rate": "5 Mbit/s", "users": 3}},
+        {"leo": {"rate": "3 Mbit/s", "offset": "6 s", "every": "5 s"}},
+        {"cable": {"rate": "3 Mbit/s"}},
+    ],
+    ids=lambda kind: next(iter(kind)),
+)
+def test_a_full_link_sends_what_the_seed_offers(kind: dict[str, Any]) -> None:
+    parts = {"link": {"rate": {"up": kind, "down": "9 Mbit/s"}}, "queue": {"droptail": {"limit": 100}}}
+    for seed in (1, 2):
+        spec = cells_of(experiment("", **parts), [seed])[0].spec
+        simulation = _core.Simulation(spec, seed)
+        simulation.advance(simulation.end)
+        forth = json.loads(simulation.summary())["directions"][0]
+        assert forth["utilisation"] == pytest.approx(1, abs=0.005)
+        starts, bps = zip(*spec.links[0].drain_rates(0, 25.0, seed), strict=True)
+        spans = [min(end, 25.0) - max(start, 5.0) for start, end in zip(starts, (*starts[1:], 25.0), strict=True)]
+        offered = sum(rate * max(span, 0) for rate, span in zip(bps, spans, strict=True))
+        assert forth["throughput_mbps"] * FRAME / 1000 == pytest.approx(offered / 20e6, rel=0.01)
+
+
+def test_aggregates_are_long_where_queues_are() -> None:
+    wifi = {"wifi": {"rate": "100 Mbit/s", "stations": 3, "others": "1 ms"}}
+    throughput = [
+        measured({"up": wifi, "down": "9 Mbit/s"}, queue={"droptail": {"limit": limit}}, sources=[flood])["directions"][
+            0
+        ]
+        for limit in (4, 100)
+        for flood in [{"datagrams": {"rate": "90 Mbit/s", "packet": "1000 B", "side": 0}}]
+    ]
+    # Of 4 packets and of 48, in 190 us, their bits and two turns of 1 ms: 4 ms of bits bound an aggregate.
+    for direction, frames in zip(throughput, (4, 48), strict=True):
+        bits = 8 * FRAME * frames
+        assert direction["throughput_mbps"] * FRAME / 1000 == pytest.approx(bits / (2190 + bits / 100), rel=0.03)
+
+
+def test_the_baseline_has_the_paths_of_satellites_and_traces() -> None:
+    columns = {"seconds": [0, 1], "mbps": [10, 30], "loss": [0, 0.1]}
+    fast = presets.uncongested(
+        experiment({"up": {"leo": {"rate": "10 Mbit/s", "path": "3 ms"}}, "down": {"trace": columns}})
+    )
+    assert fast.links[0].rate == {
+        "up": {"leo": {"rate": "1000000000 bit/s", "path": "3 ms"}},
+        "down": {"trace": {**columns, "mbps": [500.0, 1500.0]}},
+    }
+    assert cells_of(fast, [1])[0].links[0].rate_back_bps == 1e9
 
 
 def test_without_a_policer_no_share_is_policed() -> None:

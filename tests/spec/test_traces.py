@@ -56,11 +56,22 @@ def test_variants_and_links_in_series_have_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "mistake"),
     [
-        ("a.csv", "time,rate\n0,1\n", "must have the columns seconds and mbps, got 'time,rate'"),
-        ("a.csv", "seconds,mbps\n0,fast\n", ", row 1: must be a time in seconds and a rate in Mbit/s, got '0,fast'"),
+        (
+            "a.csv",
+            "time,rate\n0,1\n",
+            "must have the columns seconds and mbps, and at most delay_ms and loss behind them, got 'time,rate'",
+        ),
+        ("a.csv", "seconds,mbps\n0,fast\n", ", row 1: must be numbers, got '0,fast'"),
+        ("a.csv", "seconds,mbps\n0,1,2\n", ", row 1: must have 2 numbers, got '0,1,2'"),
+        ("a.csv", "seconds,mbps,loss\n0,1,2\n", "row 1: must have a delay_ms from 0 to 60000 and a loss from 0 to 1"),
+        (
+            "a.json",
+            '{"seconds": [0], "mbps": [5], "loss": [0, 1]}',
+            "must have as many values of loss as times, 1, got 2",
+        ),
         ("a.csv", "seconds,mbps\n0,1\n2,1\n2,1\n", "row 3: must be after 2 s, got 2 s"),
         ("a.csv", "seconds,mbps\n0,0\n", "must have a rate above 0"),
-        ("a.csv", "", "must have the columns seconds and mbps, got ''"),
+        ("a.csv", "", "must have the columns seconds and mbps, and at most delay_ms and loss behind them, got ''"),
         ("a.json", '{"seconds": [0]', "line 1: is not JSON: Expecting ',' delimiter"),
         ("a.json", '{"seconds": [0], "rate": [1]}', "rate: unknown key; allowed are seconds, mbps"),
         ("a.trace", "1\n\n2\n", ", line 2: must be a whole number of milliseconds, got ''"),

@@ -139,7 +139,12 @@ def test_show_draws_a_trace_and_writes_its_rows(aqmlab: Command, tmp_path: Path)
         ("a.trace", "1\n2\n", ("--bin", "0 s"), "--bin: must be above 0 s, got 0 s"),
         ("a.trace", "1\n2\n", ("--bin", "5"), '--bin: "5": write a unit'),
         ("a.trace", "1\nx\n", (), "a.trace, line 2: must be a whole number of milliseconds, got 'x'"),
-        ("a.csv", "time,rate\n0,5\n", (), "a.csv: must have the columns seconds and mbps, got 'time,rate'"),
+        (
+            "a.csv",
+            "time,rate\n0,5\n",
+            (),
+            "a.csv: must have the columns seconds and mbps, and at most delay_ms and loss behind them, got 'time,rate'",
+        ),
         ("a.csv", "", (), "a.csv: must have the columns"),
         ("a.json", "[]", (), "a.json: must have a row, got an empty list"),
         ("a.json", "[1]", (), "a.json, row 1: must have numbers as duration_ms and bandwidth_kbps, got 1"),

@@ -47,7 +47,10 @@ impl Resolved {
 
     #[getter]
     fn links(&self) -> Vec<Link> {
-        self.spec.links.hops().iter().map(|hop| Link(hop.link.clone())).collect()
+        (0..)
+            .zip(self.spec.links.hops())
+            .map(|(number, hop)| Link { spec: hop.link.clone(), number })
+            .collect()
     }
 
     fn __eq__(&self, other: &Resolved) -> bool {
@@ -67,11 +70,15 @@ impl Resolved {
 
 /// One link of a resolved spec.
 #[pyclass(frozen, module = "aqmlab._core")]
-pub(crate) struct Link(LinkSpec);
+pub(crate) struct Link {
+    spec: LinkSpec,
+    /// Its number in the chain, from 0.
+    number: u32,
+}
 
 impl Link {
     fn mean_bps(&self, direction: usize) -> u64 {
-        self.0.mean_rates()[direction].bits_per_sec()
+        self.spec.mean_rates()[direction].bits_per_sec()
     }
 }
 
@@ -90,45 +97,45 @@ impl Link {
     /// Returns true if the capacity varies: the rate changes, packets wait in outages, or it is another kind than a bit rate.
     #[getter]
     fn varies(&self) -> bool {
-        self.0.varies()
+        self.spec.varies()
     }
 
     /// The times of the changes, and the new rates of both directions.
     #[getter]
     fn rate_changes(&self) -> Vec<(f64, [u64; 2])> {
         let rates = |rate: PerDirection<BitRate>| rate.both().map(BitRate::bits_per_sec);
-        self.0.rate_changes.iter().map(|change| (secs(change.at), rates(change.rate))).collect()
+        self.spec.rate_changes.iter().map(|change| (secs(change.at), rates(change.rate))).collect()
     }
 
     /// The times in seconds from which the queue of a direction is emptied at other rates, and these in bits a second.
-    fn drain_rates(&self, direction: usize, until_s: f64) -> Vec<(f64, f64)> {
-        let rates = self.0.drain_rates(direction, Time::from_secs_f64(until_s));
+    fn drain_rates(&self, direction: usize, until_s: f64, seed: u64) -> Vec<(f64, f64)> {
+        let rates = self.spec.drain_rates(direction, Time::from_secs_f64(until_s), seed, self.number);
         rates.into_iter().map(|(at, bps)| (at.as_secs_f64(), bps)).collect()
     }
 
     #[getter]
     fn delay_s(&self) -> f64 {
-        secs(self.0.delay)
+        secs(self.spec.delay)
     }
 
     #[getter]
     fn overhead_bytes(&self) -> u64 {
-        self.0.overhead.get()
+        self.spec.overhead.get()
     }
 
     #[getter]
     fn header_bytes(&self) -> u64 {
-        self.0.header.get()
+        self.spec.header.get()
     }
 
     #[getter]
     fn mtu_bytes(&self) -> u64 {
-        self.0.mtu.get()
+        self.spec.mtu.get()
     }
 
     #[getter]
     fn device_fifo(&self) -> u32 {
-        self.0.device_fifo
+        self.spec.device_fifo
     }
 }
 

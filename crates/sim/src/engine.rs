@@ -162,7 +162,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             flows: Flows::default(),
             flow_actions: Vec::new(),
             recorder: Recorder::new(spec, FlowRecorder::new(spec, seed)),
-            readings: Readings::new(spec),
+            readings: Readings::new(spec, seed),
             limits: Limits::new(1 + spec.sources.len(), seed, window_start),
             labels: Labels::new(spec),
             capture: network.capture,

@@ -37,8 +37,8 @@ pub use engine::emulated::{
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
 pub use link::{
-    BucketSpec, CableSpec, CapacitySpec, KernelDecision, Losses, MahimahiSpec, PolicerSpec, TokenBucketSpec,
-    TraceSpec,
+    BucketSpec, CableSpec, CapacitySpec, CellularSpec, KernelDecision, LeoSpec, Losses, MahimahiSpec,
+    PolicerSpec, TokenBucketSpec, TraceSpec, WifiSpec,
 };
 pub use names::interned;
 pub use record::{
@@ -51,7 +51,7 @@ pub use spec::{
     FlowsSpec, FourStateSpec, GilbertElliottSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec,
     LossSpec, MixSpec, OutagePackets, OutageSpec, PathSpec, PerDirection, ProtocolSpec, QueueSpec,
     RateChange, RateSpec, RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, StateChange,
-    TcpSpec, Testbed, TestbedValue, UsersSpec,
+    TcpSpec, Testbed, TestbedValue, TwoStatesSpec, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

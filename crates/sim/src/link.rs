@@ -27,9 +27,10 @@ use aqmlab_tcp::WindowScale;
 use aqmlab_units::{Bytes, Duration, Time};
 
 pub(crate) use self::boxed::Boxed;
-pub(crate) use self::capacity::{BoxedCapacity, Schedule, Streams};
+pub(crate) use self::capacity::{BoxedCapacity, BoxedPath, Interrupted, PathChanges, Schedule, Streams};
 pub use self::capacity::{
-    BucketSpec, CableSpec, CapacitySpec, MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec,
+    BucketSpec, CableSpec, CapacitySpec, CellularSpec, LeoSpec, MahimahiSpec, PolicerSpec, TokenBucketSpec,
+    TraceSpec, WifiSpec,
 };
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;

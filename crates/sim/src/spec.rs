@@ -47,7 +47,7 @@ pub(crate) use self::link::RATES;
 pub use self::link::{LinkSpec, RateChange};
 pub use self::links::{HopSpec, LinksSpec, PathSpec};
 pub(crate) use self::links::{Hops, MOST_LINKS};
-pub use self::loss::{BurstsSpec, FourStateSpec, GilbertElliottSpec, LossSpec, StateChange};
+pub use self::loss::{BurstsSpec, FourStateSpec, GilbertElliottSpec, LossSpec, StateChange, TwoStatesSpec};
 pub(crate) use self::outages::Outages;
 pub use self::outages::{OutagePackets, OutageSpec};
 pub(crate) use self::parse::within;

@@ -298,7 +298,12 @@ impl Summary {
                 pairs().map(|(_, directions)| window.throughput_mbps(directions)).sum(),
             ),
             utilisation: mean_of_directions(
-                pairs().map(|(hop, directions)| window.utilisation_of_both(&hop.link, directions)).sum(),
+                (0..)
+                    .zip(pairs())
+                    .map(|(number, (hop, directions))| {
+                        window.utilisation_of_both(number, &hop.link, directions)
+                    })
+                    .sum(),
             ),
             queue_packets_mean: mean(&queue_packets),
             queue_packets_p99: p99(&queue_packets),
@@ -350,7 +355,8 @@ mod tests {
             queue_packets: Histogram::new(3).expect("three significant digits are allowed"),
         });
         let (start, end) = (Time::ZERO, Time::from_secs_f64(seconds));
-        let window = Window { links: vec![links], start, end, completed: 0, aborted: 0, repeats: 30 };
+        let window =
+            Window { links: vec![links], seed: 1, start, end, completed: 0, aborted: 0, repeats: 30 };
         Summary::new(&spec, &window, &ResponseTimes::new())
     }
 

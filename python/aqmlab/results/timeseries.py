@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from aqmlab._core import Link
+from aqmlab._core import seconds
+from aqmlab.cells.cell import Cell
 from aqmlab.flows import jain_index, window_rates
 from aqmlab.store.result import Result
 
@@ -24,7 +25,7 @@ def link_delays_ms(result: Result, link: int, direction: int) -> pl.DataFrame:
     It is the time that the link needs to send the queued packets, with its changes of rate.
     """
     queue = _select_direction(result.queue, link, direction)
-    return queue.select("time_s", delay_ms=_delays_ms(result.cell.links[link - 1], direction, queue))
+    return queue.select("time_s", delay_ms=_delays_ms(result.cell, link - 1, direction, queue))
 
 
 def delays_ms(result: Result, direction: int) -> pl.DataFrame:
@@ -63,10 +64,10 @@ def downsample(result: Result) -> pl.DataFrame:
     step = ((pl.col("time_s") - start) / width).floor().clip(0, BINS - 1)
     queue_rows, frames = result.queue, []
     law = _probability(queue_rows.columns)
-    for number, link in enumerate(result.cell.links, start=1):
+    for number in range(1, 1 + len(result.cell.links)):
         for direction in (0, 1):
             queue = _select_direction(queue_rows, number, direction)
-            rows = queue.with_columns(delay_ms=_delays_ms(link, direction, queue))
+            rows = queue.with_columns(delay_ms=_delays_ms(result.cell, number - 1, direction, queue))
             values = {"delay_ms": pl.col("delay_ms")} | ({"probability": pl.col(law)} if law else {})
             bins = rows.group_by(step=step).agg(
                 expression
@@ -86,6 +87,58 @@ def downsample(result: Result) -> pl.DataFrame:
                 )
             )
     return pl.concat(frames)
+
+
+def capacity(result: Result) -> pl.DataFrame:
+    """Return the rates of links whose rate changes, as means of the periods of :func:`downsample`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``link``, ``direction``, ``time_s``, the beginning of each period and the end of the last one, and ``mbps`` from
+        then on, frames' overhead included. A link with one rate has no rows.
+    """
+    cell = result.cell
+    edges = np.linspace(cell.warmup_s, cell.warmup_s + cell.duration_s, BINS + 1)
+    frames = [pl.DataFrame(schema={"link": pl.Int64, "direction": pl.Int64, "time_s": pl.Float64, "mbps": pl.Float64})]
+    for number, link in enumerate(cell.links, start=1):
+        for direction in (0, 1):
+            changes = link.drain_rates(direction, float(edges[-1]), cell.seed)
+            starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
+            times = np.append(starts, max(edges[-1], starts[-1]))
+            sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
+            mbps = np.diff(np.interp(edges, times, sent)) / np.diff(edges) / 1e6
+            if np.ptp(mbps) > 1e-6 * mbps.max():
+                rows = {"time_s": edges, "mbps": np.append(mbps, mbps[-1])}
+                frames.append(pl.DataFrame({"link": number, "direction": direction, **rows}, schema=frames[0].schema))
+    return pl.concat(frames)
+
+
+def throughput(result: Result) -> pl.DataFrame:
+    """Return the rates at which links send over time, frames' overhead included.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``link``, ``direction``, ``time_s``, the middle of each of at most 160 periods, and ``mbps``.
+    """
+    cell = result.cell
+    periods = max(1, min(BINS, round(cell.duration_s / seconds(cell.resolved["record"]["link_every"]))))
+    width = cell.duration_s / periods
+    # A row with a time describes the period before it.
+    step = ((pl.col("time_s") - cell.warmup_s - 1e-6) / width).floor()
+    table = result.link if "link" in result.link.columns else result.link.with_columns(link=pl.lit(1))
+    overheads = {number: link.overhead_bytes for number, link in enumerate(cell.links, start=1)}
+    overhead = pl.col("link").cast(pl.Int64).replace_strict(overheads)
+    bits = 8 * (pl.col("bytes") + overhead * pl.col("packets")).sum()
+    return (
+        table.with_columns(step=step)
+        .filter(pl.col("step").is_between(0, periods - 1))
+        .group_by("link", "direction", "step")
+        .agg(mbps=bits / width / 1e6)
+        .sort("link", "direction", "step")
+        .select("link", "direction", (cell.warmup_s + (pl.col("step") + 0.5) * width).alias("time_s"), "mbps")
+    )
 
 
 def flow_rates(result: Result) -> pl.DataFrame:
@@ -124,15 +177,17 @@ def _select_direction(queue: pl.DataFrame, link: int, direction: int) -> pl.Data
     return queue.filter(pl.col("link") == link) if "link" in queue.columns else queue
 
 
-def _delays_ms(link: Link, direction: int, queue: pl.DataFrame) -> pl.Series:
+def _delays_ms(cell: Cell, number: int, direction: int, queue: pl.DataFrame) -> pl.Series:
+    link = cell.links[number]
     extra_bytes = link.overhead_bytes - link.header_bytes
     bits = queue.select(8 * (pl.col("bytes") + extra_bytes * pl.col("packets"))).to_series().to_numpy()
-    return pl.Series(1e3 * _time_to_send(link, direction, queue["time_s"].to_numpy(), bits))
+    now = queue["time_s"].to_numpy()
+    changes = link.drain_rates(direction, float(now.max(initial=0)), cell.seed)
+    return pl.Series(1e3 * _time_to_send(changes, now, bits))
 
 
-def _time_to_send(link: Link, direction: int, now: _Floats, bits: _Floats) -> _Floats:
-    """Return the seconds that a link needs to send ``bits`` from each time on, with its rates over time."""
-    changes = link.drain_rates(direction, float(now.max(initial=0)))
+def _time_to_send(changes: list[tuple[float, float]], now: _Floats, bits: _Floats) -> _Floats:
+    """Return the seconds that a link with these rates over time needs to send ``bits`` from each time on."""
     starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
     # Without samples there is nothing to send.
     times = np.append(starts, now.max(initial=starts[-1]) + bits.max(initial=0) / rates[-1])

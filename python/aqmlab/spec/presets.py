@@ -10,7 +10,6 @@ from aqmlab._core import Resolved, bits_per_second, seconds
 from aqmlab.spec import schema
 from aqmlab.spec.capacity import rates
 from aqmlab.spec.experiment import Experiment, Hosts, Link, QueueSpec, Users
-from aqmlab.spec.quantities import rate_bps
 
 BOTTLENECK = Link(rate="100 Mbit/s")
 """Fast Ethernet between the two routers, which the users congest."""
@@ -39,7 +38,7 @@ def uncongested(experiment: Experiment) -> Experiment:
     A load still means percent of the *experiment's* link; give a number of users to compare equal traffic.
     """
     scaled = experiment.with_links(_scaled)
-    fastest = max(rate_bps(rate) for link in scaled.links for rate in rates.both(link.rate))
+    fastest = max(rates.mean_bps(rate) for link in scaled.links for rate in rates.both(link.rate))
     queue = QueueSpec.model_validate({"droptail": {"limit": round(_LIMIT * fastest / _MIN_RATE_BPS)}})
     hosts, sources = _interfaces(experiment)
     return scaled.model_copy(update={"queue": queue, "queue_back": None, "hosts": hosts, "sources": sources})
@@ -82,8 +81,16 @@ def _scaled(link: Link) -> Link:
     return link.model_copy(update={"rate": rate, "rate_changes": changes, "queue": None, "queue_back": None})
 
 
-def _raised_rate(rate: str | Mapping[str, Any]) -> str:
-    return f"{min(max(_SPEEDUP * rates.mean_bps(rate), _MIN_RATE_BPS), _MAX_RATE_BPS)} bit/s"
+def _raised_rate(rate: str | Mapping[str, Any]) -> str | dict[str, Any]:
+    mean = rates.mean_bps(rate)
+    raised = min(max(_SPEEDUP * mean, _MIN_RATE_BPS), _MAX_RATE_BPS)
+    match rate:
+        # The delays and the losses of a path stay, as those of any wire.
+        case {"leo": dict(table)}:
+            return {"leo": {**table, "rate": f"{raised} bit/s"}}
+        case {"trace": {"mbps": list(mbps), **columns}} if columns.keys() & {"delay_ms", "loss"}:
+            return {"trace": {**columns, "mbps": [raised / mean * value for value in mbps]}}
+    return f"{raised} bit/s"
 
 
 def _pauses(on_off: Mapping[str, Any]) -> bool:

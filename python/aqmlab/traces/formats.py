@@ -47,7 +47,8 @@ def read(file: Path, bin_s: float | None = None) -> Trace:
         _check(trace, place)
         return trace
     columns = traces.parse("trace", text, place)
-    return Trace(tuple(columns["seconds"]), tuple(columns["mbps"]))
+    path = {name: tuple(column) for name, column in columns.items() if name in traces.PATH_COLUMNS}
+    return Trace(tuple(columns["seconds"]), tuple(columns["mbps"]), path)
 
 
 def write(trace: Trace, file: Path) -> None:
@@ -61,13 +62,13 @@ def write(trace: Trace, file: Path) -> None:
         When the file cannot be written.
     """
     if file.suffix in RATES:
-        columns = {
-            "seconds": [_short(second) for second in trace.seconds],
-            "mbps": [_short(rate) for rate in trace.mbps],
-        }
+        named = {"seconds": trace.seconds, "mbps": trace.mbps, **trace.path}
+        columns = {name: [_short(value) for value in column] for name, column in named.items()}
         rows = zip(*columns.values(), strict=True)
-        csv = "".join(f"{second:.12g},{rate:.12g}\n" for second, rate in rows)
-        text = f"{json.dumps(columns)}\n" if file.suffix == ".json" else f"seconds,mbps\n{csv}"
+        csv = "".join(f"{','.join(f'{value:.12g}' for value in row)}\n" for row in rows)
+        text = f"{json.dumps(columns)}\n" if file.suffix == ".json" else f"{','.join(columns)}\n{csv}"
+    elif trace.path:
+        raise SpecError(f"{file}: a trace of Mahimahi has no {' and '.join(trace.path)}; write a .csv or .json file")
     else:
         try:
             text = "".join(f"{line}\n" for line in opportunities(trace))

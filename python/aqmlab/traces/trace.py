@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ class Trace:
 
     seconds: tuple[float, ...]
     mbps: tuple[float, ...]
+    path: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    """The columns ``delay_ms`` and ``loss``, where it has them."""
 
     @property
     def period_s(self) -> float:

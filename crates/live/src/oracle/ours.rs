@@ -118,7 +118,7 @@ impl Run<'_> {
     }
 
     fn arrive(&mut self, number: usize, arrival: &Arrival, now: u64) {
-        if self.losses.as_mut().is_some_and(Losses::draw) {
+        if self.losses.as_mut().is_some_and(|losses| losses.draw(Time::from_nanos(now))) {
             self.fates[number] = Some((Outcome::Refused, now));
             return;
         }

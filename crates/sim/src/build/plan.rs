@@ -8,7 +8,7 @@ use aqmlab_workload::sources::Source;
 
 use super::{Laws, queue_stream};
 use crate::engine::Traffic;
-use crate::link::{BoxedCapacity, Fates, KernelPort, Schedule, Streams, Wire};
+use crate::link::{BoxedCapacity, CapacitySpec, Fates, Interrupted, KernelPort, Schedule, Streams, Wire};
 use crate::side::Direction;
 use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, Spec, SpecError};
 
@@ -69,16 +69,19 @@ impl<'a> Plan<'a> {
                     DisciplineSpec::Kernel { .. } => QueueDiscipline::Kernel(KernelPort::default()),
                 };
                 let stream = hop_stream(seed, number, direction.index());
+                let streams = Streams { seed, link: number, direction };
+                let kind = hop.link.rate.of(direction).kind();
                 let fates = hop.link.impairments(direction).map(|impairments| {
                     let place = format!("{}/link/{number}", direction.index());
-                    Fates::new(&impairments, &hop.link, |purpose| {
+                    let path = kind.and_then(|kind| kind.path(&streams));
+                    Fates::new(&impairments, &hop.link, path, |purpose| {
                         Stream::named(seed, &format!("{purpose}/{place}"))
                     })
                 });
                 let link = hop.link.one_way(direction);
                 Ok(OneWay {
                     wire: wire(&link, spec),
-                    capacity: capacity(&link, &Streams { seed, link: number, direction }),
+                    capacity: capacity(&link, kind, &streams),
                     discipline,
                     noecn: queue.noecn,
                     stream,
@@ -131,11 +134,13 @@ fn wire(link: &LinkSpec, spec: &Spec) -> Wire {
 }
 
 /// Return the capacity of one direction of `link`, unless it is a constant rate.
-fn capacity(link: &LinkSpec, streams: &Streams) -> Option<BoxedCapacity> {
-    if let Some(kind) = link.rate.of(Direction::FORWARD).kind() {
-        return Some(kind.capacity(&link.context(), streams));
-    }
+fn capacity(link: &LinkSpec, kind: Option<&CapacitySpec>, streams: &Streams) -> Option<BoxedCapacity> {
     let outages = link.waiting_outages();
+    if let Some(kind) = kind {
+        let capacity = kind.capacity(&link.context(), streams);
+        let is_interrupted = !outages.is_empty();
+        return Some(if is_interrupted { Box::new(Interrupted::new(capacity, outages)) } else { capacity });
+    }
     if link.rate_changes.is_empty() && outages.is_empty() {
         return None;
     }

@@ -97,7 +97,7 @@ impl EmulatedNetwork {
             sent: 0,
             next_sample: window_start + spec.record.queue_every,
             next_reading: window_start,
-            readings: Readings::new(spec),
+            readings: Readings::new(spec, seed),
             labels,
             recorder: Recorder::new(spec, None),
             sources: SourcesSeen::new(datagrams(spec, seed)),
@@ -366,7 +366,15 @@ impl EmulatedNetwork {
         let OwnerTotals { completed, aborted, times } = self.recorder.total();
         let links = self.readings.window(&meters(&self.links));
         let repeats = self.recorder.repeats;
-        let window = Window { links, start: self.window_start, end: self.now, completed, aborted, repeats };
+        let window = Window {
+            links,
+            seed: self.readings.seed,
+            start: self.window_start,
+            end: self.now,
+            completed,
+            aborted,
+            repeats,
+        };
         let (users, sources) = self.summaries(&window);
         Summary { users, sources, ..Summary::new(&self.spec, &window, &times) }
     }

@@ -21,6 +21,8 @@ pub(super) struct Readings {
     in_chain: bool,
     /// The queues may have different laws.
     several_laws: bool,
+    /// Of the run.
+    pub(super) seed: u64,
 }
 
 #[derive(Debug)]
@@ -43,7 +45,7 @@ pub(super) fn meters<O>([forth, back]: &[impl Link<O>; 2]) -> Meters<'_> {
 }
 
 impl Readings {
-    pub(super) fn new(spec: &Spec) -> Readings {
+    pub(super) fn new(spec: &Spec, seed: u64) -> Readings {
         let reading = || Reading {
             last: LinkCounters::default(),
             at_window_start: LinkCounters::default(),
@@ -52,6 +54,7 @@ impl Readings {
         };
         Readings {
             links: spec.links.hops().iter().map(|_| [reading(), reading()]).collect(),
+            seed,
             in_chain: spec.links.is_chain(),
             several_laws: spec.links.is_chain()
                 || spec
@@ -163,6 +166,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         let links = self.readings.window(&meters(&self.links));
         Window {
             links,
+            seed: self.readings.seed,
             start: self.window_start,
             end: self.now,
             completed,

@@ -4,6 +4,9 @@
 //! other kind is a file of this directory and a line in `kinds!`: its table in a spec, and the capacity that it describes.
 
 mod bucket;
+mod interrupted;
+mod opportunities;
+mod path;
 mod schedule;
 
 use aqmlab_aqm::{LinkContext, Peak, QueueState};
@@ -11,6 +14,8 @@ use aqmlab_units::{BitRate, Bytes, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 pub use self::bucket::BucketSpec;
+pub(crate) use self::interrupted::Interrupted;
+pub(crate) use self::path::{BoxedPath, PathChanges};
 pub(crate) use self::schedule::Schedule;
 use crate::side::Direction;
 use crate::spec::{RATES, SpecError, within};
@@ -32,6 +37,12 @@ pub(crate) trait Capacity {
     /// is [ready](Capacity::ready) learns of it.
     #[inline(always)]
     fn waiting(&mut self, _queue: QueueState, _now: Time) {}
+
+    /// Returns true if the next packet is sent together with the one before, and needs no place in the device.
+    #[inline(always)]
+    fn is_open(&self) -> bool {
+        false
+    }
 
     /// Returns true if a packet of `size`, as the discipline counts it, may enter the queue at `now`, and takes note of it.
     #[inline(always)]
@@ -60,6 +71,10 @@ impl Capacity for BoxedCapacity {
         (**self).waiting(queue, now);
     }
 
+    fn is_open(&self) -> bool {
+        (**self).is_open()
+    }
+
     fn admit(&mut self, size: Bytes, now: Time) -> bool {
         (**self).admit(size, now)
     }
@@ -79,6 +94,11 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
+    /// Returns the key of a family of streams that both directions share.
+    fn shared_key(&self, purpose: &str) -> u64 {
+        Stream::key(self.seed, &format!("{purpose}/link/{}", self.link))
+    }
+
     /// Returns the stream of a purpose of this direction.
     fn own(&self, purpose: &str) -> Stream {
         Stream::named(self.seed, &format!("{purpose}/{}/link/{}", self.direction.index(), self.link))
@@ -106,13 +126,28 @@ trait CapacityKind {
     }
 
     /// Returns the bits that can be sent from `start` to `end`.
-    fn bits_between(&self, start: Time, end: Time) -> f64 {
+    fn bits_between(&self, start: Time, end: Time, _streams: &Streams) -> f64 {
         end.saturating_since(start).as_secs_f64() * self.rate().bits_per_sec() as f64
     }
 
     /// Returns the times before `until` from which the queue is emptied at other rates, in bits a second, from 0 on.
-    fn drain_rates(&self, _until: Time) -> Vec<(Time, f64)> {
+    fn drain_rates(&self, _until: Time, _streams: &Streams) -> Vec<(Time, f64)> {
         vec![(Time::ZERO, self.drain_rate().bits_per_sec() as f64)]
+    }
+
+    /// Returns true if each direction draws its own rates.
+    fn is_random(&self) -> bool {
+        false
+    }
+
+    /// Returns the properties of its path that change.
+    fn path_changes(&self) -> PathChanges {
+        PathChanges::default()
+    }
+
+    /// Returns its path, if that changes.
+    fn path(&self, _streams: &Streams) -> Option<BoxedPath> {
+        None
     }
 
     /// Returns true if it drops packets before the queue.
@@ -183,6 +218,12 @@ kinds! {
     policer: Policer(PolicerSpec),
     /// The upstream of a cable modem.
     cable: Cable(CableSpec),
+    /// A station of a Wi-Fi network.
+    wifi: Wifi(WifiSpec),
+    /// One user of a cell.
+    cellular: Cellular(CellularSpec),
+    /// Satellites in low orbit.
+    leo: Leo(LeoSpec),
     /// Rates over time.
     trace: Trace(TraceSpec),
     /// Delivery opportunities of Mahimahi.
@@ -220,8 +261,8 @@ impl CapacitySpec {
     }
 
     /// Returns the times before `until` from which the queue is emptied at other rates, in bits a second, from 0 on.
-    pub(crate) fn drain_rates(&self, until: Time) -> Vec<(Time, f64)> {
-        self.table().drain_rates(until)
+    pub(crate) fn drain_rates(&self, until: Time, streams: &Streams) -> Vec<(Time, f64)> {
+        self.table().drain_rates(until, streams)
     }
 
     /// Returns true if it drops packets before the queue.
@@ -229,9 +270,24 @@ impl CapacitySpec {
         self.table().polices()
     }
 
+    /// Returns true if each direction draws its own rates.
+    pub(crate) fn is_random(&self) -> bool {
+        self.table().is_random()
+    }
+
+    /// Returns the properties of its path that change.
+    pub(crate) fn path_changes(&self) -> PathChanges {
+        self.table().path_changes()
+    }
+
+    /// Returns its path, if that changes.
+    pub(crate) fn path(&self, streams: &Streams) -> Option<BoxedPath> {
+        self.table().path(streams)
+    }
+
     /// Returns the bits that can be sent from `start` to `end`.
-    pub(crate) fn bits_between(&self, start: Time, end: Time) -> f64 {
-        self.table().bits_between(start, end)
+    pub(crate) fn bits_between(&self, start: Time, end: Time, streams: &Streams) -> f64 {
+        self.table().bits_between(start, end, streams)
     }
 
     /// Returns the capacity of a link as its discipline knows it.

@@ -114,7 +114,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Queued<Q, O, C> {
         if self.capacity.ready().is_some() {
             self.capacity.waiting(self.queue.state(), now);
         }
-        while self.device_fifo.len() - self.gone < self.device {
+        while self.device_fifo.len() - self.gone < self.device || self.capacity.is_open() {
             if let Some(ready) = self.capacity.ready()
                 && ready > now
             {
@@ -283,6 +283,6 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Meter for Queued<Q, O, 
 
     fn full_until(&self) -> Option<Time> {
         let in_device = self.device_fifo.len() - self.gone;
-        (in_device == self.device).then(|| self.device_fifo[self.gone].departure)
+        (in_device >= self.device).then(|| self.device_fifo[self.gone].departure)
     }
 }

@@ -1,14 +1,17 @@
 //! Both links against a plain one: departures worked out at arrival, or lazily, must be the departures that happen.
 
 mod cable;
+mod cellular;
 mod impairments;
 mod kinds;
+mod leo;
 mod losses;
 mod plain;
 mod rates;
 mod shaped;
 mod theory;
 mod traces;
+mod wifi;
 
 use aqmlab_aqm::{
     AdmissionControl, AredConfig, ByteScaling, DecidesAtEnqueue, DroptailConfig, EcnAboveMax, Fifo, Limit,

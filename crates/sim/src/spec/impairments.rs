@@ -12,6 +12,7 @@ use super::delay_changes::Delays;
 use super::outages::Outages;
 use super::per_direction::{DIRECTIONS, OneDirection, check_in_range};
 use super::{LinkSpec, LossSpec, OutagePackets, PerDirection, SpecError, TcpSpec, at_most, fault, within};
+use crate::link::{CapacitySpec, PathChanges};
 use crate::side::Direction;
 
 /// Packets that arrive late, so that others overtake them.
@@ -105,6 +106,8 @@ pub(crate) struct Impairments {
     /// Those in which packets are lost.
     pub(crate) outages: Outages,
     pub(crate) delays: Delays,
+    /// The changes of the path that belongs to the capacity.
+    pub(crate) path: PathChanges,
 }
 
 impl LinkSpec {
@@ -119,6 +122,7 @@ impl LinkSpec {
             ecn: self.ecn.map_or(EcnPath::Pass, |ecn| *ecn.of(direction)),
             outages: Outages::new(&self.outages, OutagePackets::Lost),
             delays: Delays::new(self),
+            path: self.rate.of(direction).kind().map(CapacitySpec::path_changes).unwrap_or_default(),
         };
         impairments.has_any().then_some(impairments)
     }
@@ -211,6 +215,7 @@ impl Impairments {
             || self.bit_error_rate > 0.0
             || self.ecn == EcnPath::RefuseSyn
             || !self.outages.is_empty()
+            || self.path.loss
     }
 
     fn has_any(&self) -> bool {
@@ -220,5 +225,6 @@ impl Impairments {
             || self.reorder.is_some()
             || self.ecn != EcnPath::Pass
             || self.delays.vary()
+            || self.path.any()
     }
 }

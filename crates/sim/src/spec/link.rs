@@ -7,7 +7,7 @@ use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{BitRate, Bytes, Duration, Range, Time, ranges};
 use serde::{Deserialize, Serialize};
 
-use crate::link::CapacitySpec;
+use crate::link::{CapacitySpec, Streams};
 use crate::side::Direction;
 
 use super::impairments::{LONGEST, PROBABILITIES};
@@ -186,16 +186,24 @@ impl LinkSpec {
 
     /// Returns the times before `until` from which the queue of `direction`, 0 or 1, is emptied at other rates, in bits a second,
     /// from 0 on. The last one, at `until`, is the mean.
-    pub fn drain_rates(&self, direction: usize, until: Time) -> Vec<(Time, f64)> {
-        let one_way = self.one_way(Direction::BOTH[direction]);
+    ///
+    /// `seed` is that of the run, and `link` the number of this link in its chain, from 0.
+    pub fn drain_rates(&self, direction: usize, until: Time, seed: u64, link: u32) -> Vec<(Time, f64)> {
+        let direction = Direction::BOTH[direction];
+        let one_way = self.one_way(direction);
         let rate = one_way.rate.of(Direction::FORWARD);
         let bps = |rate: BitRate| rate.bits_per_sec() as f64;
-        match rate.kind() {
-            None => one_way.rates_with_outages(until),
+        let rates = match rate.kind() {
+            None => std::iter::once((Time::ZERO, rate.drain()))
+                .chain(one_way.rates())
+                .map(|(at, rate)| (at, bps(rate)))
+                .collect(),
             Some(kind) => {
-                kind.drain_rates(until).into_iter().chain([(until, bps(kind.drain_rate()))]).collect()
+                let rates = kind.drain_rates(until, &Streams { seed, link, direction });
+                rates.into_iter().chain([(until, bps(kind.drain_rate()))]).collect()
             }
-        }
+        };
+        self.with_outages(rates, until)
     }
 
     /// Returns true if a direction has a kind of capacity in place of a bit rate.
@@ -215,7 +223,8 @@ impl LinkSpec {
 
     /// Returns true if both directions always have the same rate.
     pub(crate) fn is_symmetric(&self) -> bool {
-        self.rate.is_same() && self.rate_changes.iter().all(|change| change.rate.is_same())
+        let is_random = self.rate.of(Direction::FORWARD).kind().is_some_and(CapacitySpec::is_random);
+        !is_random && self.rate.is_same() && self.rate_changes.iter().all(|change| change.rate.is_same())
     }
 
     /// Returns true if both directions have one bit rate that does not change, and no impairments.
@@ -242,12 +251,8 @@ impl LinkSpec {
         self.rate_changes.iter().map(|change| (Time::ZERO + change.at, *change.rate.of(Direction::FORWARD)))
     }
 
-    /// Returns the times from which direction 0 has other rates, in bits a second: 0 in an outage. The last one, at `until` or
-    /// later, is not in an outage.
-    fn rates_with_outages(&self, until: Time) -> Vec<(Time, f64)> {
-        let rates =
-            std::iter::once((Time::ZERO, self.rate.of(Direction::FORWARD).drain())).chain(self.rates());
-        let rates: Vec<(Time, f64)> = rates.map(|(at, rate)| (at, rate.bits_per_sec() as f64)).collect();
+    /// Returns rates over time with those of outages, which are 0. The last one, at `until` or later, is not in an outage.
+    fn with_outages(&self, rates: Vec<(Time, f64)>, until: Time) -> Vec<(Time, f64)> {
         let outages = self.waiting_outages();
         if outages.is_empty() {
             return rates;
@@ -264,19 +269,19 @@ impl LinkSpec {
     }
 
     /// Returns the bits that direction 0 can send from `start` to `end`.
-    pub(crate) fn bits_between(&self, start: Time, end: Time) -> f64 {
+    pub(crate) fn bits_between(&self, start: Time, end: Time, streams: &Streams) -> f64 {
         let outages = self.waiting_outages();
-        outages.spans_up(start, end).map(|(start, end)| self.bits_without_outages(start, end)).sum()
+        outages.spans_up(start, end).map(|(start, end)| self.bits_without_outages(start, end, streams)).sum()
     }
 
-    fn bits_without_outages(&self, start: Time, end: Time) -> f64 {
+    fn bits_without_outages(&self, start: Time, end: Time, streams: &Streams) -> f64 {
         let (mut since, mut rate, mut bits) = (start, self.rate.of(Direction::FORWARD).clone(), 0.0);
         for (at, changed) in self.rates() {
             let at = at.min(end);
-            bits += rate.bits_between(since, at);
+            bits += rate.bits_between(since, at, streams);
             (since, rate) = (since.max(at), changed.into());
         }
-        bits + rate.bits_between(since, end)
+        bits + rate.bits_between(since, end, streams)
     }
 
     /// `path` is where it stands in the spec.

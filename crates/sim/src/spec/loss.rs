@@ -5,11 +5,12 @@ use std::fmt;
 use aqmlab_units::range::{above, from};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
-use aqmlab_units::{Prob, ranges};
+use aqmlab_units::{Duration, Prob, Range, ranges};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::impairments::MOST_TIME;
 use super::per_direction::OneDirection;
 use super::{SpecError, fault, within};
 
@@ -29,6 +30,8 @@ pub enum LossSpec {
 pub enum BurstsSpec {
     /// The process of Gilbert and Elliott.
     GilbertElliott(GilbertElliottSpec),
+    /// The process of Gilbert and Elliott over time.
+    GilbertElliottTime(TwoStatesSpec),
     /// The process of four states.
     FourState(FourStateSpec),
 }
@@ -54,6 +57,37 @@ pub struct GilbertElliottSpec {
     #[serde(default, skip_serializing_if = "StateChange::is_before")]
     pub change: StateChange,
 }
+
+/// A process of two states, good and bad, whose times are exponential: the state changes also while no packet is sent. It is bad
+/// for bad / (good + bad) of the time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "GilbertElliottTime", transform = with_ranges::<TwoStatesSpec>))]
+#[serde(deny_unknown_fields)]
+pub struct TwoStatesSpec {
+    /// The mean time of a good state.
+    pub good: Duration,
+    /// The mean time of a bad state.
+    pub bad: Duration,
+    /// The probability that a packet passes in a bad state.
+    #[serde(default)]
+    pub h: f64,
+    /// The probability that a packet passes in a good state; above h.
+    #[serde(default = "always")]
+    pub k: f64,
+}
+
+ranges! {
+    TwoStatesSpec {
+        good: STATE_TIMES,
+        bad: STATE_TIMES,
+        h: from(0.0).up_to(1.0),
+        k: from(0.0).up_to(1.0),
+    }
+}
+
+/// From states shorter than a packet to the longest run. A state has a microsecond at least: a bound on their number.
+const STATE_TIMES: Range<Duration> = from(Duration::from_micros(1)).up_to(MOST_TIME);
 
 /// The time at which the state of a process may change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,11 +160,12 @@ impl LossSpec {
             LossSpec::Bursts(BurstsSpec::GilbertElliott(process)) => {
                 let path = format!("{path}.{GILBERT_ELLIOTT}");
                 within(&path, &process)?;
-                if process.k <= process.h {
-                    let message = format!("must be above h = {}, got {}", process.h, process.k);
-                    return Err(fault(&format!("{path}.k"), message));
-                }
-                Ok(())
+                check_pass(&path, process.h, process.k)
+            }
+            LossSpec::Bursts(BurstsSpec::GilbertElliottTime(process)) => {
+                let path = format!("{path}.{GILBERT_ELLIOTT_TIME}");
+                within(&path, &process)?;
+                check_pass(&path, process.h, process.k)
             }
             LossSpec::Bursts(BurstsSpec::FourState(process)) => {
                 let path = format!("{path}.{FOUR_STATE}");
@@ -153,11 +188,20 @@ impl LossSpec {
     }
 }
 
+/// Checks the probabilities that packets pass in a bad and in a good state.
+fn check_pass(path: &str, h: f64, k: f64) -> Result<(), SpecError> {
+    if k <= h {
+        return Err(fault(&format!("{path}.k"), format!("must be above h = {h}, got {k}")));
+    }
+    Ok(())
+}
+
 const GILBERT_ELLIOTT: &str = "gilbert_elliott";
+const GILBERT_ELLIOTT_TIME: &str = "gilbert_elliott_time";
 const FOUR_STATE: &str = "four_state";
 
 impl OneDirection for LossSpec {
-    const KEYS: &'static [&'static str] = &["up", "down", GILBERT_ELLIOTT, FOUR_STATE];
+    const KEYS: &'static [&'static str] = &["up", "down", GILBERT_ELLIOTT, GILBERT_ELLIOTT_TIME, FOUR_STATE];
     const EXPECTED: &'static str =
         "a probability, or a table of up and down, of gilbert_elliott or of four_state";
 
@@ -217,6 +261,7 @@ impl schemars::JsonSchema for LossSpec {
             "maximum": 1,
             "properties": {
                 GILBERT_ELLIOTT: generator.subschema_for::<GilbertElliottSpec>(),
+                GILBERT_ELLIOTT_TIME: generator.subschema_for::<TwoStatesSpec>(),
                 FOUR_STATE: generator.subschema_for::<FourStateSpec>(),
             },
             "additionalProperties": false,

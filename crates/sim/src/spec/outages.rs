@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::impairments::MOST_TIME;
 use super::{LinkSpec, SpecError, at_most, fault, within};
-use crate::side::Direction;
 
 /// A span in which a link is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +136,6 @@ impl LinkSpec {
 
     pub(super) fn check_outages(&self, path: &str) -> Result<(), SpecError> {
         at_most(path, self.outages.len(), MOST_OUTAGES)?;
-        let kind = Direction::BOTH.iter().find_map(|&direction| self.rate.of(direction).kind());
         for (number, outage) in self.outages.iter().enumerate() {
             let path = format!("{path}[{number}]");
             within(&path, outage)?;
@@ -146,10 +144,6 @@ impl LinkSpec {
             {
                 let message = format!("must be longer than lasts = {}, got {every}", outage.lasts);
                 return Err(fault(&format!("{path}.every"), message));
-            }
-            if let (Some(kind), OutagePackets::Wait) = (kind, outage.packets) {
-                let message = format!("must be lost on a link whose rate is a {}, got wait", kind.name());
-                return Err(fault(&format!("{path}.packets"), message));
             }
         }
         let share_down: f64 = self.outages.iter().filter_map(OutageSpec::share_down).sum();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::SpecError;
 use super::link::RATES;
 use super::per_direction::{OneDirection, RATE_EXPECTED, check_in_range};
-use crate::link::CapacitySpec;
+use crate::link::{CapacitySpec, Streams};
 
 /// The rate of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -71,12 +71,12 @@ impl RateSpec {
     }
 
     /// Returns the bits that can be sent from `start` to `end`.
-    pub(super) fn bits_between(&self, start: Time, end: Time) -> f64 {
+    pub(super) fn bits_between(&self, start: Time, end: Time, streams: &Streams) -> f64 {
         match self {
             RateSpec::Constant(rate) => {
                 end.saturating_since(start).as_secs_f64() * rate.bits_per_sec() as f64
             }
-            RateSpec::Kind(kind) => kind.bits_between(start, end),
+            RateSpec::Kind(kind) => kind.bits_between(start, end, streams),
         }
     }
 

@@ -50,6 +50,9 @@ fn a_spec_in_full_reads_back_as_itself() {
         json!({"link": {"rate": {"token_bucket": {"rate": "5 Mbit/s", "burst": "64 kB", "peak": {"rate": "20 Mbit/s", "burst": "2 kB"}}}}, "queue": {"ared": {}}}),
         json!({"link": {"rate": {"up": "5 Mbit/s", "down": {"policer": {"rate": "5 Mbit/s", "burst": "64 kB"}}}}, "queue": {"ared": {}}}),
         json!({"link": {"rate": {"up": {"cable": {"rate": "25 Mbit/s", "collision": 0.1}}, "down": "9 Mbit/s"}}, "queue": {"docsis_lld": {}}}),
+        json!({"link": {"rate": {"up": {"wifi": {"rate": "65 Mbit/s", "stations": 2}}, "down": {"cellular": {"rate": "9 Mbit/s", "snr": 3}}}}}),
+        json!({"link": {"rate": {"leo": {"rate": "25 Mbit/s"}}, "loss": {"gilbert_elliott_time": {"good": "9 s", "bad": "10 ms"}}}}),
+        json!({"link": {"rate": {"trace": {"seconds": [0, 1], "mbps": [5, 2], "delay_ms": [0, 2.5], "loss": [0, 0.1]}}}}),
         json!({"link": {"rate": {"trace": {"seconds": [0, 1.5, 2.123_456_789], "mbps": [5, 0, 1.234_567]}}}, "queue": {"pi": {}}}),
         json!({"link": {"rate": {"up": {"mahimahi": {"opportunities": [0, 3, 3, 7]}}, "down": "5 Mbit/s"}, "overhead": "4 B"}}),
         json!({"link": {

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::{QueueDelayMs, mean, p99, percent};
-use crate::link::{DelayByOwner, DelayHistogram, LinkCounters, WireCounts};
+use crate::link::{DelayByOwner, DelayHistogram, LinkCounters, Streams, WireCounts};
 use crate::quantiles::ratio;
 use crate::side::Direction;
 use crate::spec::{Impairments, LinkSpec, Spec};
@@ -89,6 +89,8 @@ impl ClassSummary {
 pub(crate) struct Window {
     /// Link by link, in each direction.
     pub(crate) links: Vec<[LinkWindow; 2]>,
+    /// Of the run.
+    pub(crate) seed: u64,
     pub(crate) start: Time,
     pub(crate) end: Time,
     pub(crate) completed: u64,
@@ -132,20 +134,29 @@ impl Window {
     }
 
     /// The utilisations of both directions of a link, together.
-    pub(super) fn utilisation_of_both(&self, link: &LinkSpec, directions: &[LinkWindow; 2]) -> f64 {
+    pub(super) fn utilisation_of_both(
+        &self,
+        number: u32,
+        link: &LinkSpec,
+        directions: &[LinkWindow; 2],
+    ) -> f64 {
+        let streams = |direction| Streams { seed: self.seed, link: number, direction };
         if link.is_symmetric() {
-            return self.utilisation(link, directions);
+            return self.utilisation(link, directions, &streams(Direction::FORWARD));
         }
         let each = Direction::BOTH.into_iter().zip(directions);
-        each.map(|(direction, it)| self.utilisation(&link.one_way(direction), std::slice::from_ref(it))).sum()
+        let utilisation = |(direction, it)| {
+            self.utilisation(&link.one_way(direction), std::slice::from_ref(it), &streams(direction))
+        };
+        each.map(utilisation).sum()
     }
 
     /// The utilisations of `directions` that have the rate of `spec`, together.
-    pub(super) fn utilisation(&self, spec: &LinkSpec, directions: &[LinkWindow]) -> f64 {
+    pub(super) fn utilisation(&self, spec: &LinkSpec, directions: &[LinkWindow], streams: &Streams) -> f64 {
         let sent_bytes = Window::sum(directions, |link| link.sent_bytes.get());
         let sent = Window::sum(directions, |link| link.sent);
         let wire_bits = 8.0 * (sent_bytes + sent * spec.overhead.as_f64());
-        per(wire_bits, spec.bits_between(self.start, self.end))
+        per(wire_bits, spec.bits_between(self.start, self.end, streams))
     }
 
     /// Packets dropped by policers, in per cent of those that arrived at one.
@@ -200,6 +211,8 @@ impl Window {
         counted: &LinkWindow,
     ) -> DirectionSummary {
         let it = std::slice::from_ref(counted);
+        let number = u32::try_from(link - 1).expect("a chain has few links");
+        let streams = Streams { seed: self.seed, link: number, direction: Direction::BOTH[direction] };
         let change = |read: fn(&LinkCounters) -> u64| read(&counted.after) - read(&counted.before);
         let arrived = change(|link| link.queue.offered);
         let (dropped, marked) = (change(|link| link.queue.dropped()), change(|link| link.queue.marked));
@@ -217,7 +230,7 @@ impl Window {
             loss_percent: percent(dropped as f64, arrived as f64),
             mark_percent: percent(marked as f64, arrived as f64),
             throughput_mbps: self.throughput_mbps(it),
-            utilisation: self.utilisation(config, it),
+            utilisation: self.utilisation(config, it, &streams),
             queue_packets_mean: mean(&counted.queue_packets),
             queue_packets_p99: p99(&counted.queue_packets),
             queue_delay_ms: QueueDelayMs::new(&counted.delays.all()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from aqmlab._core import seconds
 from aqmlab.spec.capacity.rates import DOWN, UP
 
 _ECN = {
@@ -24,6 +25,8 @@ def loss_text(loss: float | Mapping[str, Any]) -> str:
     ('0.1 %', '0 % / 4.76 % in bursts')
     >>> loss_text({"four_state": {"p13": 0.02, "p31": 0.1, "p32": 0.3, "p23": 0.5, "p14": 0.01}})
     '15.8 % in bursts'
+    >>> loss_text({"gilbert_elliott_time": {"good": "9 s", "bad": "1 s", "h": 0.5, "k": 1.0}})
+    '5 % in bursts'
     """
     return _both(loss, _loss_of_one)
 
@@ -59,12 +62,20 @@ def _both(value: Any, of_one: Callable[[Any], str]) -> str:
 def _loss_of_one(loss: float | Mapping[str, Any]) -> str:
     if not isinstance(loss, Mapping):
         return _percent(loss)
-    share = _share_of_four(loss["four_state"]) if "four_state" in loss else _share_of_two(loss["gilbert_elliott"])
-    return f"{_percent(share)} in bursts"
+    ((kind, process),) = loss.items()
+    return f"{_percent(_SHARES[kind](process))} in bursts"
 
 
 def _share_of_two(process: Mapping[str, float]) -> float:
-    bad = process["p"] / (process["p"] + process["r"])
+    return _share_of_states(process["p"] / (process["p"] + process["r"]), process)
+
+
+def _share_over_time(process: Mapping[str, Any]) -> float:
+    good, bad = seconds(process["good"]), seconds(process["bad"])
+    return _share_of_states(bad / (good + bad), process)
+
+
+def _share_of_states(bad: float, process: Mapping[str, float]) -> float:
     return bad * (1 - process["h"]) + (1 - bad) * (1 - process["k"])
 
 
@@ -73,6 +84,13 @@ def _share_of_four(process: Mapping[str, float]) -> float:
     third = process["p13"] / process["p31"]
     second, fourth = third * process["p32"] / process["p23"], process["p14"]
     return (third + fourth) / (1 + second + third + fourth)
+
+
+_SHARES: dict[str, Callable[[Mapping[str, Any]], float]] = {
+    "gilbert_elliott": _share_of_two,
+    "gilbert_elliott_time": _share_over_time,
+    "four_state": _share_of_four,
+}
 
 
 def _percent(share: float) -> str:

@@ -14,10 +14,13 @@ from aqmlab.spec import schema
 from aqmlab.spec.capacity import rates
 
 FILES = {
-    "trace": "CSV with the columns `seconds` and `mbps`, or JSON with the two as lists.",
+    "trace": "CSV with the columns `seconds`, `mbps`, and perhaps `delay_ms` and `loss`, or JSON with them as lists.",
     "mahimahi": "A trace of Mahimahi: the millisecond of an opportunity in each line.",
 }
 """The description of ``file`` for each kind of capacity that has this key."""
+
+PATH_COLUMNS = ("delay_ms", "loss")
+"""The columns of the path behind a capacity."""
 
 _COLUMNS = ("seconds", "mbps")
 _LINES = "opportunities"
@@ -127,18 +130,24 @@ def _table(text: str, place: str) -> dict[str, Any]:
             raise SpecError(f"{place}, line {error.lineno}: is not JSON: {error.msg}") from None
         return content
     header, *rows = list(csv.reader(text.splitlines())) or [[]]
-    if tuple(name.strip() for name in header) != _COLUMNS:
-        raise SpecError(f"{place}: must have the columns {' and '.join(_COLUMNS)}, got {','.join(header)!r}")
-    numbers = [_row(row, f"{place}, row {number}") for number, row in enumerate(rows, start=1)]
-    return {name: [row[column] for row in numbers] for column, name in enumerate(_COLUMNS)}
+    names = [name.strip() for name in header]
+    if tuple(names[:2]) != _COLUMNS or not set(names[2:]) <= set(PATH_COLUMNS) or len(set(names)) < len(names):
+        raise SpecError(
+            f"{place}: must have the columns {' and '.join(_COLUMNS)}, and at most {' and '.join(PATH_COLUMNS)} "
+            f"behind them, got {','.join(header)!r}"
+        )
+    numbers = [_row(row, len(names), f"{place}, row {number}") for number, row in enumerate(rows, start=1)]
+    return {name: [row[column] for row in numbers] for column, name in enumerate(names)}
 
 
-def _row(row: list[str], place: str) -> tuple[float, float]:
+def _row(row: list[str], columns: int, place: str) -> list[float]:
     try:
-        second, mbps = map(float, row)
+        numbers = [float(value) for value in row]
     except ValueError:
-        raise SpecError(f"{place}: must be a time in seconds and a rate in Mbit/s, got {','.join(row)!r}") from None
-    return second, mbps
+        raise SpecError(f"{place}: must be numbers, got {','.join(row)!r}") from None
+    if len(numbers) != columns:
+        raise SpecError(f"{place}: must have {columns} numbers, got {','.join(row)!r}")
+    return numbers
 
 
 _READERS: dict[str, Callable[[str, str], dict[str, Any]]] = {"trace": _table, "mahimahi": _lines}

@@ -4,8 +4,7 @@
 //! HTTP", USENIX ATC 2015):
 //!
 //! * a line is the millisecond of an opportunity, and equal lines are several of them; after the last line the trace begins again;
-//! * several packets, or a part of one, share an opportunity, and a packet leaves with its last byte;
-//! * bytes are lost when nothing waits, and an opportunity is over for a packet that arrives at its instant.
+//! * an opportunity has 1,504 bytes: see `opportunities.rs`.
 //!
 //! Without a device FIFO it is exact: the packet being sent has left the discipline's queue, at the opportunity of its first byte.
 
@@ -15,7 +14,8 @@ use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{BitRate, Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
 
-use super::{BoxedCapacity, Capacity, CapacityKind, MOST_ROWS, Streams, rate_of};
+use super::opportunities::{Opportunities, Opportunity, Scheduler};
+use super::{BoxedCapacity, CapacityKind, MOST_ROWS, Streams, rate_of};
 use crate::spec::SpecError;
 
 /// The bytes of an opportunity: an IP packet of 1,500 bytes and 4 bytes of Mahimahi's TUN header.
@@ -71,17 +71,17 @@ impl CapacityKind for MahimahiSpec {
         rate_of(8e3 * OPPORTUNITY.as_f64() * at_once.expect("a trace has an opportunity") as f64).max(self.rate())
     }
 
-    fn bits_between(&self, start: Time, end: Time) -> f64 {
+    fn bits_between(&self, start: Time, end: Time, _streams: &Streams) -> f64 {
         8.0 * OPPORTUNITY.as_f64() * (self.opportunities_until(end) - self.opportunities_until(start))
     }
 
     /// The mean rates of equal spans: a drawing shows no single opportunity.
-    fn drain_rates(&self, until: Time) -> Vec<(Time, f64)> {
+    fn drain_rates(&self, until: Time, streams: &Streams) -> Vec<(Time, f64)> {
         let span = SPAN.as_nanos().max(until.as_nanos() / MOST_SPANS);
         let starts = (0..).map(|number| Time::from_nanos(number * span)).take_while(|&start| start < until);
         let rate = |start| {
             let span = Duration::from_nanos(span);
-            (start, self.bits_between(start, start + span) / span.as_secs_f64())
+            (start, self.bits_between(start, start + span, streams) / span.as_secs_f64())
         };
         starts.map(rate).collect()
     }
@@ -110,47 +110,34 @@ impl CapacityKind for MahimahiSpec {
     }
 
     fn capacity(&self, link: &LinkContext, _streams: &Streams) -> BoxedCapacity {
-        Box::new(Mahimahi {
-            trace: self.clone(),
-            overhead: link.overhead,
-            base: Time::ZERO,
-            next: 0,
-            left: OPPORTUNITY,
-        })
+        let trace = Mahimahi { trace: self.clone(), base: Time::ZERO, next: 0 };
+        Box::new(Opportunities::new(trace, link.overhead))
     }
 }
 
-/// A trace, and the next opportunity that has bytes left.
+/// A trace that is replayed.
 #[derive(Debug)]
 struct Mahimahi {
     trace: MahimahiSpec,
-    overhead: Bytes,
     /// The time at which the trace has begun, again or for the first time.
     base: Time,
-    /// The index of the opportunity.
+    /// The index of the next opportunity.
     next: usize,
-    /// Its bytes that are left.
-    left: Bytes,
 }
 
-impl Mahimahi {
-    /// The time of the next opportunity.
-    fn at(&self) -> Time {
-        self.base + ms(self.trace.opportunities[self.next])
-    }
-
-    /// Advance to the next opportunity.
-    fn use_up(&mut self) {
-        (self.next, self.left) = (self.next + 1, OPPORTUNITY);
+impl Scheduler for Mahimahi {
+    fn next(&mut self) -> Opportunity {
+        let at = self.base + ms(self.trace.opportunities[self.next]);
+        self.next += 1;
         if self.next == self.trace.opportunities.len() {
             self.next = 0;
             self.base += self.trace.period();
         }
+        Opportunity { at, bytes: OPPORTUNITY }
     }
 
-    /// Lose the opportunities before `time`.
-    fn lose_before(&mut self, time: Time) {
-        if self.at() >= time {
+    fn skip_before(&mut self, time: Time) {
+        if self.base + ms(self.trace.opportunities[self.next]) >= time {
             return;
         }
         // Periods whose last opportunity is before `time`.
@@ -158,32 +145,5 @@ impl Mahimahi {
         self.base += Duration::from_nanos((since - 1) / period * period);
         let since = time - self.base;
         self.next = self.trace.opportunities.partition_point(|&at| ms(at) < since);
-        self.left = OPPORTUNITY;
-    }
-}
-
-impl Capacity for Mahimahi {
-    fn ready(&self) -> Option<Time> {
-        Some(self.at())
-    }
-
-    fn idle(&mut self, now: Time) {
-        self.lose_before(now + Duration::from_nanos(1));
-    }
-
-    fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
-        self.lose_before(now);
-        let first = self.at();
-        let mut rest = size + self.overhead;
-        while rest > self.left {
-            rest = rest - self.left;
-            self.use_up();
-        }
-        let last = self.at();
-        self.left = self.left - rest;
-        if self.left == Bytes::ZERO {
-            self.use_up();
-        }
-        (first, last)
     }
 }

@@ -7,12 +7,14 @@ use aqmlab_aqm::LinkContext;
 use aqmlab_units::{BitRate, Bytes, Duration, Time, ranges};
 use serde::{Deserialize, Serialize};
 
+use super::path::{BoxedPath, Path, PathChanges, PathState};
 use super::{BoxedCapacity, Capacity, CapacityKind, MOST_ROWS, Streams, rate_of};
 use crate::spec::SpecError;
 
 /// Rates over time, over and over: each row is a time and the rate from then on, and the last one lasts as long as the one
-/// before it. Bits are sent at the rates of their moments. The link's discipline knows the mean rate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// before it. Bits are sent at the rates of their moments. The link's discipline knows the mean rate. Delays and losses are those
+/// of the path behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Columns", into = "Columns")]
 pub struct TraceSpec {
@@ -20,14 +22,16 @@ pub struct TraceSpec {
     rows: Vec<Row>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
     at: Duration,
     bits_per_sec: u64,
+    path: PathState,
 }
 
 /// Rates over time, over and over: each row is a time and the rate from then on, and the last one lasts as long as the one
-/// before it. Bits are sent at the rates of their moments. The link's discipline knows the mean rate.
+/// before it. Bits are sent at the rates of their moments. The link's discipline knows the mean rate. Delays and losses are those
+/// of the path behind it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Trace"))]
 #[serde(deny_unknown_fields)]
@@ -36,6 +40,14 @@ struct Columns {
     seconds: Vec<f64>,
     /// The rates in Mbit/s from these times on; 0 is an outage.
     mbps: Vec<f64>,
+    /// The delays in milliseconds beyond that of the link, of packets that depart from these times on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = [])))]
+    delay_ms: Vec<f64>,
+    /// The probabilities that packets that depart from these times on are lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = [])))]
+    loss: Vec<f64>,
 }
 
 ranges! {
@@ -45,6 +57,9 @@ ranges! {
 /// The longest trace: the longest run.
 const MOST_SECONDS: f64 = 2.0 * 7.0 * 24.0 * 3600.0;
 
+/// A minute, as of any link.
+const MOST_DELAY_MS: f64 = 60_000.0;
+
 /// A Tbit/s, the rate of the fastest link.
 const MOST_MBPS: f64 = 1e6;
 
@@ -52,10 +67,16 @@ impl TryFrom<Columns> for TraceSpec {
     type Error = String;
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is bounded")]
-    fn try_from(Columns { seconds, mbps }: Columns) -> Result<TraceSpec, String> {
+    fn try_from(Columns { seconds, mbps, delay_ms, loss }: Columns) -> Result<TraceSpec, String> {
         if seconds.len() != mbps.len() || seconds.is_empty() || seconds.len() > MOST_ROWS {
             let (times, rates) = (seconds.len(), mbps.len());
             return Err(format!("must have 1 to {MOST_ROWS} times and as many rates, got {times} and {rates}"));
+        }
+        for (name, column) in [("delay_ms", &delay_ms), ("loss", &loss)] {
+            if !column.is_empty() && column.len() != seconds.len() {
+                let (rows, times) = (column.len(), seconds.len());
+                return Err(format!("must have as many values of {name} as times, {times}, got {rows}"));
+            }
         }
         let mut rows: Vec<Row> = Vec::with_capacity(seconds.len());
         for (number, (&second, &mbit)) in (1..).zip(seconds.iter().zip(&mbps)) {
@@ -64,9 +85,17 @@ impl TryFrom<Columns> for TraceSpec {
                     "row {number}: must be from 0 to {MOST_SECONDS} s and from 0 to {MOST_MBPS} Mbit/s, got {second} s and {mbit} Mbit/s"
                 ));
             }
+            let of = |column: &[f64]| column.get(rows.len()).copied().unwrap_or(0.0);
+            let (delay, loss) = (of(&delay_ms), of(&loss));
+            if !(0.0..=MOST_DELAY_MS).contains(&delay) || !(0.0..=1.0).contains(&loss) {
+                return Err(format!(
+                    "row {number}: must have a delay_ms from 0 to {MOST_DELAY_MS} and a loss from 0 to 1, got {delay} and {loss}"
+                ));
+            }
             let row = Row {
                 at: Duration::from_secs_f64(second),
                 bits_per_sec: (mbit * 1e6).round() as u64,
+                path: PathState { delay: Duration::from_secs_f64(delay / 1e3), loss },
             };
             match rows.last() {
                 None if row.at > Duration::ZERO => {
@@ -89,7 +118,13 @@ impl From<TraceSpec> for Columns {
     fn from(spec: TraceSpec) -> Columns {
         let seconds = spec.rows.iter().map(|row| row.at.as_nanos() as f64 / 1e9).collect();
         let mbps = spec.rows.iter().map(|row| row.bits_per_sec as f64 / 1e6).collect();
-        Columns { seconds, mbps }
+        let changes = spec.path_changes();
+        let column = |has: bool, value: fn(&Row) -> f64| {
+            if has { spec.rows.iter().map(value).collect() } else { Vec::new() }
+        };
+        let delay_ms = column(changes.delay, |row| row.path.delay.as_millis_f64());
+        let loss = column(changes.loss, |row| row.path.loss);
+        Columns { seconds, mbps, delay_ms, loss }
     }
 }
 
@@ -135,15 +170,27 @@ impl CapacityKind for TraceSpec {
         most.and_then(BitRate::from_bits_per_sec).expect("a trace has a rate above 0")
     }
 
-    fn bits_between(&self, start: Time, end: Time) -> f64 {
+    fn bits_between(&self, start: Time, end: Time, _streams: &Streams) -> f64 {
         self.bits_until(end) - self.bits_until(start)
     }
 
-    fn drain_rates(&self, until: Time) -> Vec<(Time, f64)> {
+    fn drain_rates(&self, until: Time, _streams: &Streams) -> Vec<(Time, f64)> {
         let period = self.period().as_nanos();
         let starts = (0..).map(|number| Time::from_nanos(number * period)).take_while(|&start| start < until);
         let rows = starts.flat_map(|start| self.rows.iter().map(move |row| (start + row.at, row.bits_per_sec as f64)));
         rows.collect()
+    }
+
+    fn path_changes(&self) -> PathChanges {
+        PathChanges {
+            delay: self.rows.iter().any(|row| row.path.delay > Duration::ZERO),
+            loss: self.rows.iter().any(|row| row.path.loss > 0.0),
+        }
+    }
+
+    fn path(&self, _streams: &Streams) -> Option<BoxedPath> {
+        let path = TracePath { rows: self.rows.clone(), period: self.period() };
+        self.path_changes().any().then(|| Box::new(path) as BoxedPath)
     }
 
     fn check(&self, _frame: Bytes) -> Result<(), SpecError> {
@@ -164,6 +211,20 @@ impl CapacityKind for TraceSpec {
             only.end = Duration::from_nanos(u64::MAX);
         }
         Box::new(Trace { pieces, overhead: link.overhead, base: Time::ZERO, now: 0, busy_until: Time::ZERO })
+    }
+}
+
+/// The delays and the losses of a trace.
+#[derive(Debug)]
+struct TracePath {
+    rows: Vec<Row>,
+    period: Duration,
+}
+
+impl Path for TracePath {
+    fn at(&mut self, departure: Time) -> PathState {
+        let rest = Duration::from_nanos(departure.as_nanos() % self.period.as_nanos());
+        self.rows[self.rows.partition_point(|row| row.at <= rest) - 1].path
     }
 }
 

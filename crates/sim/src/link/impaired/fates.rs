@@ -7,6 +7,7 @@ use aqmlab_tcp::Flags;
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use super::losses::Losses;
+use crate::link::BoxedPath;
 use crate::spec::{Delays, EcnPath, Impairments, LinkSpec, Outages, ReorderSpec};
 
 /// The processes that decide the fates of packets of one direction.
@@ -20,6 +21,8 @@ pub(crate) struct Fates {
     ecn: EcnPath,
     outages: Outages,
     delays: Delays,
+    /// The path of the capacity, and the draws of its losses.
+    path: Option<(BoxedPath, Stream)>,
     /// The delay of the link inside.
     shortest_delay: Duration,
 }
@@ -53,7 +56,12 @@ impl Fate {
 
 impl Fates {
     /// `stream` returns the random stream of a purpose.
-    pub(crate) fn new(impairments: &Impairments, link: &LinkSpec, stream: impl Fn(&str) -> Stream) -> Fates {
+    pub(crate) fn new(
+        impairments: &Impairments,
+        link: &LinkSpec,
+        path: Option<BoxedPath>,
+        stream: impl Fn(&str) -> Stream,
+    ) -> Fates {
         let shortest_delay = link.shortest_delay();
         let bit_errors = (impairments.bit_error_rate > 0.0).then(|| BitErrors {
             log_intact: libm::log1p(-impairments.bit_error_rate),
@@ -70,6 +78,7 @@ impl Fates {
             ecn: impairments.ecn,
             outages: impairments.outages.clone(),
             delays: impairments.delays.clone(),
+            path: path.map(|path| (path, stream("path"))),
             shortest_delay,
         }
     }
@@ -83,18 +92,23 @@ impl Fates {
     /// flags.
     pub(super) fn decide(&mut self, size: Bytes, flags: &mut Flags, now: Time) -> Fate {
         let departure = Time::from_nanos(now.as_nanos() - self.shortest_delay.as_nanos());
-        let is_lost = self.loss.as_mut().is_some_and(Losses::draw);
+        let is_lost = self.loss.as_mut().is_some_and(|losses| losses.draw(departure));
         let is_damaged = self.bit_errors.as_mut().is_some_and(|errors| errors.draw(size));
         let is_down = self.outages.up_from(departure) > departure;
+        let path = self.path.as_mut().map(|(path, stream)| {
+            let state = path.at(departure);
+            (state.delay, stream.chance(Prob::clamped(state.loss)))
+        });
+        let (path_delay, is_lost_on_path) = path.unwrap_or((Duration::ZERO, false));
         let is_refused = self.ecn == EcnPath::RefuseSyn && requests_ecn(*flags);
         *flags = passed(self.ecn, *flags);
         Fate {
-            is_lost: is_lost || is_damaged || is_down || is_refused,
+            is_lost: is_lost || is_damaged || is_down || is_refused || is_lost_on_path,
             is_duplicated: self
                 .duplicate
                 .as_mut()
                 .is_some_and(|(probability, stream)| stream.chance(*probability)),
-            later: self.delay(departure) + self.jitter.as_mut().map_or(Duration::ZERO, uniform),
+            later: self.delay(departure) + path_delay + self.jitter.as_mut().map_or(Duration::ZERO, uniform),
             late: self.reorder.as_mut().map_or(Duration::ZERO, lateness),
         }
     }

@@ -3,6 +3,7 @@
 use aqmlab_aqm::{Droptail, Limit};
 use serde_json::{Value, json};
 
+use super::kinds::STREAMS;
 use super::*;
 use crate::link::{Fates, Impaired, WireCounts, WireEvent};
 use crate::side::Direction;
@@ -10,7 +11,9 @@ use crate::spec::LinkSpec;
 
 fn with_impairments(link: impl Link + Send + 'static, spec: &LinkSpec) -> Boxed<WindowScale> {
     let impairments = spec.impairments(Direction::FORWARD).expect("there are impairments");
-    let fates = Fates::new(&impairments, spec, |purpose| Stream::named(1, &format!("{purpose}/0/link/0")));
+    let path = spec.rate.of(Direction::FORWARD).kind().and_then(|kind| kind.path(&STREAMS));
+    let stream = |purpose: &str| Stream::named(1, &format!("{purpose}/0/link/0"));
+    let fates = Fates::new(&impairments, spec, path, stream);
     Boxed::new(Impaired::new(Boxed::new(link), fates))
 }
 
@@ -27,7 +30,9 @@ fn read(written: Value) -> LinkSpec {
 /// A link of 10 Mbit/s with a delay of 3 ms, without overhead, and with these impairments.
 pub(super) fn impaired(mut written: Value) -> Boxed<WindowScale> {
     for (key, value) in [("rate", "10 Mbit/s"), ("delay", "3 ms"), ("overhead", "0 B")] {
-        written[key] = value.into();
+        if written.get(key).is_none() {
+            written[key] = value.into();
+        }
     }
     let spec = read(written);
     let wire = Wire { context: spec.context(), delay: spec.shortest_delay(), device_fifo: 1, owners: 0 };
@@ -139,6 +144,24 @@ fn duplicates_arrive_right_behind_their_packet() {
     assert!(order.is_sorted());
     let pairs = order.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
     assert_eq!(pairs, counts.duplicated);
+}
+
+#[test]
+fn a_trace_has_delays_and_losses_beside_its_rates() {
+    // Three rows of 10 ms at 10 Mbit/s, over and over: 5 ms more, every other packet lost, and neither.
+    let trace = json!({ "seconds": [0, 0.01, 0.02], "mbps": [10, 10, 10], "delay_ms": [5, 0, 0], "loss": [0, 0.5, 0] });
+    let Run { delays, counts, .. } = run(json!({ "rate": { "trace": trace } }), 60_000);
+    let row = |number: usize| number % 30 / 10;
+    let mut lost = 0;
+    for (number, delay) in delays.iter().enumerate() {
+        match (row(number), delay) {
+            (1, None) => lost += 1,
+            (0, delay) => assert_eq!(*delay, Some(MS(8))),
+            (_, delay) => assert_eq!(*delay, Some(MS(3))),
+        }
+    }
+    assert_eq!(lost, counts.lost);
+    binomial(lost, 20_000, 0.5);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use aqmlab_aqm::{Droptail, Limit};
 use serde_json::{Value, json};
 
+use super::traces::departures;
 use super::*;
-use crate::link::{BoxedCapacity, CapacitySpec, Streams};
+use crate::link::{BoxedCapacity, CapacitySpec, Interrupted, Streams};
 use crate::side::Direction;
 
 const OVERHEAD: u64 = 38;
@@ -201,5 +202,40 @@ fn a_full_bucket_sends_a_burst_and_then_its_rate() {
             "packet {n}: {} ms, not {sent} ms",
             departed(at) * 1e3
         );
+    }
+}
+
+#[test]
+fn packets_wait_in_the_queue_in_an_outage_of_any_kind() {
+    let link: crate::spec::LinkSpec = serde_json::from_value(json!({
+        "outages": [{ "at": "1 s", "lasts": "1 s" }, { "at": "4 s", "lasts": "200 ms", "every": "700 ms" }],
+    }))
+    .expect("a link");
+    let is_down = |nanos: u64| {
+        let ms = nanos / 1_000_000;
+        (1_000..2_000).contains(&ms) || (ms >= 4_000 && (ms - 4_000) % 700 < 200)
+    };
+    let bucket = json!({ "rate": "2 Mbit/s", "burst": "3 kB", "line": "10 Mbit/s" });
+    for kind in [
+        json!({ "token_bucket": bucket }),
+        json!({ "cable": { "rate": "2 Mbit/s", "line": "10 Mbit/s" } }),
+        json!({ "wifi": { "rate": "10 Mbit/s", "stations": 2 } }),
+        json!({ "cellular": { "rate": "2 Mbit/s", "users": 2 } }),
+        json!({ "leo": { "rate": "2 Mbit/s" } }),
+        json!({ "trace": { "seconds": [0, 0.7], "mbps": [2, 1] } }),
+        json!({ "mahimahi": { "opportunities": [5, 5, 11, 13] } }),
+    ] {
+        let context = context(BitRate::from_mbit_per_sec(2));
+        let capacity = Box::new(Interrupted::new(capacity(kind.clone(), &context), link.waiting_outages()));
+        let wire = Wire { context, delay: Duration::from_millis(3), device_fifo: 0, owners: 0 };
+        let queue = Fifo::new(Droptail, Limit::Packets(10_000));
+        let link = Boxed::new(Queued::with_capacity(queue, &wire, capacity as BoxedCapacity));
+        let arrivals: Vec<(u64, u16)> = (0..800).map(|number| (number * 10_000_000, 500)).collect();
+        let left = departures(link, &arrivals);
+        assert!((0..800).zip(&left).all(|(number, &(left, _))| number == left), "{kind}");
+        // What the link was given right before an outage is sent: one packet, or one aggregate.
+        let begins = left.iter().filter(|&&(_, at)| is_down(at - 1)).count();
+        assert!(begins <= 20, "{kind}: {begins} in outages");
+        assert!(left.iter().filter(|&&(_, at)| !is_down(at)).count() >= 780, "{kind}");
     }
 }

@@ -61,6 +61,21 @@ fn gilbert_elliott_losses_have_the_bursts_of_theory() {
 }
 
 #[test]
+fn states_with_times_have_the_shares_and_the_lengths_of_theory() {
+    let process = json!({ "gilbert_elliott_time": { "good": "90 ms", "bad": "10 ms" } });
+    let lost = losses(&process, 800_000);
+    let (share, burst) = shares(&lost);
+    close(share, 0.1);
+    // Packets come each millisecond: the next one is lost, too, with the probability of an unchanged state,
+    // bad + (1 - bad) exp(-1 ms (1 / 90 ms + 1 / 10 ms)) with bad = 0.1 of the time.
+    let again = 0.1 + 0.9 * libm::exp(-(1.0 / 90.0 + 1.0 / 10.0));
+    close(burst, 1.0 / (1.0 - again));
+    let process = json!({ "gilbert_elliott_time": { "good": "40 ms", "bad": "10 ms", "h": 0.5, "k": 0.99 } });
+    let (share, _) = shares(&losses(&process, 800_000));
+    close(share, 0.2 * 0.5 + 0.8 * 0.01);
+}
+
+#[test]
 fn the_state_may_change_after_a_packet() {
     let process = json!({ "gilbert_elliott": { "p": 1, "r": 1, "change": "after" } });
     assert_eq!(losses(&process, 4), [false, true, false, true]);

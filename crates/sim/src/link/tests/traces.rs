@@ -132,7 +132,7 @@ proptest! {
         let mut before = 0;
         for ((n, (number, last)), &(arrived, bytes)) in (0..).zip(sent).zip(&arrivals) {
             prop_assert_eq!(n, number, "the order is kept");
-            let offered = kind.bits_between(Time::from_nanos(before.max(arrived)), Time::from_nanos(last));
+            let offered = kind.bits_between(Time::from_nanos(before.max(arrived)), Time::from_nanos(last), &STREAMS);
             let bits = 8.0 * (f64::from(bytes) + 38.0);
             // A time is rounded to a nanosecond.
             prop_assert!((offered - bits).abs() < 3e-9 * fastest + 1e-5 * bits, "packet {}: {} of {}", n, offered, bits);
@@ -167,7 +167,7 @@ fn the_mean_rate_of_a_trace_is_its_bits_by_its_time() {
     let rate = |kind: serde_json::Value| {
         let spec: CapacitySpec = serde_json::from_value(kind).expect("a kind");
         let (start, end) = (Time::from_nanos(1_700_000_000), Time::from_nanos(601_700_000_000));
-        let offered = spec.bits_between(start, end) / 600.0;
+        let offered = spec.bits_between(start, end, &STREAMS) / 600.0;
         assert!((offered - spec.rate().bits_per_sec() as f64).abs() < 1.0, "{offered} and {}", spec.rate());
         (spec.rate().bits_per_sec(), spec.fastest().bits_per_sec())
     };

@@ -4,8 +4,6 @@ use super::*;
 
 #[test]
 fn impairments_that_cannot_be_are_refused() {
-    let bucket = json!({"token_bucket": {"rate": "9 Mbit/s", "burst": "9 kB"}});
-    let outage = json!([{"at": "1 s", "lasts": "1 s"}]);
     for (link, expected) in [
         (json!({"bit_error_rate": 2}), "link.bit_error_rate: must be between 0 and 1, got 2"),
         (json!({"duplicate": {"up": 0, "down": -1}}), "link.duplicate.down: must be between 0 and 1, got -1"),
@@ -36,10 +34,6 @@ fn impairments_that_cannot_be_are_refused() {
                 {"at": "0 s", "lasts": "2 s", "every": "4 s"}, {"at": "2 s", "lasts": "3 s", "every": "6 s"},
             ]}),
             "link.outages: must leave the link up: those with `every` last for 100 % of the time",
-        ),
-        (
-            json!({"rate": bucket, "outages": outage}),
-            "link.outages[0].packets: must be lost on a link whose rate is a token_bucket, got wait",
         ),
         (
             json!({"delay_changes": [{"at": "0 s", "delay": "1 ms"}]}),

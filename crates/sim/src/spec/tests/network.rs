@@ -220,6 +220,30 @@ fn a_capacity_that_cannot_be_is_refused() {
             "link.rate.token_bucket.peak.burst: must be at least the longest frame, 1538 B, got 1000 B",
         ),
         (
+            json!({"link": {"rate": {"wifi": {"rate": "20 Mbit/s", "others": "1 ms"}}}}),
+            "link.rate.wifi.others: has no effect: there is no other station, got 1 ms",
+        ),
+        (
+            json!({"link": {"rate": {"cellular": {"rate": "20 Mbit/s", "average": "2 s"}}}}),
+            "link.rate.cellular.average: has no effect: there is no other user, got 2 s",
+        ),
+        (
+            json!({"link": {"rate": {"leo": {"rate": "20 Mbit/s", "handover": "16 s"}}}}),
+            "link.rate.leo.handover: must be at most 1 s, got 16 s",
+        ),
+        (
+            json!({"link": {"rate": {"leo": {"rate": "20 Mbit/s", "handover": "0 s", "loss": 0.2}}}}),
+            "link.rate.leo.loss: has no effect: handover = 0 s, got 0.2",
+        ),
+        (
+            json!({"link": {"loss": {"gilbert_elliott_time": {"good": "1 s", "bad": "1 s", "h": 0.5, "k": 0.5}}}}),
+            "link.loss.gilbert_elliott_time.k: must be above h = 0.5, got 0.5",
+        ),
+        (
+            json!({"link": {"rate": {"trace": {"seconds": [0], "mbps": [1], "delay_ms": [-1]}}}}),
+            "link.rate.trace: row 1: must have a delay_ms from 0 to 60000 and a loss from 0 to 1, got -1 and 0",
+        ),
+        (
             json!({"link": {"rate": {"cable": {"rate": "20 Mbit/s", "burst": "1500 B"}}}}),
             "link.rate.cable.burst: must be at least the longest frame, 1538 B, got 1500 B",
         ),
