@@ -51,25 +51,24 @@ def test_a_preset_runs_and_sends_most_of_its_rate(name: str) -> None:
         ("docsis-3.1 1000/50", (50e6, 1000e6)),
         ("gpon 500", (500e6, 500e6)),
         ("vdsl2 65/6.5", (6.4e6, 64e6)),
-        ("lte", (6e6, 13e6)),
+        ("lte", (5.985e6, 12.992e6)),
         ("starlink", (10e6, 100e6)),
         ("geo 50/5", (5e6, 50e6)),
-        ("wifi-ac busy", (130e6, 130e6)),
+        # 64 frames of 1,542 bytes in 190 us and their bits, after three turns of 4 ms.
+        ("wifi-ac busy", (60.26e6, 60.26e6)),
     ],
 )
 def test_the_mean_rates_are_those_of_the_plan(text: str, rates: tuple[float, float]) -> None:
     (link,) = cell({"preset": text}).links
-    assert (link.rate_bps, link.rate_back_bps) == pytest.approx(rates)
+    assert (link.rate_bps, link.rate_back_bps) == pytest.approx(rates, rel=1e-3)
 
 
 def test_the_path_of_starlink_changes_at_four_seconds_a_minute() -> None:
     (link,) = cell({"preset": "starlink"}).links
-    at = {second for second, _ in link.drain_rates(1, 120.0)} - {120.0}
     # Mohan et al.: seconds 12, 27, 42 and 57 of each minute.
-    assert {12.0, 27.0, 42.0, 57.0, 72.0, 87.0, 102.0, 117.0} <= at
-    assert {second % 60 for second in at} <= {0.0, 12.0, 27.0, 42.0, 57.0, 58.5}
-    changes = cell({"preset": "starlink"}).resolved["link"]["delay_changes"]
-    assert [(change["at"], change["every"]) for change in changes] == [(f"{s} s", "60 s") for s in (12, 27, 42, 57)]
+    rates = dict(link.drain_rates(1, 120.0, 1))
+    assert list(rates) == [0.0, 12.0, 27.0, 42.0, 57.0, 72.0, 87.0, 102.0, 117.0, 120.0]
+    assert rates != dict(link.drain_rates(1, 120.0, 2))
 
 
 def test_a_written_value_replaces_that_of_the_preset() -> None:
@@ -113,7 +112,7 @@ def test_show_lists_each_value_with_its_source(aqmlab: Command, tmp_path: Path) 
     assert listed["link.rate.up.cable.rate"]["value"] == "25 Mbit/s"
     values = default_values(experiment({"preset": "lte"}), cell({"preset": "lte"}).resolved)
     origins = {value.path: value.origin for value in values}
-    assert origins["link.rate.up.trace.mbps"].startswith("preset lte: Huang et al.")
+    assert origins["link.rate.up.cellular.rate"].startswith("preset lte: Huang et al.")
     assert origins["link.device_fifo"] == "default"
 
 
