@@ -210,3 +210,39 @@ def test_recorded_flows_have_their_windows_over_time(tmp_path: Path) -> None:
     assert len(shown) == timeseries.BINS
     used = {field for view in chart.views.values() for field in fields(view)}
     assert used - {"at"} <= set(chart.rows.columns)
+
+
+def test_a_changing_capacity_is_behind_delay_and_throughput(tmp_path: Path) -> None:
+    leo = {"leo": {"rate": "4 Mbit/s", "every": "4 s", "offset": "3 s"}}
+    source = {"datagrams": {"rate": "6 Mbit/s", "packet": "1000 B", "side": 0}}
+    result = lab.run(
+        lab.Experiment(
+            link={"rate": {"up": leo, "down": "9 Mbit/s"}},
+            queue={"codel": {}},
+            users={"per_side": 0},
+            sources=[source],
+            protocol={"warmup": "2 s", "duration": "16 s"},
+        ),
+        out=tmp_path,
+    )
+    figures = {chart.name: chart for chart in charts(select(tmp_path, Choice()), VegaBuilder(["codel"]))}
+    (view,) = figures["throughput-over-time"].views.values()
+    capacities = {row["time_s"]: row["mbps"] for row in view["layer"][0]["data"]["values"]}
+    (link,) = result.cell.links
+    drawn = [capacities[time] for time in (2, 4, 8, 12, 16)]
+    rates = dict(link.drain_rates(0, 18.0, result.cell.seed))
+    assert drawn == pytest.approx([rates[start] / 1e6 for start in (0.0, 3.0, 7.0, 11.0, 15.0)], rel=1e-5)
+    # The link is full: what it sends is its capacity.
+    sent = figures["throughput-over-time"].rows
+    assert sent.filter(direction=0)["mbps"].mean() == pytest.approx(np.mean(list(capacities.values())[:-1]), rel=0.02)
+    delays = list(figures["delay"].views.values())
+    assert [("resolve" in view) for view in delays] == [True, False]
+    for view in (*figures["throughput-over-time"].views.values(), *delays):
+        name = "delay" if view in delays else "throughput-over-time"
+        values = figures[name].rows.to_dicts()
+        assert "<svg" in vl_convert.vegalite_to_svg({**view, "width": 600, "datasets": {"rows": values}})
+
+
+def test_a_constant_link_has_no_figure_of_its_capacity(out: Path) -> None:
+    (result, *_) = select(out, Choice()).valid
+    assert timeseries.capacity(result).is_empty()

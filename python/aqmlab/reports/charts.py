@@ -16,7 +16,7 @@ from aqmlab.metrics.numbers import NUMBERS, Number
 from aqmlab.reports import breakdown, downsample
 from aqmlab.reports.breakdown import Breakdown
 from aqmlab.reports.selection import Selection
-from aqmlab.reports.vega import VegaBuilder
+from aqmlab.reports.vega import Area, VegaBuilder
 from aqmlab.results import timeseries
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures.charts import (
@@ -74,10 +74,11 @@ def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingPr
         _differences(selection, vega),
         _sizes(selection, vega),
         _slowdowns(selection, vega),
-        delay_over_time(selection, vega),
+        _over_time(selection, vega, DELAY, "delay", _DELAY_TITLE, _DELAY, has_capacity=True),
         _over_time(
             selection, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _MARK_OR_DROP
         ),
+        _throughput(selection, vega),
         _flows(selection, vega),
         _windows(selection, vega),
         _parts(vega, times),
@@ -112,7 +113,7 @@ def response_times(selection: Selection, vega: VegaBuilder) -> Chart | None:
 
 def delay_over_time(selection: Selection, vega: VegaBuilder) -> Chart | None:
     """Return the figure of the queueing delay over time, a view for each direction of each link."""
-    return _over_time(selection, vega, DELAY, "delay", "Queueing delay over time", _DELAY)
+    return _over_time(selection, vega, DELAY, "delay", _DELAY_TITLE, _DELAY)
 
 
 def _differences(selection: Selection, vega: VegaBuilder) -> Chart | None:
@@ -200,9 +201,19 @@ def _parts(vega: VegaBuilder, times: Breakdown) -> Chart | None:
 
 
 def _over_time(
-    selection: Selection, vega: VegaBuilder, chart: Lines, name: str, title: str, meaning: str
+    selection: Selection,
+    vega: VegaBuilder,
+    chart: Lines,
+    name: str,
+    title: str,
+    meaning: str,
+    *,
+    has_capacity: bool = False,
 ) -> Chart | None:
-    """Draw a variable of the queue from the first seed of each scheme, a view for each direction of each link."""
+    """Draw a variable of the queue from the first seed of each scheme, a view for each direction of each link.
+
+    With ``has_capacity`` it is before the capacity of links whose rate changes.
+    """
     results = {label: selection.by_label[label][0] for label in selection.labels}
     frames = {label: timeseries.downsample(result) for label, result in results.items()}
     place_columns = ("link", "direction")
@@ -215,10 +226,12 @@ def _over_time(
     )
     if rows.is_empty():
         return None
-    cell = results[selection.labels[0]].cell
+    first = results[selection.labels[0]]
+    cell = first.cell
+    capacities = timeseries.capacity(first) if has_capacity else pl.DataFrame()
     views = {
         directions.place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): vega.lines(
-            chart, band=True, where=f"datum.link === {link} && datum.direction === {direction}"
+            chart, band=True, where=_here(link, direction), behind=_behind(capacities, link, direction)
         )
         for link, direction in rows.select(place_columns).unique().sort(place_columns).rows()
     }
@@ -228,7 +241,42 @@ def _over_time(
         f" {timeseries.BINS} equal intervals, bands their minima and maxima."
         f" {directions.label(cell.direction_names).capitalize()}"
     ).rstrip()
+    if not capacities.is_empty():
+        caption += f" {_CAPACITY}"
     return Chart(name, title, caption, rows, views)
+
+
+def _throughput(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    """Draw the throughput of links whose rate changes over their capacity, from the first seed of each scheme."""
+    results = {label: selection.by_label[label][0] for label in selection.labels}
+    first = results[selection.labels[0]]
+    capacities = timeseries.capacity(first)
+    if capacities.is_empty():
+        return None
+    rows = vega.rows({label: timeseries.throughput(result) for label, result in results.items()})
+    cell, chart = first.cell, Lines(DELAY.x, _RATE)
+    views = {
+        directions.place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): vega.lines(
+            chart, where=_here(link, direction), behind=_behind(capacities, link, direction)
+        )
+        for link, direction in capacities.select("link", "direction").unique().sort("link", "direction").rows()
+    }
+    seeds = sorted({result.cell.seed for result in results.values()})
+    caption = f"Frames that a link sends, with their overhead. Seed {' and '.join(map(str, seeds))}. {_CAPACITY}"
+    return Chart("throughput-over-time", "Throughput over time", caption, rows, views)
+
+
+def _here(link: int, direction: int) -> str:
+    """Return the condition of rows of one direction of a link."""
+    return f"datum.link === {link} && datum.direction === {direction}"
+
+
+def _behind(capacities: pl.DataFrame, link: int, direction: int) -> Area | None:
+    """Return the capacity of one direction of a link, if it changes."""
+    if capacities.is_empty():
+        return None
+    rows = capacities.filter(link=link, direction=direction)
+    return None if rows.is_empty() else Area(_RATE, rows)
 
 
 def _flows(selection: Selection, vega: VegaBuilder) -> Chart | None:
@@ -304,11 +352,16 @@ def _bars(selection: Selection, vega: VegaBuilder, number: Number) -> Chart | No
 
 _WINDOW = Lines(DELAY.x, Axis("cwnd_kb", "congestion window, kB"))
 
+_RATE = Axis("mbps", "rate, Mbit/s")
+
+_CAPACITY = "Grey: the capacity of the link, its mean in each of the intervals; the first seed of the first scheme."
+
 _MAX_FLOWS = 8
 """The number of flows that a report shows, each by a button. Ours."""
 
 _PART_ORDER = {part: index for index, part in enumerate(PARTS)}
 
+_DELAY_TITLE = "Queueing delay over time"
 _DELAY = "Queueing delay: the bytes in the queue divided by the link's rate."
 _MARK_OR_DROP = "The probability with which the law marks or drops a packet."
 _BY_SIZE = "Requests of all seeds, in classes of response size between two powers of two with ten requests or more."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -86,8 +87,10 @@ class VegaBuilder:
         ]
         return pl.concat(shortened, how="diagonal_relaxed") if shortened else pl.DataFrame()
 
-    def lines(self, chart: Lines, *, band: bool = False, zero: bool = False, where: str = "true") -> Spec:
-        """Draw a line for each scheme, with ``band`` also its band, with ``zero`` the line at 0."""
+    def lines(
+        self, chart: Lines, *, band: bool = False, zero: bool = False, where: str = "true", behind: Area | None = None
+    ) -> Spec:
+        """Draw a line for each scheme, with ``band`` its band, with ``zero`` the line at 0, and an area ``behind``."""
         position = {"x": _channel(chart.x), "y": _channel(chart.y)}
         colour = {"color": self._style("colour")}
         line_style = {**colour, "strokeDash": self._style("dashes"), "strokeWidth": self._style("width")}
@@ -106,7 +109,14 @@ class VegaBuilder:
             {"type": "point", "opacity": 0, "size": 60}, {**position, "tooltip": _tooltips(chart.x, chart.y)}
         )
         layers.append(points)
-        return self._chart({"layer": layers}, where, _HEIGHT)
+        if behind is None:
+            return self._chart({"layer": layers}, where, _HEIGHT)
+        y = _channel(behind.y)
+        if behind.y.label == chart.y.label:
+            return self._chart({"layer": [behind.layer(chart.x, y), *layers]}, where, _HEIGHT)
+        right = {**y, "axis": {"orient": "right", "grid": False}}
+        parts = {"layer": [behind.layer(chart.x, right), {"layer": layers}]}
+        return self._chart({**parts, "resolve": {"scale": {"y": "independent"}}}, where, _HEIGHT)
 
     def multiples(self, chart: Mapping[str, Any], titles: Sequence[str], *, share_y: bool = True) -> Spec:
         """Return the small multiples of a chart of lines, one for each ``panel``.
@@ -245,6 +255,20 @@ class VegaBuilder:
             "height": height,
             **marks,
         }
+
+
+@dataclass(frozen=True)
+class Area:
+    """A grey area of its own rows, which begin at the values of the horizontal axis."""
+
+    y: Axis
+    rows: pl.DataFrame
+
+    def layer(self, x: Axis, y: Spec) -> Spec:
+        """Return the area as a layer."""
+        mark = {"type": "area", "interpolate": "step-after", "color": "#dddddd"}
+        rows = self.rows.select(x.column, self.y.column).with_columns(pl.selectors.float().round_sig_figs(6))
+        return {"data": {"values": rows.to_dicts()}, **_layer(mark, {"x": _channel(x), "y": y})}
 
 
 class _Style:
