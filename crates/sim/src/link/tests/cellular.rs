@@ -87,7 +87,7 @@ fn each_seed_and_direction_has_a_channel_of_its_own() {
 }
 
 proptest! {
-    /// What is sent is at most what the slots offer, and all of it if packets wait.
+    /// The slots offer at least the bytes that are sent, and packets leave in order.
     #[test]
     fn slots_send_what_waits_in_order(users in 1..5u32, arrivals in arrivals()) {
         let kind = cell(&json!({ "rate": "5 Mbit/s", "users": users }));
