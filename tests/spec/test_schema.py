@@ -48,6 +48,11 @@ BESIDE: Mapping[tuple[str, str, str], Table] = {
     ("segment", "maximum", "VideoConfig"): {"buffer": "120 s"},
     ("ledbat_target", "minimum", "Tcp"): {"congestion": "ledbat"},
     ("ledbat_target", "minimum", "Mix"): {"congestion": "ledbat"},
+    **{
+        ("prague_reference_rtt", bound, table): {"congestion": "prague", "ecn": "accurate"}
+        for bound in ("minimum", "maximum")
+        for table in ("Tcp", "Mix")
+    },
     ("pacing_burst", "maximum", "Tcp"): {"congestion": "bbr"},
     ("pacing_burst", "maximum", "Mix"): {"congestion": "bbr"},
     ("receive_window", "minimum", "Tcp"): {"mss": 1},

@@ -111,6 +111,9 @@ pub struct Profile {
     /// The queueing delay that LEDBAT aims at, TARGET: at most 100 ms (RFC 6817 §2.5), the value of all profiles.
     /// LEDBAT++ uses 60 ms (draft-irtf-iccrg-ledbat-plus-plus). For LEDBAT only.
     pub ledbat_target: Duration,
+    /// The round-trip time as of which Prague behaves on a shorter path, after its first 500 round trips: 25 ms in all
+    /// profiles (draft-briscoe-iccrg-prague-congestion-control). `0 s`: always its own round-trip time. For Prague only.
+    pub prague_reference_rtt: Duration,
     /// The sign that ends slow start before a loss: `off`, `hystart` of Linux for CUBIC, or `hystart++` (RFC 9406)
     /// for Reno and `cubic-rfc9438`.
     pub hystart: HyStartForm,

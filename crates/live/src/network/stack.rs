@@ -26,7 +26,7 @@ pub(crate) struct Stack {
 }
 
 /// The profile values that the kernel does not take: it has its own.
-const KERNELS_OWN: [&str; 15] = [
+const KERNELS_OWN: [&str; 16] = [
     "newreno",
     "initial_rto",
     "rto_margin",
@@ -37,8 +37,9 @@ const KERNELS_OWN: [&str; 15] = [
     "quick_acks_after_mark",
     "pacing_burst",
     "min_window",
-    // Belongs to LEDBAT, which the kernel lacks.
+    // Belong to LEDBAT and Prague, which the kernel lacks.
     "ledbat_target",
+    "prague_reference_rtt",
     "dctcp_two_acks",
     "receive_window_tuning",
     "hystart",

@@ -132,7 +132,7 @@ impl MixSpec {
 /// A value that only some hosts heed: its name, the value as text, whether a host heeds it, and what it needs for that.
 type Effect = (&'static str, fn(&Profile) -> String, fn(&Profile) -> bool, &'static str);
 
-const EFFECTS: [Effect; 4] = [
+const EFFECTS: [Effect; 5] = [
     (
         "hystart",
         |its| its.hystart.to_string(),
@@ -150,6 +150,12 @@ const EFFECTS: [Effect; 4] = [
         |its| its.ledbat_target.to_string(),
         |its| its.congestion == Algorithm::Ledbat,
         "congestion = ledbat",
+    ),
+    (
+        "prague_reference_rtt",
+        |its| its.prague_reference_rtt.to_string(),
+        |its| its.congestion == Algorithm::Prague,
+        "congestion = prague",
     ),
     (
         "dctcp_two_acks",

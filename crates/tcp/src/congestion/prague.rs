@@ -4,7 +4,7 @@
 //!
 //! The first mark reduces the window by half of the estimate alpha; the next reduction is possible a round trip
 //! later. Meanwhile the window grows by the unmarked bytes. After [`RTT_DEPENDENT_ROUNDS`] a flow behaves as if
-//! its round-trip time were at least [`RTT_REF`], so that a short path does not get more than a long one.
+//! its round-trip time were at least [`Profile::prague_reference_rtt`], so that a short path does not get more than a long one.
 //!
 //! Choices where the draft leaves one: a loss halves the window, even if marks have just reduced it; alpha starts
 //! at 1, as DCTCP's does; slow start is Reno's and ends with the first mark. Left out: the fall-back for queues
@@ -18,8 +18,6 @@ use super::smoothed_rtt::SmoothedRtt;
 use super::{Ack, CongestionControl, Marks};
 use crate::{ControlVariables, Profile};
 
-/// The reference round-trip time: `RTT_ref = max(RTT, 25 ms)` (the draft's default).
-const RTT_REF: Duration = Duration::from_millis(25);
 /// D, the rounds in which the reference is the flow's own round-trip time (the draft's default).
 const RTT_DEPENDENT_ROUNDS: u32 = 500;
 /// Factor of the window at a loss (RFC 5681).
@@ -32,6 +30,8 @@ pub struct Prague {
     in_flight: u32,
     estimate: Estimate,
     srtt: SmoothedRtt,
+    /// `RTT_ref = max(RTT, reference)`.
+    reference: Duration,
     rounds: u32,
     /// Start of the current observation window.
     window_start: Time,
@@ -43,7 +43,7 @@ impl Prague {
     /// The smoothed and the reference round-trip time; `None` before the first sample.
     fn round_trips(&self) -> Option<(Duration, Duration)> {
         let rtt = self.srtt.get()?;
-        Some((rtt, if self.rounds < RTT_DEPENDENT_ROUNDS { rtt } else { rtt.max(RTT_REF) }))
+        Some((rtt, if self.rounds < RTT_DEPENDENT_ROUNDS { rtt } else { rtt.max(self.reference) }))
     }
 
     /// Reduce for marks, unless that was done less than a round trip ago.
@@ -51,7 +51,7 @@ impl Prague {
         if ack.marked == 0 || ack.now < self.cwr_until {
             return;
         }
-        let reference = self.round_trips().map_or(RTT_REF, |(_, reference)| reference);
+        let reference = self.round_trips().map_or(self.reference, |(_, reference)| reference);
         self.cwr_until = ack.now + reference;
         // ssthresh = (1 - alpha / 2) * cwnd
         self.window.on_mark((1.0 - self.estimate.alpha() / 2.0) * self.window.cwnd(), ack.mss);
@@ -72,6 +72,7 @@ impl CongestionControl for Prague {
             in_flight: 0,
             estimate: Estimate::INITIAL,
             srtt: SmoothedRtt::default(),
+            reference: profile.prague_reference_rtt,
             rounds: 0,
             window_start: Time::ZERO,
             cwr_until: Time::ZERO,
@@ -166,7 +167,17 @@ mod tests {
     const MSS: u32 = 1000;
 
     fn prague() -> Prague {
-        Prague::new(&Profile { mss: 1000, initial_window: 100, ..Profile::freebsd_4_5() })
+        with_reference(25)
+    }
+
+    fn with_reference(reference_ms: u64) -> Prague {
+        let prague_reference_rtt = Duration::from_millis(reference_ms);
+        Prague::new(&Profile {
+            mss: 1000,
+            initial_window: 100,
+            prague_reference_rtt,
+            ..Profile::freebsd_4_5()
+        })
     }
 
     fn acked(now_ms: u64, rtt_ms: u64) -> Ack {
@@ -187,7 +198,10 @@ mod tests {
 
     /// Return a control in congestion avoidance with a window of 50 segments, `rounds` after the start.
     fn settled(rtt_ms: u64, rounds: u32) -> Prague {
-        let mut cc = prague();
+        settle(prague(), rtt_ms, rounds)
+    }
+
+    fn settle(mut cc: Prague, rtt_ms: u64, rounds: u32) -> Prague {
         cc.on_fast_retransmit(100 * MSS, MSS);
         cc.on_recovered(50 * MSS, MSS);
         (0..rounds).for_each(|_| cc.on_delivery(&Ack { new_round: true, ..acked(0, rtt_ms) }));
@@ -220,6 +234,16 @@ mod tests {
             (0..50).for_each(|_| cc.on_ack(&acked(0, 5)));
             let grown = cc.window.cwnd() / f64::from(MSS) - 50.0;
             assert!((grown / expected - 1.0).abs() < 0.02, "{rounds} rounds: {grown} segments");
+        }
+    }
+
+    #[test]
+    fn another_reference_is_another_growth() {
+        for (reference_ms, expected) in [(0, 1.0), (10, 1.0 / 4.0), (50, 1.0 / 100.0)] {
+            let mut cc = settle(with_reference(reference_ms), 5, 500);
+            (0..50).for_each(|_| cc.on_ack(&acked(0, 5)));
+            let grown = cc.window.cwnd() / f64::from(MSS) - 50.0;
+            assert!((grown / expected - 1.0).abs() < 0.02, "{reference_ms} ms: {grown} segments");
         }
     }
 

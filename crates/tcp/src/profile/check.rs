@@ -42,6 +42,7 @@ ranges! {
         ack_every: from(1),
         pacing_burst: from(1),
         ledbat_target: from(Duration::from_millis(1)).up_to(Profile::LEDBAT_TARGET),
+        prague_reference_rtt: up_to(LONGEST_TIMER),
         min_window: from(1),
     }
 }
@@ -49,6 +50,10 @@ ranges! {
 impl Profile {
     /// LEDBAT's target in all profiles: the largest that RFC 6817 allows (§2.5).
     pub const LEDBAT_TARGET: Duration = Duration::from_millis(100);
+
+    /// Prague's reference round-trip time in all profiles: the default of
+    /// draft-briscoe-iccrg-prague-congestion-control.
+    pub const PRAGUE_REFERENCE_RTT: Duration = Duration::from_millis(25);
 
     /// Return the first field with an impossible value, with a message.
     pub fn check(&self) -> Result<(), (&'static str, String)> {

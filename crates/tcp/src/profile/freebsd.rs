@@ -51,6 +51,7 @@ impl Profile {
             congestion: Algorithm::Reno,
             abe: false,
             ledbat_target: Profile::LEDBAT_TARGET,
+            prague_reference_rtt: Profile::PRAGUE_REFERENCE_RTT,
             hystart: HyStartForm::Off,
         }
     }

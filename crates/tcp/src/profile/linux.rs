@@ -82,6 +82,7 @@ impl Profile {
             congestion: Algorithm::Cubic,
             abe: false,
             ledbat_target: Profile::LEDBAT_TARGET,
+            prague_reference_rtt: Profile::PRAGUE_REFERENCE_RTT,
             hystart: HyStartForm::Linux,
         }
     }

@@ -10,6 +10,10 @@ fn a_value_without_an_effect_is_refused() {
             "tcp.ledbat_target: has no effect: no host has congestion = ledbat, got 60 ms",
         ),
         (
+            json!({"tcp": {"prague_reference_rtt": "0 s"}}),
+            "tcp.prague_reference_rtt: has no effect: no host has congestion = prague, got 0 s",
+        ),
+        (
             json!({"tcp": {"hystart": "hystart++"}}),
             "tcp.hystart: has no effect: no host has a congestion control with it: `hystart` is for cubic, `hystart++` for reno and cubic-rfc9438, got hystart++",
         ),
