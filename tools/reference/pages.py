@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reference import api, commands, disciplines, link_presets, measures, spec, tables
+from reference import api, commands, conformance, disciplines, link_presets, measures, spec, tables
 
 PAGES = {
     "commands.md": commands.commands,
     "spec.md": spec.spec,
     "sources.md": spec.source_kinds,
+    "conformance.md": conformance.conformance,
     "link-presets.md": link_presets.link_presets,
     "tables.md": tables.tables,
     "measures.md": measures.measures,

@@ -24,6 +24,13 @@ from aqmlab.store.store import Store
 SEED = 1
 """The seed of all cases: their scenarios have no random draws that matter."""
 
+_NEEDS: Mapping[str, Mapping[str, Any]] = {
+    "cubic": {"hystart": "off"},
+    "dctcp": {"ecn": "dctcp"},
+    "prague": {"ecn": "accurate"},
+}
+"""The needs of controls in every scenario: ECN that counts marks, and a slow start that ends only by a loss."""
+
 RunCells = Callable[[list[Cell]], list[Result]]
 
 
@@ -114,9 +121,7 @@ def _standards_of(control: str, standard: str | None) -> tuple[str, ...]:
 
 
 def _cell_of(scenario: Mapping[str, Any], control: str, changes: Sequence[str]) -> Cell:
-    # Slow start ends only by a loss; of the built-in controls cubic alone has HyStart by default.
-    own = {"congestion": control, **({"hystart": "off"} if control == "cubic" else {})}
-    spec = {**scenario, "tcp": {**scenario["tcp"], **own}}
+    spec = {**scenario, "tcp": {"congestion": control, **_NEEDS.get(control, {}), **scenario["tcp"]}}
     (cell,) = cells_of(Experiment(**spec).with_changes(changes), [SEED])
     return cell
 

@@ -25,7 +25,7 @@ def conform(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Hold the control to this standard, such as reno, cubic or dctcp.",
+            help="Hold the control to this standard, such as reno, bbr or rack-tlp.",
             show_default="those of a built-in control",
         ),
     ] = None,

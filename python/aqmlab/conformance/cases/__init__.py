@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from aqmlab.conformance.cases import cubic, dctcp, reno
+from aqmlab.conformance.cases import bbr, cubic, dctcp, hystart, ledbat, prague, prr, rack_tlp, reno
 from aqmlab.conformance.cases.standard import Standard
 
-STANDARDS: dict[str, Standard] = {one.name: one for one in (reno.STANDARD, cubic.STANDARD, dctcp.STANDARD)}
+STANDARDS: dict[str, Standard] = {
+    module.STANDARD.name: module.STANDARD
+    for module in (reno, cubic, dctcp, prague, bbr, ledbat, hystart, prr, rack_tlp)
+}
 """The standards by name, in the order of reports."""

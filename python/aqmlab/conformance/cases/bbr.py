@@ -1,0 +1,245 @@
+"""BBR: the cases of the appendix of draft-ietf-ccwg-bbr.
+
+Of its 22 cases, four are left out. Cases 4 and 9 change the bandwidth upon the entry into a phase, and cases 6 and 22
+limit the application upon it; events of a link and of a source have times, not phases.
+"""
+
+from __future__ import annotations
+
+import itertools
+from itertools import pairwise
+
+import numpy as np
+
+from aqmlab.conformance.cases.standard import read_standard
+from aqmlab.conformance.trace import Floats, Measure, NotSeen, Trace
+
+PAYLOAD = 1448 / 1538
+"""The data of a full segment relative to its frame."""
+
+CHANGE_S = 12.0
+"""The time at which the rate changes."""
+
+
+def stays(trace: Trace) -> list[tuple[str, int, int]]:
+    """Return each stay in a phase: its name, its first row, and the row after its last one."""
+    phases = trace.rows["phase"].to_list()
+    starts = [0, *(at for at in range(1, len(phases)) if phases[at] != phases[at - 1])]
+    return [(phases[at], at, end) for at, end in zip(starts, [*starts[1:], len(phases)], strict=True)]
+
+
+def _stays_in(trace: Trace, phase: str, before: str | None = None) -> list[tuple[int, int]]:
+    """Return the stays in a phase that end in the run, by their rows; those before another phase if it is given."""
+    found = stays(trace)
+    ended = [
+        (at, end)
+        for (name, at, end), (after, *_) in pairwise(found)
+        if name == phase and (before is None or after == before)
+    ]
+    if not ended:
+        raise NotSeen(f"{before or 'another phase'} does not follow {phase}")
+    return ended
+
+
+def others_after(phase: str, *expected: str) -> Measure:
+    """Return a measure: the stays after a phase that are in other phases than those expected."""
+
+    def measure(trace: Trace) -> float:
+        _stays_in(trace, phase)
+        names = [name for name, *_ in stays(trace)]
+        followers = [after for before, after in itertools.pairwise(names) if before == phase]
+        return float(sum(name not in expected for name in followers))
+
+    return measure
+
+
+def others_than(*expected: str) -> Measure:
+    """Return a measure: the stays in other phases than those expected."""
+
+    def measure(trace: Trace) -> float:
+        if not trace.has("phase"):
+            raise NotSeen("the control reports no phase")
+        return float(sum(name not in expected for name, *_ in stays(trace)))
+
+    return measure
+
+
+def bandwidth_after_startup(rate_mbps: float) -> Measure:
+    """Return a measure: the bandwidth at the end of Startup, relative to the path's."""
+
+    def measure(trace: Trace) -> float:
+        ((_, end), *_) = _stays_in(trace, "Startup")
+        return float(trace.variable("max_bw_mbps")[end] / (PAYLOAD * rate_mbps))
+
+    return measure
+
+
+def rounds_of_plateau(trace: Trace) -> float:
+    """Return the time from the last growth by a fourth to the end of Startup, in minimum round-trip times."""
+    ((_, end), *_) = _stays_in(trace, "Startup")
+    bandwidth = trace.variable("max_bw_mbps")[:end]
+    grown = np.flatnonzero(bandwidth >= bandwidth[-1] / 1.25)
+    return float((trace.time[end] - trace.time[grown[0]]) / trace.rtt_s)
+
+
+def rounds_after_loss(trace: Trace) -> float:
+    """Return the time from the first loss recovery to the end of Startup, or of the run, in round trips."""
+    begin = trace.recovery(1).time_s
+    ends = [end for name, _, end in stays(trace) if name == "Startup"]
+    if not ends:
+        raise NotSeen("the flow has no Startup")
+    end = ends[0]
+    return float((trace.time[min(end, len(trace.time) - 1)] - begin) / trace.rtt_s)
+
+
+def pacing_gain(phase: str) -> Measure:
+    """Return a measure: the median pacing rate in a phase, relative to the bandwidth."""
+
+    def measure(trace: Trace) -> float:
+        rows = np.concatenate([np.arange(at + 1, end) for at, end in _stays_in(trace, phase)])
+        return float(np.nanmedian(trace.variable("pacing_rate_mbps")[rows] / trace.variable("bw_mbps")[rows]))
+
+    return measure
+
+
+def _products(trace: Trace) -> Floats:
+    """Return the bandwidth-delay product in segments, by row."""
+    delay_s = trace.column("min_rtt_ms") / 1e3
+    return trace.variable("max_bw_mbps") * 1e6 / 8 * delay_s / trace.mss
+
+
+def inflight_at_end(phase: str) -> Measure:
+    """Return a measure: the most data in flight at the end of a phase, in bandwidth-delay products."""
+    # A ProbeRTT, which is due at a time, may end any phase.
+    return lambda trace: float(
+        max(trace.in_flight[end] / _products(trace)[end] for _, end in _stays_in(trace, phase, before="ProbeBW_CRUISE"))
+    )
+
+
+def probe_rtt_interval(trace: Trace) -> float:
+    """Return the shortest time from the end of a ProbeRTT to the start of the next one, in seconds."""
+    found = _stays_in(trace, "ProbeRTT")
+    if len(found) < 2:
+        raise NotSeen("there is one ProbeRTT only")
+    return float(min(trace.time[after[0]] - trace.time[before[1]] for before, after in itertools.pairwise(found)))
+
+
+def probe_rtt_duration(trace: Trace) -> float:
+    """Return the shortest ProbeRTT, in seconds."""
+    return float(min(trace.time[end] - trace.time[at] for at, end in _stays_in(trace, "ProbeRTT")))
+
+
+def probe_rtt_window(trace: Trace) -> float:
+    """Return the median window at the end of a ProbeRTT, in bandwidth-delay products."""
+    products = _products(trace)
+    return float(np.median([trace.cwnd[end - 1] / products[end - 1] for _, end in _stays_in(trace, "ProbeRTT")]))
+
+
+def probe_rtt_after_pause(trace: Trace) -> float:
+    """Return the entries into ProbeRTT in the two seconds after a pause of at least five."""
+    idle = trace.in_flight == 0
+    ends = np.flatnonzero(idle[:-1] & ~idle[1:]) + 1
+    starts = np.flatnonzero(~idle[:-1] & idle[1:]) + 1
+    pauses = [
+        trace.time[end] for end in ends if any(end - at > 0 and trace.time[end] - trace.time[at] > 5 for at in starts)
+    ]
+    if not pauses:
+        raise NotSeen("the flow does not pause for 5 s")
+    if not trace.has("phase"):
+        raise NotSeen("the control reports no phase")
+    entries = [trace.time[at] for name, at, _ in stays(trace) if name == "ProbeRTT"]
+    return float(sum(pauses[0] <= entry < pauses[0] + 2 for entry in entries))
+
+
+def utilization(rate_mbps: float) -> Measure:
+    """Return a measure: the data delivered in the second half of the run, relative to the path's rate."""
+
+    def measure(trace: Trace) -> float:
+        half = len(trace.time) // 2
+        delivered = trace.column("delivered_bytes")
+        mbps = 8e-6 * (delivered[-1] - delivered[half]) / (trace.time[-1] - trace.time[half])
+        return float(mbps / (PAYLOAD * rate_mbps))
+
+    return measure
+
+
+def smallest_window(trace: Trace) -> float:
+    """Return the smallest window after Startup, in segments."""
+    ((_, end), *_) = _stays_in(trace, "Startup")
+    return float(trace.cwnd[end:].min())
+
+
+def rounds_to_bandwidth(rate_mbps: float) -> Measure:
+    """Return a measure: the time from the change of the rate until max_bw is nine tenths of it, in round trips."""
+
+    def measure(trace: Trace) -> float:
+        change = trace.at(CHANGE_S)
+        found = np.flatnonzero(trace.variable("max_bw_mbps")[change:] >= 0.9 * PAYLOAD * rate_mbps)
+        if not len(found):
+            raise NotSeen("the new rate is not found in the run")
+        return float((trace.time[change + int(found[0])] - CHANGE_S) / trace.rtt_s)
+
+    return measure
+
+
+def last_bandwidth(rate_mbps: float) -> Measure:
+    """Return a measure: max_bw at the end of the run, relative to the path's rate."""
+    return lambda trace: float(trace.variable("max_bw_mbps")[-1] / (PAYLOAD * rate_mbps))
+
+
+def late_loss(trace: Trace) -> float:
+    """Return the data lost in the second half of the run, relative to those sent."""
+    half = len(trace.time) // 2
+    lost, sent = (np.diff(trace.column(name)[[half, -1]])[0] for name in ("lost_bytes", "sent_bytes"))
+    return float(lost / sent)
+
+
+def bound_after(state: str, time_s: float) -> Measure:
+    """Return a measure: the long-term bound after the first loss recovery from a time on, relative to before."""
+
+    def measure(trace: Trace) -> float:
+        entries = [at for at in trace.entries(state) if trace.time[at] >= time_s]
+        if not entries:
+            raise NotSeen(f"the flow does not enter the state {state}")
+        outside = np.flatnonzero(~np.isin(trace.state[entries[0] :], ("recovery", "loss")))
+        if not len(outside):
+            raise NotSeen("the loss recovery does not end in the run")
+        before, after = trace.column("inflight_longterm_bytes")[[entries[0] - 1, entries[0] + int(outside[0])]]
+        if np.isnan(before):
+            raise NotSeen("the data in flight have no long-term bound before the recovery")
+        # Without a bound the data in flight are not bounded by a smaller one.
+        return float(np.inf if np.isnan(after) else after / before)
+
+    return measure
+
+
+STANDARD = read_standard(
+    "bbr",
+    {
+        "bbr-1-startup-bandwidth": bandwidth_after_startup(20),
+        "bbr-1-startup-rounds": rounds_of_plateau,
+        "bbr-2-startup-loss": rounds_after_loss,
+        "bbr-3-drain-gain": pacing_gain("Drain"),
+        "bbr-3-drain-inflight": inflight_at_end("Drain"),
+        "bbr-5-probe-up-plateau": others_after("ProbeBW_UP", "ProbeBW_DOWN", "ProbeRTT"),
+        "bbr-7-application-limited": others_than("Startup", "ProbeRTT"),
+        "bbr-8-probe-down-gain": pacing_gain("ProbeBW_DOWN"),
+        "bbr-8-probe-down-inflight": inflight_at_end("ProbeBW_DOWN"),
+        "bbr-10-probe-rtt-interval": probe_rtt_interval,
+        "bbr-10-probe-rtt-duration": probe_rtt_duration,
+        "bbr-10-probe-rtt-window": probe_rtt_window,
+        "bbr-11-idle": probe_rtt_after_pause,
+        "bbr-12-aggregation-startup": bandwidth_after_startup(20),
+        "bbr-13-aggregation-cruise": utilization(20),
+        "bbr-14-small-path": smallest_window,
+        "bbr-14-small-path-rate": utilization(0.5),
+        "bbr-15-more-bandwidth": rounds_to_bandwidth(100),
+        "bbr-16-less-bandwidth": last_bandwidth(10),
+        "bbr-17-policer-loss": late_loss,
+        "bbr-17-policer-rate": utilization(20),
+        "bbr-18-spurious-recovery": bound_after("recovery", 10),
+        "bbr-19-spurious-timeout": bound_after("loss", 9),
+        "bbr-20-probe-rtt-in-startup": others_after("ProbeRTT", "Startup"),
+        "bbr-21-probe-up-loss": others_after("ProbeBW_UP", "ProbeBW_DOWN", "ProbeRTT"),
+    },
+)
