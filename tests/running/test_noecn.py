@@ -83,8 +83,14 @@ def test_a_queue_alone_drops_with_noecn_and_keeps_the_ecn_field(noecn: bool, ans
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("queue.droptail.noecn=true", "queue.droptail.noecn: has no effect: this discipline never marks, got true"),
-        ("queue.sfq.noecn=true", "queue.sfq.noecn: has no effect: this discipline never marks, got true"),
+        (
+            "queue.droptail.noecn=true",
+            "queue.droptail.noecn: has no effect: this discipline never marks in place of a drop, got true",
+        ),
+        (
+            "queue.sfq.noecn=true",
+            "queue.sfq.noecn: has no effect: this discipline never marks in place of a drop, got true",
+        ),
         (
             "queue.dualpi2.noecn=true",
             "queue.dualpi2.noecn: must be false: this discipline sorts packets by their ECN field, got true",

@@ -35,7 +35,7 @@ def page(rows: Sequence[Row]) -> str:
 
 def _cells(row: Row, comparison: Comparison) -> tuple[str, ...]:
     given = ",".join(f"{name}={value}" for name, value in comparison.parameters.items())
-    here = f"`{comparison.law}:{given}`" + ("" if comparison.ecn else " without ECN")
+    here = f"`{':'.join(filter(None, (comparison.law, given)))}`" + ("" if comparison.ecn else " without ECN")
     if comparison.loss is not None:
         here += f" after `loss = {_toml(comparison.loss)}`"
     counts = (row[count] for count in ("packets", *_FATES, "differences"))

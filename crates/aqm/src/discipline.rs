@@ -24,7 +24,7 @@ pub enum DecidesAt {
 pub enum EcnUse {
     /// It marks them where it drops others. With `noecn` it drops them too.
     Marks,
-    /// It drops them like others: it never marks.
+    /// It drops them like others: it never marks in place of a drop.
     Ignores,
     /// It classifies packets by their ECN field, so that it needs ECN.
     Requires,

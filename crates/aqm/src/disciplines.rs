@@ -26,6 +26,7 @@ disciplines! {
     docsis_pie: DocsisPie(DocsisPieConfig),
     pi2: Pi2(Pi2Config),
     sfq: Sfq(SfqConfig),
+    fq: Fq(FqConfig),
     fq_codel: FqCodel(FqCodelConfig),
     fq_cobalt: FqCobalt(FqCobaltConfig),
     fq_pie: FqPie(FqPieConfig),

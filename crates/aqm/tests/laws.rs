@@ -116,7 +116,7 @@ fn the_first_signal_marks_or_drops_the_same_packet() {
             // The Classic queue of low-latency DOCSIS makes no use of ECN.
             let ignores = config.ecn() == EcnUse::Ignores || name == "docsis_lld";
             assert!(signals == 0 || ignores, "{name} has {signals} signals");
-            let unmarked = ["docsis_lld", "docsis_pie", "droptail", "scripted", "sfq"];
+            let unmarked = ["docsis_lld", "docsis_pie", "droptail", "fq", "scripted", "sfq"];
             assert!(unmarked.contains(&name), "{name} has reason to signal");
             continue;
         };

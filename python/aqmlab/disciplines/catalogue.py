@@ -153,7 +153,6 @@ _OTHER_NAMES = {
     "pfifo_fast": _FIFO,
     "tbf": _SHAPER,
     "htb": _SHAPER,
-    "fq": "did you mean 'fq_codel' or 'sfq'?",
     "cake_mq": "it is one CAKE for each queue of a device, and a link here has one queue: write cake",
     "netem": "its delay is link.delay",
     "l4s": "did you mean 'dualpi2'?",

@@ -11,6 +11,7 @@ pub(crate) mod dualpi2;
 pub(crate) mod fifo;
 pub(crate) mod flow_hash;
 pub(crate) mod flow_queue;
+pub(crate) mod fq;
 pub(crate) mod memory;
 pub(crate) mod pie;
 pub(crate) mod red;

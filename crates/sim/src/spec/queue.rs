@@ -73,9 +73,10 @@ impl QueueSpec {
         let noecn = noecn.map_or(Ok(false), |noecn| read(&place, noecn))?;
         let discipline = DisciplineSpec::read(path, name, parameters, link)?;
         match discipline.ecn() {
-            EcnUse::Ignores if noecn => {
-                Err(fault(&place, "has no effect: this discipline never marks, got true".into()))
-            }
+            EcnUse::Ignores if noecn => Err(fault(
+                &place,
+                "has no effect: this discipline never marks in place of a drop, got true".into(),
+            )),
             EcnUse::Requires if noecn => Err(fault(
                 &place,
                 "must be false: this discipline sorts packets by their ECN field, got true".into(),

@@ -45,6 +45,7 @@ impl QueueConfig {
             QueueConfig::FqCodel(config) if config.codel.variant == Variant::Linux => {
                 Box::new(config.linux_queue(rng).with_flow_key(coin.clone().flow_key()))
             }
+            QueueConfig::Fq(config) => Box::new(config.linux_queue::<usize>(&mut coin.clone())),
             QueueConfig::Sfq(config) if config.variant == Variant::Linux => {
                 Box::new(LinuxSfq::new(config, coin.clone()))
             }

@@ -68,7 +68,7 @@ fn a_value_without_an_effect_is_refused() {
         ),
         (
             json!({"queue": {"droptail": {"noecn": true}}}),
-            "queue.droptail.noecn: has no effect: this discipline never marks, got true",
+            "queue.droptail.noecn: has no effect: this discipline never marks in place of a drop, got true",
         ),
     ] {
         assert_refused(parts, message);
