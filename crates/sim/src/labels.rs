@@ -3,7 +3,7 @@
 //! Each user is a host, and so is each server machine. A source is many hosts, as if it were many users: each of its
 //! connections, or flows of datagrams, has one, and all go to the first server machine of the other side. These are the
 //! hosts of live runs too. A source with a named host has that one, and
-//! its flows have a peer each.
+//! its flows have a peer each, or that with a name.
 
 use aqmlab_aqm::{FlowLabel, HostAddress, QueueConfig};
 
@@ -18,9 +18,11 @@ const USERS: u32 = 0;
 const MACHINES: u32 = 1 << 30;
 const SOURCES: u32 = 1 << 31;
 
-/// Addresses of hosts with names, and of the routers with names that translate theirs; sources are fewer than either has.
+/// Addresses of hosts with names, of the routers with names that translate theirs, and of peers with names of their own;
+/// sources are fewer than each of them.
 const NAMED: u32 = 3 << 29;
 const TRANSLATORS: u32 = NAMED + (1 << 8);
+const PEERS: u32 = TRANSLATORS + (1 << 8);
 
 /// The number of programs among users.
 pub(crate) const PROGRAM: u32 = MACHINES - 1;
@@ -42,6 +44,18 @@ struct SourceLabel {
     dscp: u8,
     /// The address of the host of all its flows, if they have one.
     host: Option<HostAddress>,
+    /// The address of the host at which they end, if it has a name.
+    peer: Option<HostAddress>,
+}
+
+impl SourceLabel {
+    /// Returns the hosts at which a flow begins and ends. `own` is an address of the flow, and `machine` that to which sources
+    /// send.
+    fn ends(self, own: HostAddress, machine: HostAddress) -> [HostAddress; 2] {
+        // A named host has many peers, as a home has; else the shares of hosts would be those of the peer.
+        let unnamed = if self.host.is_some() { own } else { machine };
+        [self.host.unwrap_or(own), self.peer.unwrap_or(unnamed)]
+    }
 }
 
 impl Labels {
@@ -65,9 +79,11 @@ impl Labels {
             let outer = nat.as_ref().map(|nat| TRANSLATORS + number(nat, |source| &source.nat));
             HostAddress { outer: outer.unwrap_or(inner), inner }
         };
+        let peer = |name: &String| HostAddress::public(PEERS + number(name, |source| &source.peer));
         let sources = spec.sources.iter().map(|source| SourceLabel {
             dscp: source.dscp.map_or(0, Dscp::number),
             host: source.host.as_ref().map(|host| address(host, &source.nat)),
+            peer: source.peer.as_ref().map(peer),
         });
         let sources = sources.collect();
         are_used.then_some(Labels { machines_per_side: spec.hosts.servers_per_side, sources })
@@ -80,17 +96,15 @@ impl Labels {
         origin: ConnectionOrigin,
         machine: Option<u16>,
     ) -> [Labelled; 2] {
-        let own = HostAddress::public(SOURCES | client.number());
-        let (dscp, host, peer) = match origin {
-            ConnectionOrigin::User(number) => (0, HostAddress::public(USERS + number), None),
+        let first = self.first_machine(client.side().other());
+        let machine = machine.map_or(first, |machine| HostAddress::public(MACHINES + u32::from(machine)));
+        let (dscp, [host, server]) = match origin {
+            ConnectionOrigin::User(number) => (0, [HostAddress::public(USERS + number), machine]),
             ConnectionOrigin::Source(number) => {
-                let SourceLabel { dscp, host } = self.sources[usize::from(number)];
-                // A named host has many peers, as a home has; else the shares of hosts would be those of the peer.
-                (dscp, host.unwrap_or(own), host.map(|_| own))
+                let label = self.sources[usize::from(number)];
+                (label.dscp, label.ends(HostAddress::public(SOURCES | client.number()), machine))
             }
         };
-        let machine = machine.map(|machine| HostAddress::public(MACHINES + u32::from(machine)));
-        let server = machine.or(peer).unwrap_or_else(|| self.first_machine(client.side().other()));
         [
             (client.peer(), FlowLabel { dscp, source: host, destination: server }),
             (client, FlowLabel { dscp, source: server, destination: host }),
@@ -107,10 +121,9 @@ impl Labels {
             let machine = self.first_machine(begins.other());
             for flow in 0..datagrams.flows {
                 let to = EndpointId::datagram(number, flow, begins);
-                let SourceLabel { dscp, host } = self.sources[usize::from(number)];
-                let own = HostAddress::public(SOURCES | to.number());
-                let source = host.unwrap_or(own);
-                let destination = if host.is_some() { own } else { machine };
+                let label = self.sources[usize::from(number)];
+                let [source, destination] = label.ends(HostAddress::public(SOURCES | to.number()), machine);
+                let dscp = label.dscp;
                 labels.push((to, FlowLabel { dscp, source, destination }));
                 if datagrams.sides == [true; 2] {
                     let back = EndpointId::datagram(number, flow, begins.other());

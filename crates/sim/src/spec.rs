@@ -240,7 +240,8 @@ impl Spec {
     /// Refuses labels of flows, which packets to a kernel's queue do not carry.
     fn check_labels(&self) -> Result<(), SpecError> {
         for (number, source) in self.sources.iter().enumerate() {
-            let labels = [("dscp", source.dscp.map(|dscp| dscp.to_string())), ("host", source.host.clone())];
+            let dscp = source.dscp.map(|dscp| dscp.to_string());
+            let labels = [("dscp", dscp), ("host", source.host.clone()), ("peer", source.peer.clone())];
             for (key, label) in labels {
                 if let Some(label) = label {
                     let message = format!("packets to a queue of a kernel do not have it, got {label}");

@@ -240,9 +240,11 @@ pub struct SourceKeys {
     dscp: Option<Dscp>,
     /// The ECN field of its datagrams: `not-ect` when left out, `ect0` or `ect1`. They do not slow down for marks.
     ecn: Option<EcnField>,
-    /// The name of the host at which its flows begin. Sources with one name share a host, and each flow has a peer of its own;
-    /// left out, each flow has a host of its own, and all have one peer. CAKE gives hosts equal shares.
+    /// The name of the host at which its flows begin. Sources with one name share a host, and each flow has a peer of its own
+    /// without `peer`; left out, each flow has a host of its own, and all have one peer. CAKE gives hosts equal shares.
     host: Option<String>,
+    /// The name of the host at which its flows end. Sources with one name share it. It is no `host` of a source.
+    peer: Option<String>,
     /// The name of the router that translates the addresses of `host` and of the other hosts behind it into its own (NAT).
     /// CAKE takes them for one host, unless it has `nat`.
     nat: Option<String>,

@@ -31,6 +31,8 @@ pub struct SourceSpec {
     pub ecn: Option<EcnField>,
     /// The name of the host at which its flows begin, if they have no hosts of their own.
     pub host: Option<String>,
+    /// The name of the host at which its flows end, if it has one.
+    pub peer: Option<String>,
     /// The name of the router that translates the address of `host`, if one does.
     pub nat: Option<String>,
 }
@@ -75,6 +77,13 @@ impl SourceSpec {
             }
             sources.push(source);
         }
+        for (number, source) in sources.iter().enumerate() {
+            if source.peer.is_some() && sources.iter().any(|other| other.host == source.peer) {
+                let at = format!("sources[{number}].{}.peer", source.config.kind());
+                let peer = source.peer.as_deref().unwrap_or_default();
+                return Err(fault(&at, format!("must not be the `host` of a source, got {peer}")));
+            }
+        }
         Ok(sources)
     }
 
@@ -86,7 +95,8 @@ impl SourceSpec {
             if has_key { table.as_object_mut()?.remove(key) } else { None }
         };
         let (way, interface, delay_at) = (take("path"), take("interface"), take("delay_at"));
-        let (dscp, ecn, host, nat) = (take("dscp"), take("ecn"), take("host"), take("nat"));
+        let (dscp, ecn) = (take("dscp"), take("ecn"));
+        let (host, peer, nat) = (take("host"), take("peer"), take("nat"));
         let config: SourceConfig = read(path, written)?;
         config.check().map_err(|error| fault(&format!("{path}.{}", error.path), error.message))?;
         let mtu = context.links.mtu();
@@ -113,12 +123,13 @@ impl SourceSpec {
             let message = "is of the hosts of a connection: write tcp.ecn, or tcp.mix with this source";
             return Err(fault(&at("ecn"), message.to_owned()));
         }
-        let host = host.map(|written| read(&at("host"), written)).transpose()?;
+        let host: Option<String> = host.map(|written| read(&at("host"), written)).transpose()?;
+        let peer: Option<String> = peer.map(|written| read(&at("peer"), written)).transpose()?;
         let nat: Option<String> = nat.map(|written| read(&at("nat"), written)).transpose()?;
         if let (Some(nat), None) = (&nat, &host) {
             return Err(fault(&at("nat"), format!("needs `host`, the host behind it, got {nat}")));
         }
-        Ok(SourceSpec { config, interface, delay_at, path: way, dscp, ecn, host, nat })
+        Ok(SourceSpec { config, interface, delay_at, path: way, dscp, ecn, host, peer, nat })
     }
 }
 
@@ -156,6 +167,9 @@ impl Serialize for SourceSpec {
         }
         if let Some(host) = &self.host {
             table["host"] = value(host)?;
+        }
+        if let Some(peer) = &self.peer {
+            table["peer"] = value(peer)?;
         }
         if let Some(nat) = &self.nat {
             table["nat"] = value(nat)?;

@@ -367,6 +367,10 @@ fn labels_and_options_of_cake_without_an_effect_are_refused() {
             json!({"queue": {"cake": {}}, "sources": [{"bulk": {"flows": 1, "nat": "router"}}]}),
             "sources[0].bulk.nat: needs `host`, the host behind it, got router",
         ),
+        (
+            json!({"queue": {"cake": {}}, "sources": [{"bulk": {"flows": 1, "host": "laptop", "peer": "laptop"}}]}),
+            "sources[0].bulk.peer: must not be the `host` of a source, got laptop",
+        ),
     ] {
         assert_refused(parts, message);
     }

@@ -46,6 +46,23 @@ fn hosts_share_equally_and_their_flows_do_without_isolation() {
 }
 
 #[test]
+fn flows_to_one_peer_share_what_it_gets() {
+    let to = |name: &str, peer: &str| {
+        let mut source = bulk(name, 2, "upload", ("host", "laptop"));
+        source["bulk"]["peer"] = peer.into();
+        source
+    };
+    let sources = json!([to("one", "near"), to("two", "far"), to("three", "far")]);
+    for (isolation, expected) in [("dual-dsthost", [0.5, 0.25, 0.25]), ("dual-srchost", [0.333; 3])] {
+        let by_source = goodput(json!({"isolation": isolation}), &sources);
+        let all: f64 = by_source.iter().sum();
+        let are_close =
+            by_source.iter().zip(expected).all(|(rate, expected)| (rate / all - expected).abs() < 0.06);
+        assert!(are_close, "{isolation}: {by_source:?}");
+    }
+}
+
+#[test]
 fn hosts_behind_a_nat_are_told_apart_with_nat_only() {
     for (direction, isolation) in [("upload", "dual-srchost"), ("download", "dual-dsthost")] {
         let at = |name: &str, flows: u32, host: &str, nat: Option<&str>| {
