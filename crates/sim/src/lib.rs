@@ -37,7 +37,7 @@ pub use engine::emulated::{
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
 pub use link::{
-    BucketSpec, CableSpec, CapacitySpec, CellularSpec, KernelDecision, LeoSpec, Losses, MahimahiSpec,
+    AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, KernelDecision, LeoSpec, Losses, MahimahiSpec,
     PolicerSpec, TokenBucketSpec, TraceSpec, WifiSpec,
 };
 pub use names::interned;

@@ -29,7 +29,7 @@ use aqmlab_units::{Bytes, Duration, Time};
 pub(crate) use self::boxed::Boxed;
 pub(crate) use self::capacity::{BoxedCapacity, BoxedPath, Interrupted, PathChanges, Schedule, Streams};
 pub use self::capacity::{
-    BucketSpec, CableSpec, CapacitySpec, CellularSpec, LeoSpec, MahimahiSpec, PolicerSpec, TokenBucketSpec,
+    AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, LeoSpec, MahimahiSpec, PolicerSpec, TokenBucketSpec,
     TraceSpec, WifiSpec,
 };
 pub(crate) use self::chain::Chain;

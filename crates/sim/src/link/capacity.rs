@@ -226,6 +226,8 @@ kinds! {
     leo: Leo(LeoSpec),
     /// Rates over time.
     trace: Trace(TraceSpec),
+    /// Cells of ATM.
+    atm: Atm(AtmSpec),
     /// Delivery opportunities of Mahimahi.
     mahimahi: Mahimahi(MahimahiSpec),
 }
