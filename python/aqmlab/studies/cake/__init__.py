@@ -1,0 +1,252 @@
+"""CAKE as a study: isolation of hosts, classes, the filter of acknowledgements, and cells of ATM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+
+from aqmlab import stats
+from aqmlab.spec.experiment import Experiment, Link, Protocol, Tcp, Users
+from aqmlab.studies.cake import claims
+from aqmlab.studies.kit.claims.quantities import Column
+from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, Value
+from aqmlab.ui.canvas import PALETTE, legend_right
+
+_RTT = {"fixed": "50 ms"}
+_TCP = {"profile": "linux-6", "congestion": "cubic", "ecn": False}
+
+_MBPS = 10
+"""The link of hosts and classes."""
+
+_ETHERNET = {"bandwidth": f"{_MBPS} Mbit/s", "link_layer": "ethernet"}
+
+_CELLS_KBPS = {"up": 1000, "down": 8000}
+"""The rates of an ADSL line."""
+
+_MODEM = 100
+"""Packets that the modem of that line holds."""
+
+_HALF = "± is half the width of the 95 % interval over the seeds."
+
+
+class Cake(Study, package=__package__):
+    """What CAKE has beside its law, each against the same queue without it."""
+
+    name: ClassVar[str] = "cake"
+    claims = claims.CLAIMS
+
+    def runs(self, length: Length) -> Sequence[Run]:
+        """Return the runs of hosts, of classes, of the filter and of cells."""
+        link = Link.model_validate({"rate": f"{_MBPS} Mbit/s", "device_fifo": 0})
+
+        def run(name: str, queue: Mapping[str, Any], sources: Sequence[Mapping[str, Any]], **keys: Any) -> Run:
+            experiment = _experiment(sources, length.protocol, **{"link": link, **keys, "queue": queue})
+            return Run(name=name, experiment=experiment, label=name)
+
+        def of_word(word: str, key: str) -> Mapping[str, Any]:
+            return {"fq_codel": {}} if word == "fq_codel" else {"cake": {**_ETHERNET, key: word}}
+
+        hosts = [
+            _flows(claims.between(pair), flows, host=pair[0], peer=pair[1]) for pair, flows in claims.FLOWS.items()
+        ]
+        tins = [_flows(each, 1, "download", dscp=each) for each in claims.CODE_POINTS]
+        stream = [
+            _flows("downloads", 32, "download"),
+            _datagrams("stream", rate="2 Mbit/s", packet="1200 B", side=1, dscp="EF"),
+        ]
+        return [
+            *(run(f"hosts/{word}", of_word(word, "isolation"), hosts) for word in claims.ISOLATIONS),
+            *(run(f"tins/{word}", of_word(word, "diffserv"), tins) for word in claims.CLASSES),
+            *(
+                run(f"alone/{each}", of_word("diffserv3", "diffserv"), [_flows(each, 4, "download", dscp=each)])
+                for each in ("CS1", "DF", "EF")
+            ),
+            *(run(f"stream/{word}", of_word(word, "diffserv"), stream) for word in claims.CLASSES),
+            *(_filtered(run, word) for word in claims.FILTERS),
+            *(_with_cells(run, load, *shaper) for load in claims.LOADS for shaper in claims.SHAPERS),
+        ]
+
+    def tables(self, results: StudyResults) -> Sequence[Table]:
+        """Return shares of hosts and classes, goodputs with the filter, and delays on the line with cells."""
+        shares = claims.SHARES
+        return [
+            Table(
+                name="hosts",
+                title="Six flows of two hosts to four hosts",
+                columns=(
+                    "queue",
+                    *(text for pair in shares for text in (f"share of a flow, {claims.between(pair)}, %", "±")),
+                ),
+                rows=[[word, *_row(results, f"hosts/{word}", *shares.values())] for word in claims.ISOLATIONS],
+                about=_HALF,
+            ),
+            Table(
+                name="tins",
+                title="Four downloads with different code points, and a stream of 2 Mbit/s beside 32 downloads",
+                columns=(
+                    "queue",
+                    *(text for each in claims.CODE_POINTS for text in (f"share of {each}, %", "±")),
+                    "p99 of the stream's delay, ms",
+                    "±",
+                    "loss of the stream, %",
+                    "±",
+                ),
+                rows=[
+                    [
+                        word,
+                        *_row(results, f"tins/{word}", *claims.CLASS_SHARES[:-1]),
+                        *_row(results, f"stream/{word}", claims.STREAM_DELAY, claims.STREAM_LOSS),
+                    ]
+                    for word in claims.CLASSES
+                ],
+                about=_HALF,
+            ),
+            Table(
+                name="alone",
+                title="Four downloads of one class, alone under `diffserv3`",
+                columns=("code point", "utilisation, %", "±"),
+                rows=[[each, *_row(results, f"alone/{each}", claims.USED)] for each in ("CS1", "DF", "EF")],
+                about=_HALF,
+            ),
+            Table(
+                name="acks",
+                title="Four downloads and four uploads on 30 Mbit/s down and 1 Mbit/s up",
+                columns=("filter", "goodput of downloads, Mbit/s", "±", "goodput of uploads, Mbit/s", "±"),
+                rows=[
+                    [word, *_row(results, f"acks/{word}", claims.DOWNLOADS, claims.UPLOADS)] for word in claims.FILTERS
+                ],
+                about=_HALF,
+            ),
+            Table(
+                name="lines",
+                title="A call on an ADSL line with cells",
+                columns=("beside the call", "CAKE", "p99 of the call's delay, ms", "±", "loss of the call, %", "±"),
+                rows=[
+                    [
+                        _BESIDE[load],
+                        f"{word}, {percent} %",
+                        *_row(results, f"{load}/{claims.shaper(word, percent)}", claims.CALL_DELAY, claims.CALL_LOSS),
+                    ]
+                    for load in claims.LOADS
+                    for word, percent in claims.SHAPERS
+                ],
+                about=f"The percentages are of the rate of cells. {_HALF}",
+            ),
+        ]
+
+    def figures(self, results: StudyResults) -> Sequence[Figure]:
+        """Return shares of hosts, and goodputs with the filter."""
+        return [
+            Figure(
+                name="shares",
+                caption="Share of each of six flows under FQ-CoDel and under the isolations of CAKE: mean over the"
+                " seeds. Blue flows are those of host A, orange ones those of host B.",
+                draw=lambda canvas: _shares(canvas, results),
+                size=(8, 4),
+            ),
+            Figure(
+                name="ack_filter",
+                caption="Goodput of four downloads and four uploads with the filter of acknowledgements, in percent of"
+                " that without it: mean over the seeds, with its 95 % interval.",
+                draw=lambda canvas: _filters(canvas, results),
+                size=(7, 3.6),
+            ),
+        ]
+
+
+_BESIDE = {"frames": "four uploads", "small": "2 Mbit/s in packets of 100 B"}
+
+
+def _experiment(sources: Sequence[Mapping[str, Any]], protocol: Protocol, **keys: Any) -> Experiment:
+    return Experiment(
+        tcp=Tcp.model_validate(_TCP), users=Users(per_side=0), sources=list(sources), protocol=protocol, **keys
+    )
+
+
+def _flows(name: str, flows: int, direction: str = "upload", **keys: str) -> dict[str, Any]:
+    return {"bulk": {"name": name, "flows": flows, "direction": direction, "rtt": _RTT, **keys}}
+
+
+def _datagrams(name: str, **keys: Any) -> dict[str, Any]:
+    return {"datagrams": {"name": name, **keys}}
+
+
+def _filtered(run: Any, word: str) -> Run:
+    """Return the run of a filter in the direction of 1 Mbit/s."""
+    rates = {"up": "1 Mbit/s", "down": "30 Mbit/s"}
+    up, down = ({"cake": {"bandwidth": rate, "link_layer": "ethernet"}} for rate in rates.values())
+    up["cake"]["ack_filter"] = word
+    sources = [_flows("downloads", 4, "download"), _flows("uploads", 4)]
+    link = Link.model_validate({"rate": rates, "device_fifo": 0})
+    return run(f"acks/{word}", up, sources, link=link, queue_back=down)  # type: ignore[no-any-return]
+
+
+def _with_cells(run: Any, load: str, word: str, percent: int) -> Run:
+    """Return the run of a call on an ADSL line, behind a shaper that counts packets by a word."""
+    rates = {direction: {"atm": {"rate": f"{kbps} kbit/s"}} for direction, kbps in _CELLS_KBPS.items()}
+    up, down = (
+        {"cake": {"bandwidth": f"{kbps * percent // 100} kbit/s", "link_layer": word}} for kbps in _CELLS_KBPS.values()
+    )
+    beside = _flows("uploads", 4) if load == "frames" else _datagrams("small", rate="2 Mbit/s", packet="100 B")
+    link = Link.model_validate({"rate": rates, "overhead": "40 B", "device_fifo": _MODEM})
+    sources = [beside, _datagrams("call", rate="64 kbit/s", packet="200 B")]
+    name = f"{load}/{claims.shaper(word, percent)}"
+    return run(name, up, sources, link=link, queue_back=down)  # type: ignore[no-any-return]
+
+
+def _row(results: StudyResults, run: str, *columns: Column) -> list[Value]:
+    """Return the mean and half the interval of each column."""
+    return [number for column in columns for number in _mean(results, run, column)]
+
+
+def _mean(results: StudyResults, run: str, column: Column) -> tuple[float, float]:
+    mean, _, high = stats.mean_interval(np.array([column.measure(result) for result in results[run]]))
+    return mean, high - mean
+
+
+def _shares(canvas: Canvas, results: StudyResults) -> None:
+    axis: Axes = canvas.subplots()
+    for place, word in enumerate(claims.ISOLATIONS):
+        left = 0.0
+        for pair, flows in claims.FLOWS.items():
+            share, _ = _mean(results, f"hosts/{word}", claims.SHARES[pair])
+            for _ in range(flows):
+                axis.barh(place, share, left=left, color=PALETTE["AB".index(pair[0])], edgecolor="white", height=0.7)
+                axis.text(left + share / 2, place, pair[1], ha="center", va="center", color="white")
+                left += share
+    axis.set_yticks(range(len(claims.ISOLATIONS)), claims.ISOLATIONS)
+    axis.invert_yaxis()
+    axis.set(xlabel="share of the goodput, % (letters: the hosts to which flows go)", xlim=(0, 100))
+    axis.grid(visible=False, axis="y")
+
+
+def _filters(canvas: Canvas, results: StudyResults) -> None:
+    axis: Axes = canvas.subplots()
+    without, *filters = claims.FILTERS
+    lines: list[Line2D] = []
+    for number, (column, label) in enumerate(((claims.DOWNLOADS, "downloads"), (claims.UPLOADS, "uploads"))):
+        base = _mean(results, f"acks/{without}", column)[0]
+        means, halves = zip(*(_mean(results, f"acks/{word}", column) for word in filters), strict=True)
+        places = np.arange(len(filters)) + 0.18 * (2 * number - 1)
+        line, *_ = axis.errorbar(
+            places,
+            [100 * mean / base for mean in means],
+            [100 * half / base for half in halves],
+            fmt="o",
+            color=PALETTE[number],
+        )
+        line.set_label(label)
+        lines.append(line)
+    axis.axhline(100, color="#8c8c8c", linewidth=0.8)
+    axis.set_xticks(range(len(filters)), filters)
+    axis.set(ylabel="goodput, % of that without", xlim=(-0.6, len(filters) - 0.4))
+    axis.grid(visible=False, axis="x")
+    legend_right(axis, lines)
+
+
+STUDY = Cake()
