@@ -48,8 +48,12 @@ class Cake(Study, package=__package__):
             experiment = _experiment(sources, length.protocol, **{"link": link, **keys, "queue": queue})
             return Run(name=name, experiment=experiment, label=name)
 
-        def of_word(word: str, key: str) -> Mapping[str, Any]:
-            return {"fq_codel": {}} if word == "fq_codel" else {"cake": {**_ETHERNET, key: word}}
+        def of_word(word: str, **keys: str) -> Mapping[str, Any]:
+            return {"fq_codel": {}} if word == "fq_codel" else {"cake": {**_ETHERNET, **keys}}
+
+        def of_classes(word: str) -> Mapping[str, Any]:
+            # Flows of one host alone, as in a testbed of two hosts.
+            return of_word(word, diffserv=word, isolation="flows")
 
         hosts = [
             _flows(claims.between(pair), flows, host=pair[0], peer=pair[1]) for pair, flows in claims.FLOWS.items()
@@ -60,13 +64,13 @@ class Cake(Study, package=__package__):
             _datagrams("stream", rate="2 Mbit/s", packet="1200 B", side=1, dscp="EF"),
         ]
         return [
-            *(run(f"hosts/{word}", of_word(word, "isolation"), hosts) for word in claims.ISOLATIONS),
-            *(run(f"tins/{word}", of_word(word, "diffserv"), tins) for word in claims.CLASSES),
+            *(run(f"hosts/{word}", of_word(word, isolation=word), hosts) for word in claims.ISOLATIONS),
+            *(run(f"tins/{word}", of_classes(word), tins) for word in claims.CLASSES),
             *(
-                run(f"alone/{each}", of_word("diffserv3", "diffserv"), [_flows(each, 4, "download", dscp=each)])
+                run(f"alone/{each}", of_classes("diffserv4"), [_flows(each, 4, "download", dscp=each)])
                 for each in ("CS1", "DF", "EF")
             ),
-            *(run(f"stream/{word}", of_word(word, "diffserv"), stream) for word in claims.CLASSES),
+            *(run(f"stream/{word}", of_classes(word), stream) for word in claims.CLASSES),
             *(_filtered(run, word) for word in claims.FILTERS),
             *(_with_cells(run, load, *shaper) for load in claims.LOADS for shaper in claims.SHAPERS),
         ]
@@ -108,7 +112,7 @@ class Cake(Study, package=__package__):
             ),
             Table(
                 name="alone",
-                title="Four downloads of one class, alone under `diffserv3`",
+                title="Four downloads of one class, alone under `diffserv4`",
                 columns=("code point", "utilisation, %", "±"),
                 rows=[[each, *_row(results, f"alone/{each}", claims.USED)] for each in ("CS1", "DF", "EF")],
                 about=_HALF,

@@ -22,8 +22,8 @@ CODE_POINTS = ("CS1", "DF", "CS5", "EF")
 ISOLATIONS = ("fq_codel", "flows", "dual-srchost", "dual-dsthost", "triple-isolate")
 """FQ-CoDel, and the isolations of CAKE."""
 
-CLASSES = ("fq_codel", "besteffort", "diffserv3")
-"""FQ-CoDel, and CAKE without and with classes."""
+CLASSES = ("fq_codel", "besteffort", "diffserv4")
+"""FQ-CoDel, and CAKE without and with classes. With `diffserv3`, CS5 would have no priority."""
 
 FILTERS = ("no-ack-filter", "ack-filter", "ack-filter-aggressive")
 
