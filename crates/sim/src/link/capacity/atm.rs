@@ -75,7 +75,7 @@ mod tests {
     fn micros(size: u64) -> u64 {
         let rate = BitRate::from_bits_per_sec(424_000).expect("it is above zero");
         let link = LinkContext { rate, header: Bytes::ZERO, overhead: Bytes::new(40), peak: None };
-        let streams = Streams { seed: 1, link: 0, direction: Direction::Forward };
+        let streams = Streams { seed: 1, link: 0, direction: Direction::FORWARD };
         let (first, last) = AtmSpec { rate }.capacity(&link, &streams).send(Bytes::new(size), Time::ZERO);
         (last.saturating_since(first).as_nanos() + 500) / 1000
     }
