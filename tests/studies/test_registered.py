@@ -12,7 +12,7 @@ from aqmlab.studies import STUDIES, find
 PAGES = Path(__file__).parents[2] / "docs" / "studies"
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", [name for name in STUDIES if find(name).registration().claims])
 def test_registered_claims_are_complete_and_have_their_own_ids(name: str) -> None:
     registration = find(name).registration()
     ids = [claim.id for claim in registration.claims]

@@ -32,6 +32,7 @@ pub use self::capacity::{
     AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, LeoSpec, MahimahiSpec, PolicerSpec, TokenBucketSpec,
     TraceSpec, WifiSpec,
 };
+pub(crate) use self::capacity::{BoxedCapacity, Schedule, Streams};
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};

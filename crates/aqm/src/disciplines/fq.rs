@@ -12,7 +12,7 @@ use aqmlab_units::{Bytes, Duration};
 
 use crate::parameter::{HOUR, QUANTUM, check, from, parameters, up_to};
 use crate::parts::linux::coin::Coin;
-use crate::parts::linux::fq::{LinuxFq, TICK};
+use crate::parts::linux::fq::LinuxFq;
 use crate::{DecidesAt, Discipline, EcnUse, Limit, LinkContext, ParameterError, Tc, TcWords, Visitor};
 
 parameters! {
@@ -26,7 +26,7 @@ parameters! {
         flow_limit: u32 = 100, in from(1), unit "packets", source "Linux", tc TcWords::Value("flow_limit");
         /// The bits of a flow's hash that select its queue: of 1023, ten.
         orphan_mask: u32 = 1023, in up_to(2046), unit "mask", source "Linux", tc TcWords::Value("orphan_mask");
-        /// The idle time after which a flow gets a new quantum.
+        /// The idle time after which a flow gets a new quantum; it ends with a tick of a millisecond.
         refill_delay: Duration = Duration::from_millis(40), in up_to(HOUR), source "Linux", tc TcWords::Value("refill_delay");
         /// The sojourn time above which each ECN-capable packet is marked. Automatic: none.
         ce_threshold: Option<Duration> = None, in up_to(HOUR), source "Linux", tc TcWords::Value("ce_threshold"), omit default;
@@ -74,8 +74,6 @@ impl Discipline for FqConfig {
     });
 
     fn complete(&self, _link: &LinkContext) -> Result<FqConfig, ParameterError> {
-        let is_whole = self.refill_delay.as_nanos().is_multiple_of(TICK.as_nanos());
-        check(is_whole, "refill_delay", "a whole number of milliseconds", &self.refill_delay)?;
         let in_packets = matches!(self.limit, Limit::Packets(1..));
         check(in_packets, "limit", "a number of packets", &self.limit)?;
         Ok(self.clone())

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.lines import Line2D
 
 from aqmlab import stats
+from aqmlab.results.figures import plot
 from aqmlab.spec.experiment import Experiment, Link, Protocol, Tcp, Users
 from aqmlab.studies.cake import claims
 from aqmlab.studies.kit.claims.quantities import Column
@@ -35,7 +36,7 @@ _HALF = "± is half the width of the 95 % interval over the seeds."
 
 
 class Cake(Study, package=__package__):
-    """What CAKE has beside its law, each against the same queue without it."""
+    """The parts of CAKE beside its law, each against the same queue without it."""
 
     name: ClassVar[str] = "cake"
     claims = claims.CLAIMS
@@ -148,8 +149,8 @@ class Cake(Study, package=__package__):
         return [
             Figure(
                 name="shares",
-                caption="Share of each of six flows under FQ-CoDel and under the isolations of CAKE: mean over the"
-                " seeds. Blue flows are those of host A, orange ones those of host B.",
+                caption="Share of a flow between each two hosts under FQ-CoDel and under the isolations of CAKE: mean"
+                " over the seeds, with its 95 % interval. There are two flows from A to c.",
                 draw=lambda canvas: _shares(canvas, results),
                 size=(8, 4),
             ),
@@ -215,42 +216,40 @@ def _mean(results: StudyResults, run: str, column: Column) -> tuple[float, float
 
 def _shares(canvas: Canvas, results: StudyResults) -> None:
     axis: Axes = canvas.subplots()
-    for place, word in enumerate(claims.ISOLATIONS):
-        left = 0.0
-        for pair, flows in claims.FLOWS.items():
-            share, _ = _mean(results, f"hosts/{word}", claims.SHARES[pair])
-            for _ in range(flows):
-                axis.barh(place, share, left=left, color=PALETTE["AB".index(pair[0])], edgecolor="white", height=0.7)
-                axis.text(left + share / 2, place, pair[1], ha="center", va="center", color="white")
-                left += share
-    axis.set_yticks(range(len(claims.ISOLATIONS)), claims.ISOLATIONS)
-    axis.invert_yaxis()
-    axis.set(xlabel="share of the goodput, % (letters: the hosts to which flows go)", xlim=(0, 100))
-    axis.grid(visible=False, axis="y")
+    points = {
+        word: [_mean(results, f"hosts/{word}", column) for column in claims.SHARES.values()]
+        for word in claims.ISOLATIONS
+    }
+    _beside(axis, points, [f"{pair[0]} to {pair[1]}" for pair in claims.SHARES])
+    axis.set(ylabel="share of a flow, %", ylim=(0, None))
 
 
 def _filters(canvas: Canvas, results: StudyResults) -> None:
     axis: Axes = canvas.subplots()
     without, *filters = claims.FILTERS
-    lines: list[Line2D] = []
-    for number, (column, label) in enumerate(((claims.DOWNLOADS, "downloads"), (claims.UPLOADS, "uploads"))):
+    points = {}
+    for column, label in ((claims.DOWNLOADS, "downloads"), (claims.UPLOADS, "uploads")):
         base = _mean(results, f"acks/{without}", column)[0]
-        means, halves = zip(*(_mean(results, f"acks/{word}", column) for word in filters), strict=True)
-        places = np.arange(len(filters)) + 0.18 * (2 * number - 1)
-        line, *_ = axis.errorbar(
-            places,
-            [100 * mean / base for mean in means],
-            [100 * half / base for half in halves],
-            fmt="o",
-            color=PALETTE[number],
-        )
-        line.set_label(label)
-        lines.append(line)
+        means = [_mean(results, f"acks/{word}", column) for word in filters]
+        points[label] = [(100 * mean / base, 100 * half / base) for mean, half in means]
     axis.axhline(100, color="#8c8c8c", linewidth=0.8)
-    axis.set_xticks(range(len(filters)), filters)
-    axis.set(ylabel="goodput, % of that without", xlim=(-0.6, len(filters) - 0.4))
+    _beside(axis, points, filters)
+    axis.set(ylabel="goodput, % of that without")
+
+
+def _beside(axis: Axes, points: Mapping[str, Sequence[tuple[float, float]]], places: Sequence[str]) -> None:
+    """Draw means with their intervals, of each series beside those of the others at each place."""
+    middle, step = (len(points) - 1) / 2, 0.6 / len(points)
+    for number, (label, each) in enumerate(points.items()):
+        series = pl.DataFrame(
+            {"x": place + step * (number - middle), "y": mean, "low": mean - half, "high": mean + half}
+            for place, (mean, half) in enumerate(each)
+        )
+        plot.xy(axis, {label: series}, {label: {"color": PALETTE[number], "linestyle": "none"}}, 4)
+    axis.set_xticks(range(len(places)), places)
+    axis.set_xlim(-0.6, len(places) - 0.4)
     axis.grid(visible=False, axis="x")
-    legend_right(axis, lines)
+    legend_right(axis, [line for line in axis.get_lines() if line.get_label() in points])
 
 
 STUDY = Cake()

@@ -31,7 +31,7 @@ SHAPERS = (("pppoe-llcsnap", 95), ("raw", 95), ("raw", 85))
 """The word for the line, and the shaper's part of the rate of cells, in percent."""
 
 LOADS = ("frames", "small")
-"""What is beside the call: transfers with full frames, or small packets."""
+"""The traffic beside the call: transfers with full frames, or small packets."""
 
 
 def between(pair: tuple[str, str]) -> str:

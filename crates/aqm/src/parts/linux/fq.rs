@@ -12,7 +12,7 @@ use crate::parts::linux::flow_hash::FlowKey;
 use crate::{Admission, Counters, Departure, Ecn, FqConfig, Packet, Qdisc, QueueState};
 
 /// The tick of a kernel for desktops and servers (`CONFIG_HZ=1000`).
-pub(crate) const TICK: Duration = Duration::from_millis(1);
+const TICK: Duration = Duration::from_millis(1);
 
 /// The most packets of the fast path.
 const MOST_ON_FAST_PATH: usize = 8;
@@ -151,12 +151,13 @@ fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).expect("a packet or a quantum")
 }
 
+/// Ticks that last as long, the last one whole.
 fn ticks(span: Duration) -> u64 {
-    span.as_nanos() / TICK.as_nanos()
+    span.as_nanos().div_ceil(TICK.as_nanos())
 }
 
 fn tick(now: Time) -> u64 {
-    ticks(now.saturating_since(Time::ZERO))
+    now.saturating_since(Time::ZERO).as_nanos() / TICK.as_nanos()
 }
 
 impl<P> Qdisc<P> for LinuxFq<P> {
