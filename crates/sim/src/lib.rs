@@ -37,8 +37,8 @@ pub use engine::emulated::{
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
 pub use link::{
-    AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, KernelDecision, LeoSpec, Losses, MahimahiSpec,
-    PolicerSpec, TokenBucketSpec, TraceSpec, WifiSpec,
+    AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, KernelDecision, LeoSpec, Losses,
+    MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec, WifiSpec,
 };
 pub use names::interned;
 pub use record::{

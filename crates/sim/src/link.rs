@@ -27,12 +27,11 @@ use aqmlab_tcp::WindowScale;
 use aqmlab_units::{Bytes, Duration, Time};
 
 pub(crate) use self::boxed::Boxed;
-pub(crate) use self::capacity::{BoxedCapacity, BoxedPath, Interrupted, PathChanges, Schedule, Streams};
 pub use self::capacity::{
-    AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, LeoSpec, MahimahiSpec, PolicerSpec, TokenBucketSpec,
-    TraceSpec, WifiSpec,
+    AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, LeoSpec, MahimahiSpec, PolicerSpec,
+    TokenBucketSpec, TraceSpec, WifiSpec,
 };
-pub(crate) use self::capacity::{BoxedCapacity, Schedule, Streams};
+pub(crate) use self::capacity::{BoxedCapacity, BoxedPath, Interrupted, PathChanges, Schedule, Streams};
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};
