@@ -6,7 +6,7 @@
 //!   time to send a packet = ceil((size + overhead) / 48) 53 / rate
 //! ```
 //!
-//! The overhead is that of the link: 40 bytes beyond an IP packet for PPPoE over AAL5 with LLC and SNAP, less the header that
+//! The overhead is that of the link: 40 bytes beyond an IP packet for an ADSL line with `pppoe-llcsnap`, less the header that
 //! its discipline counts.
 
 use aqmlab_aqm::LinkContext;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_frame_takes_whole_cells() {
-        // tc-cake(8): PPPoE with LLC and SNAP. A byte more than fills the second cell takes a third one.
+        // tc-cake(8), `pppoe-llcsnap`. A byte more than fills the second cell takes a third one.
         let cells = [(1, 1), (8, 1), (9, 2), (56, 2), (57, 3), (1500, 33)];
         for (size, cells) in cells {
             assert_eq!(micros(size), 1000 * cells, "{size} B");
