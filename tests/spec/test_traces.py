@@ -10,6 +10,7 @@ import pytest
 
 import aqmlab as lab
 from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.spec.capacity import impairments
 
 CSV = "seconds,mbps\n0,8\n1.5,0\n2,4\n"
 
@@ -100,3 +101,29 @@ def test_a_missing_file_and_a_second_key_are_refused(tmp_path: Path) -> None:
         with pytest.raises(lab.SpecError, match=r"link\.rate\.trace\.file: ") as error:
             cell(tmp_path, "a.csv", CSV, f"{{ trace = {{ {table} }} }}")
         assert mistake in str(error.value)
+
+
+def test_a_profile_is_read_line_by_line(tmp_path: Path) -> None:
+    (tmp_path / "voice.txt").write_text("3\n4.5\n-1\n")
+    spec = tmp_path / "voice.toml"
+    spec.write_text(
+        '[link]\nprofile = { up = { file = "voice.txt" }, down = { delay_ms = [1] } }\n[users]\nper_side = 2\n'
+    )
+    link = lab.Experiment.from_toml(spec).links[0]
+    assert link.profile == {"up": {"delay_ms": [3.0, 4.5, -1.0]}, "down": {"delay_ms": [1]}}
+    assert impairments.text(link.model_dump(exclude_none=True)).startswith("delays of 3 packets / delays of 1 packets")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("3\nlate\n", r"^link\.profile\.file: .*a\.txt: must be numbers of milliseconds: .*'late'"),
+        ("", r"^link\.profile\.delay_ms: must have 1 to 1000000 packets, got 0$"),
+        ("3\n-2\n", r"^link\.profile\.delay_ms\[1\]: must be -1 or from 0 to 60000 ms, got -2$"),
+    ],
+)
+def test_a_profile_that_cannot_be_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(content)
+    link = {"profile": {"file": str(tmp_path / "a.txt")}}
+    with pytest.raises(lab.SpecError, match=message):
+        cells_of(lab.Experiment(link=link, users={"per_side": 2}), [1])

@@ -49,9 +49,9 @@ pub use simulation::Simulation;
 pub use spec::{
     BurstsSpec, ControlTable, CustomLaw, DelayAt, DelayChange, DisciplineSpec, Dscp, EcnField, EcnPath,
     FlowsSpec, FourStateSpec, GilbertElliottSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec,
-    LossSpec, MixSpec, OutagePackets, OutageSpec, PathSpec, PerDirection, ProtocolSpec, QueueSpec,
-    RateChange, RateSpec, RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec, Spec, SpecError, StateChange,
-    TcpSpec, Testbed, TestbedValue, TwoStatesSpec, UsersSpec,
+    LossSpec, MixSpec, OutagePackets, OutageSpec, PathSpec, PerDirection, ProfileSpec, ProtocolSpec,
+    QueueSpec, RateChange, RateSpec, RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec, Spec, SpecError,
+    StateChange, TcpSpec, Testbed, TestbedValue, TwoStatesSpec, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

@@ -33,7 +33,7 @@ from aqmlab.disciplines.custom import registry
 from aqmlab.spec import bounded_input, schema, testbeds
 from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
-from aqmlab.spec.capacity import link_presets, traces
+from aqmlab.spec.capacity import link_presets, profiles, traces
 from aqmlab.spec.capacity.rates import Rate
 from aqmlab.spec.model_base import DECLARED, TAGS, SpecPart
 from aqmlab.spec.overrides import apply
@@ -120,6 +120,7 @@ class Link(SpecPart):
     duplicate: Probability | dict[str, Any] | None = DECLARED
     jitter: Duration | dict[str, Any] | None = DECLARED
     reorder: dict[str, Any] | None = DECLARED
+    profile: dict[str, Any] | None = DECLARED
     ecn: str | dict[str, Any] | None = DECLARED
     outages: tuple[dict[str, Any], ...] | None = DECLARED
     delay_changes: tuple[dict[str, Any], ...] | None = DECLARED
@@ -342,6 +343,7 @@ class Experiment(SpecPart):
         users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
         sources_of.add_keys(definitions)
         traces.add_keys(definitions)
+        profiles.add_key(definitions)
         link_presets.add_key(definitions)
         spec_schema["properties"]["world"] = {
             "type": "string",
@@ -387,12 +389,14 @@ def _read_files(tables: dict[str, Any], directory: Path) -> None:
 
 
 def _read_traces(link: Any, directory: Path) -> Any:
-    """Replace the files of a link's rates, or of those of several links, by their content."""
+    """Replace the files of a link, or of several links, by their content."""
     if isinstance(link, (list, tuple)):
         return [_read_traces(one, directory) for one in link]
-    if isinstance(link, Mapping) and "rate" in link:
-        return {**link, "rate": traces.read_files(link["rate"], "link.rate", directory)}
-    return link
+    if not isinstance(link, Mapping):
+        return link
+    readers = {"rate": traces.read_files, "profile": profiles.read_files}
+    read = {key: reader(link[key], f"link.{key}", directory) for key, reader in readers.items() if key in link}
+    return {**link, **read}
 
 
 def _tables(variants: object) -> list[dict[str, Any]]:

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::delay_changes::Delays;
 use super::outages::Outages;
 use super::per_direction::{DIRECTIONS, OneDirection, check_in_range};
-use super::{LinkSpec, LossSpec, OutagePackets, PerDirection, SpecError, TcpSpec, at_most, fault, within};
+use super::{
+    LinkSpec, LossSpec, OutagePackets, PerDirection, ProfileSpec, SpecError, TcpSpec, at_most, fault, within,
+};
 use crate::link::{CapacitySpec, PathChanges};
 use crate::side::Direction;
 
@@ -102,6 +104,7 @@ pub(crate) struct Impairments {
     pub(crate) duplicate: f64,
     pub(crate) jitter: Duration,
     pub(crate) reorder: Option<ReorderSpec>,
+    pub(crate) profile: Option<ProfileSpec>,
     pub(crate) ecn: EcnPath,
     /// Those in which packets are lost.
     pub(crate) outages: Outages,
@@ -119,6 +122,7 @@ impl LinkSpec {
             duplicate: self.duplicate.as_ref().map_or(0.0, |duplicate| *duplicate.of(direction)),
             jitter: self.jitter.as_ref().map_or(Duration::ZERO, |jitter| *jitter.of(direction)),
             reorder: self.reorder.map(|reorder| *reorder.of(direction)).filter(|reorder| !reorder.is_none()),
+            profile: self.profile.as_ref().map(|profile| profile.of(direction).clone()),
             ecn: self.ecn.map_or(EcnPath::Pass, |ecn| *ecn.of(direction)),
             outages: Outages::new(&self.outages, OutagePackets::Lost),
             delays: Delays::new(self),
@@ -135,6 +139,7 @@ impl LinkSpec {
             ("duplicate", self.duplicate.is_some()),
             ("jitter", self.jitter.is_some()),
             ("reorder", self.reorder.is_some()),
+            ("profile", self.profile.is_some()),
             ("ecn", self.ecn.is_some()),
             ("outages", !self.outages.is_empty()),
             ("delay_changes", !self.delay_changes.is_empty()),
@@ -171,6 +176,9 @@ impl LinkSpec {
         }
         for (path, reorder) in each(self.reorder.as_ref(), &format!("{path}.reorder")) {
             within(&path, reorder)?;
+        }
+        for (path, profile) in each(self.profile.as_ref(), &format!("{path}.profile")) {
+            profile.check(&path)?;
         }
         self.check_outages(&format!("{path}.outages"))?;
         self.check_delay_changes(&format!("{path}.delay_changes"))
@@ -216,6 +224,7 @@ impl Impairments {
             || self.ecn == EcnPath::RefuseSyn
             || !self.outages.is_empty()
             || self.path.loss
+            || self.profile.as_ref().is_some_and(ProfileSpec::is_lossy)
     }
 
     fn has_any(&self) -> bool {
@@ -223,6 +232,7 @@ impl Impairments {
             || self.duplicate > 0.0
             || self.jitter > Duration::ZERO
             || self.reorder.is_some()
+            || self.profile.is_some()
             || self.ecn != EcnPath::Pass
             || self.delays.vary()
             || self.path.any()

@@ -15,8 +15,8 @@ use super::per_direction::check_in_range;
 #[cfg(feature = "schema")]
 use super::schema::with_queues;
 use super::{
-    DelayChange, EcnPath, LossSpec, OutageSpec, PerDirection, RateSpec, ReorderSpec, SpecError, at_most,
-    fault, within,
+    DelayChange, EcnPath, LossSpec, OutageSpec, PerDirection, ProfileSpec, RateSpec, ReorderSpec, SpecError,
+    at_most, fault, within,
 };
 
 /// A link: two directions, each with a queue of its own.
@@ -52,6 +52,10 @@ pub struct LinkSpec {
     /// `{ up, down }`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<PerDirection<ReorderSpec>>,
+    /// The delay of each packet in order, over and over, beyond that of the link, or its loss: `{ file = "profile.txt" }`, of both
+    /// directions or of `{ up, down }`. A packet may overtake those before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<PerDirection<ProfileSpec>>,
     /// The treatment of ECN by the path, of both directions or of `{ up, down }`: `pass` for nothing; `bleach` clears the ECN field,
     /// `clear_ce` undoes marks, `rewrite_ect1` changes ECT(1) to ECT(0), `refuse_syn` loses SYNs that request ECN.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,6 +139,7 @@ impl Default for LinkSpec {
             duplicate: None,
             jitter: None,
             reorder: None,
+            profile: None,
             ecn: None,
             outages: Vec::new(),
             delay_changes: Vec::new(),

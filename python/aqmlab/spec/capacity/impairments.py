@@ -46,6 +46,7 @@ def text(link: Mapping[str, Any]) -> str:
         "duplicate": lambda share: f"{_both(share, _percent)} duplicated",
         "jitter": lambda jitter: f"jitter {_both(jitter, str)}",
         "reorder": lambda late: _both(late, lambda one: f"{_percent(one['probability'])} late by {one['delay']}"),
+        "profile": lambda profile: _both(profile, lambda one: f"delays of {len(one['delay_ms']):,} packets"),
         "ecn": lambda path: _both(path, lambda one: _ECN.get(one, "ECN passes")),
         "outages": lambda outages: _some([_outage(outage) for outage in outages]),
         "delay_changes": lambda changes: _some([_delay(change) for change in changes]),

@@ -18,6 +18,7 @@ pub(crate) struct Fates {
     duplicate: Option<(Prob, Stream)>,
     jitter: Option<(Duration, Stream)>,
     reorder: Option<(ReorderSpec, Stream)>,
+    profile: Option<Profile>,
     ecn: EcnPath,
     outages: Outages,
     delays: Delays,
@@ -25,6 +26,22 @@ pub(crate) struct Fates {
     path: Option<(BoxedPath, Stream)>,
     /// The delay of the link inside.
     shortest_delay: Duration,
+}
+
+/// Delays packet by packet, over and over.
+#[derive(Debug)]
+struct Profile {
+    /// `None` for a packet that is lost.
+    delays: Vec<Option<Duration>>,
+    next: usize,
+}
+
+impl Profile {
+    fn next(&mut self) -> Option<Duration> {
+        let delay = self.delays[self.next];
+        self.next = (self.next + 1) % self.delays.len();
+        delay
+    }
 }
 
 /// Frames that are damaged.
@@ -75,6 +92,10 @@ impl Fates {
             duplicate: (duplicate > 0.0).then(|| (Prob::clamped(duplicate), stream("duplicate"))),
             jitter: (impairments.jitter > Duration::ZERO).then(|| (impairments.jitter, stream("jitter"))),
             reorder: impairments.reorder.map(|reorder| (reorder, stream("reorder"))),
+            profile: impairments
+                .profile
+                .as_ref()
+                .map(|profile| Profile { delays: profile.delays(), next: 0 }),
             ecn: impairments.ecn,
             outages: impairments.outages.clone(),
             delays: impairments.delays.clone(),
@@ -100,15 +121,19 @@ impl Fates {
             (state.delay, stream.chance(Prob::clamped(state.loss)))
         });
         let (path_delay, is_lost_on_path) = path.unwrap_or((Duration::ZERO, false));
+        let profile = self.profile.as_mut().map_or(Some(Duration::ZERO), Profile::next);
         let is_refused = self.ecn == EcnPath::RefuseSyn && requests_ecn(*flags);
         *flags = passed(self.ecn, *flags);
         Fate {
-            is_lost: is_lost || is_damaged || is_down || is_refused || is_lost_on_path,
+            is_lost: is_lost || is_damaged || is_down || is_refused || is_lost_on_path || profile.is_none(),
             is_duplicated: self
                 .duplicate
                 .as_mut()
                 .is_some_and(|(probability, stream)| stream.chance(*probability)),
-            later: self.delay(departure) + path_delay + self.jitter.as_mut().map_or(Duration::ZERO, uniform),
+            later: self.delay(departure)
+                + path_delay
+                + profile.unwrap_or_default()
+                + self.jitter.as_mut().map_or(Duration::ZERO, uniform),
             late: self.reorder.as_mut().map_or(Duration::ZERO, lateness),
         }
     }

@@ -165,6 +165,16 @@ fn a_trace_has_delays_and_losses_beside_its_rates() {
 }
 
 #[test]
+fn a_profile_gives_each_packet_its_delay_or_its_loss() {
+    let Run { order, delays, counts, .. } = run(json!({ "profile": { "delay_ms": [0, 2.5, -1, 0] } }), 400);
+    let expected = [Some(MS(3)), Some(Duration::from_micros(5_500)), None, Some(MS(3))];
+    assert!(delays.chunks(4).all(|four| four == expected));
+    assert_eq!((counts.lost, counts.reordered), (100, 0));
+    // The second of four packets arrives behind the fourth.
+    assert_eq!(order[..6], [0, 3, 1, 4, 7, 5]);
+}
+
+#[test]
 fn packets_that_depart_in_an_outage_are_lost() {
     let outages = json!([{ "at": "10.5 ms", "lasts": "5 ms", "every": "20 ms", "packets": "lost" }]);
     let delays = run(json!({ "outages": outages }), 40).delays;
