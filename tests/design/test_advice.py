@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,7 @@ from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.metrics.numbers import NUMBERS
 from aqmlab.spec import schemes
 from aqmlab.stats.intervals import Values
+from aqmlab.store.result import Result
 from conftest import Command
 
 HOME = lab.AccessLink(down="500 Mbit/s", up="20 Mbit/s", rtt="10..80 ms")
@@ -221,6 +223,17 @@ def test_a_run_that_is_far_from_the_map_is_told_of() -> None:
 def test_a_map_with_another_results_number_is_noted() -> None:
     one = ranked(droptail=np.array([2.0, 1.9]), codel=np.array([1.9, 2.0]))
     assert any(note.startswith("The map has the results number 0") for note in given_advice(one, one).notes)
+
+
+@pytest.mark.parametrize(("link", "noted"), [(SMALL, True), (HOME, False)])
+def test_advised_dualpi2_on_a_slow_link_is_noted(
+    link: lab.AccessLink, noted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aqmlab.running.checks.check", lambda results: [])
+    best = ranked(droptail=np.array([9.0, 9.1]), dualpi2=np.array([1.0, 1.0]))
+    result = cast(Result, SimpleNamespace(cell=cell("dualpi2", link)))
+    given = replace(given_advice(best, best), link=link, results=(result,))
+    assert any("L4S flows starve" in note and "6.06 ms, step 1 ms" in note for note in given.notes) == noted
 
 
 def test_schemes_that_a_rule_makes_the_defaults_are_run_once(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from aqmlab.cells.cell import cells_of
 from aqmlab.metrics.numbers import Number
 from aqmlab.metrics.parts import Parts
 from aqmlab.results.compare import compare
+from aqmlab.results.notes import SHORT_STEP, short_steps
 from aqmlab.running import checks
 from aqmlab.running.validation import check_out, check_seeds, check_workers
 from aqmlab.stats.intervals import Values
@@ -94,6 +95,10 @@ class Advice:
         """Sentences about the limits of the advice."""
         plain = next(ranking for ranking in self.run if ranking.candidate == PLAIN)
         sentences = list(checks.failures(checks.check(self.results)))
+        advised = (result.cell for result in self.results if result.cell.label == self.scheme)
+        sentences += [
+            f"{SHORT_STEP}: {step}." for cell in advised if cell.seed == self.seeds[0] for step in short_steps(cell)
+        ]
         if plain.is_indistinguishable:
             sentences.append(
                 "On this link a plain queue is not distinguishable from the best: there is little to gain."

@@ -110,18 +110,31 @@ def _short_steps(results: Sequence[Result]) -> str | None:
         tcp = group[0].cell.resolved["tcp"]
         if all(stack["congestion"] != "prague" for stack in (tcp, *tcp.get("mix", ()))):
             continue
-        for queue, bits in _queues(group[0].cell):
-            dualpi2 = queue.get("dualpi2", {})
-            if dualpi2.get("native") != "step" or dualpi2["min_left"] > 0:
-                continue
-            packet_s = 8 * size_in_bytes(dualpi2["mtu"]) / bits
-            if packet_s > seconds(dualpi2["step"]):
-                texts.append(f"{label}: {1000 * packet_s:.3g} ms, step {dualpi2['step']}")
+        texts += [f"{label}: {step}" for step in short_steps(group[0].cell)]
     if not texts:
         return None
     steps = _join_items(_shorten(list(dict.fromkeys(texts))))
-    reason = "every L4S packet that waits for a full one is marked, and L4S flows starve; min_left = 2 prevents it"
-    return f"A full packet takes longer than the step of DualPI2, so that {reason}: {steps}."
+    return f"{SHORT_STEP}: {steps}."
+
+
+def short_steps(cell: Cell) -> list[str]:
+    """Return the times of a full packet that are longer than the step of a DualPI2 queue of a cell, with the steps."""
+    found = []
+    for queue, bits in _queues(cell):
+        dualpi2 = queue.get("dualpi2", {})
+        if dualpi2.get("native") != "step" or dualpi2["min_left"] > 0:
+            continue
+        packet_s = 8 * size_in_bytes(dualpi2["mtu"]) / bits
+        if packet_s > seconds(dualpi2["step"]):
+            found.append(f"{1000 * packet_s:.3g} ms, step {dualpi2['step']}")
+    return list(dict.fromkeys(found))
+
+
+SHORT_STEP = (
+    "A full packet takes longer than the step of DualPI2, so that every L4S packet that waits for a full one is marked,"
+    " and L4S flows starve; min_left = 2 prevents it"
+)
+"""The consequence of a short step, to which the cases are added."""
 
 
 def _queues(cell: Cell) -> Iterable[tuple[Mapping[str, Any], int]]:
