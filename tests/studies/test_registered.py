@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aqmlab._core import results_number
 from aqmlab.studies import STUDIES, find
 
 PAGES = Path(__file__).parents[2] / "docs" / "studies"
@@ -18,7 +19,7 @@ def test_registered_claims_are_complete_and_have_their_own_ids(name: str) -> Non
     ids = [claim.id for claim in registration.claims]
     assert len(set(ids)) == len(ids)
     assert [int(each.rpartition("-")[2]) for each in ids] == list(range(1, len(ids) + 1))
-    assert registration.results == 2
+    assert 2 <= registration.results <= results_number()
     assert "seeds" in registration.length
     assert registration.words
     for claim in registration.claims:

@@ -138,7 +138,8 @@ class Figure:
 class Study(ABC):
     """A published study: subclass it in a module of :mod:`aqmlab.studies`.
 
-    The runs have the same names in each length, so that claims, tables and figures can rely on them.
+    The runs have the same names in each length, so that claims, tables and figures can rely on them; ``full`` may have
+    further runs after those.
     With ``package=__package__``, title, text, sources, lengths and front are those of ``study.toml`` in the package.
     """
 

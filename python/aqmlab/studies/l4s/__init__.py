@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table
-from aqmlab.studies.l4s import claims, matrix
+from aqmlab.studies.l4s import claims, figures, matrix, tables
 
 
 class L4s(Study, package=__package__):
@@ -23,12 +23,12 @@ class L4s(Study, package=__package__):
         ]
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
-        """Return no table yet."""
-        return []
+        """Return harm and shares in every queue, then the numbers of all runs."""
+        return tables.tables(results)
 
     def figures(self, results: StudyResults) -> Sequence[Figure]:
-        """Return no figure yet."""
-        return []
+        """Return shares over the matrix, and delays."""
+        return figures.figures(results)
 
 
 STUDY = L4s()

@@ -28,7 +28,7 @@ class Queue:
     ecn: bool = False
     """CUBIC and Reno negotiate ECN (RFC 3168). BBR does not use it."""
     limit: str | None = "packets"
-    """The unit of the buffer; ``None``: the discipline's default, whatever the buffer of the point."""
+    """The unit of the buffer; ``None``: the discipline's default at every point."""
 
     def table(self, buffer_bytes: float) -> dict[str, dict[str, Any]]:
         """Return the queue of a spec with this buffer."""

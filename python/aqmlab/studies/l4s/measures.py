@@ -1,4 +1,4 @@
-"""Measures of one result, by congestion control: shares, goodput, queueing delay and loss; and harm against a solo run."""
+"""Measures of one result, by congestion control: shares, goodput, delay and loss; and harm against a solo run."""
 
 from __future__ import annotations
 
@@ -36,20 +36,22 @@ def goodput_mbps(control: str) -> Measure:
 
 def delay_ms(control: str, statistic: str) -> Measure:
     """Return the mean or a percentile of the queueing delay of the data of a control's first source, in ms."""
-    return lambda result: float(kit.sources(result, control)[0]["queue_delay_ms_each_way"][kit.DATA][statistic])
+    return lambda result: _delay_ms(kit.sources(result, control)[0], statistic)
+
+
+def delay_of(number: int, statistic: str) -> Measure:
+    """Return the same of a source by its number."""
+    return lambda result: _delay_ms(kit.sources(result)[number], statistic)
+
+
+def loss_of(number: int) -> Measure:
+    """Return the loss of a source's packets by its number, in both directions, in percent."""
+    return lambda result: _loss_percent(kit.sources(result)[number : number + 1])
 
 
 def loss_percent(control: str) -> Measure:
     """Return the loss of the packets of a control's flows, in both directions, in percent."""
-
-    def read(result: Result) -> float:
-        sent, lost = (
-            sum(int(source[what]) for source in kit.sources(result, control))
-            for what in ("packets_sent", "packets_lost")
-        )
-        return 100 * lost / sent
-
-    return read
+    return lambda result: _loss_percent(kit.sources(result, control))
 
 
 def utilisation_percent(result: Result) -> float:
@@ -80,17 +82,21 @@ def _number(harm: float | None) -> float:
     return math.nan if harm is None else harm
 
 
-def _sources(result: Result) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = result.summary["sources"]
-    return found
+def _delay_ms(source: Mapping[str, Any], statistic: str) -> float:
+    return float(source["queue_delay_ms_each_way"][kit.DATA][statistic])
+
+
+def _loss_percent(sources: Sequence[Mapping[str, Any]]) -> float:
+    sent, lost = (sum(int(source[what]) for source in sources) for what in ("packets_sent", "packets_lost"))
+    return 100 * lost / sent
 
 
 def _names(result: Result) -> list[str]:
-    return [source["name"] for source in _sources(result)]
+    return [source["name"] for source in kit.sources(result)]
 
 
 def _goodputs(result: Result) -> list[float]:
-    return [float(source["goodput_mbps"]) for source in _sources(result)]
+    return [float(source["goodput_mbps"]) for source in kit.sources(result)]
 
 
 def _flows(result: Result) -> list[int]:
