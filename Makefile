@@ -18,6 +18,7 @@
 #   make gallery        draw the figures of docs/gallery and list them, and the moving picture, after a change of their code or of figures
 #   make pictures       take the pictures of the report, the console and the built site in docs/img; needs Chromium
 #   make docs           build the documentation site, docs/_build/html
+#   make site           put it beside those of other versions, docs/_build/site
 #   make advisories     look for known vulnerabilities of the Rust dependencies; needs the network
 #   make unused         look for unused dependencies of the crates; compiles cargo-machete first
 #   make miri           look for undefined behaviour in the engine's unsafe code; needs a nightly toolchain with miri and rust-src
@@ -35,6 +36,7 @@ unexport MAKEFLAGS MFLAGS
 PYTHON ?= python3
 PYTHONS := 3.12 3.13
 BIN := .venv/bin
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --require-hashes
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name '*.md' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 # aqmlab-live uses features that only Linux has.
@@ -60,7 +62,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: gallery install dev live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs docs-rust links advisories unused miri cost studies accounting parity sensitivity evaluations calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
+.PHONY: gallery install dev live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs site docs-rust links advisories unused miri cost studies accounting parity sensitivity evaluations calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -148,6 +150,11 @@ docs: docs-rust .venv/docs.stamp .venv/dev.stamp $(READY)
 	$(BIN)/sphinx-build --fail-on-warning --quiet --jobs auto -c docs/site -b html . docs/_build/html
 	$(BIN)/pytest --quiet --noconftest tests/documents/built_site.py
 	rm -rf docs/_build/html/rust && cp -r target/doc docs/_build/html/rust
+
+# The built site beside those of other versions, with a menu of them on each page: copy the folder to any address.
+site: docs
+	rm -rf docs/_build/site/$(VERSION) && mkdir -p docs/_build/site && cp -r docs/_build/html docs/_build/site/$(VERSION)
+	$(BIN)/python tools/site_versions.py docs/_build/site
 
 docs-rust: | .venv/bin/python
 	$(WITH_PYTHON) RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps --locked

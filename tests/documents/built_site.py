@@ -136,3 +136,23 @@ def test_each_discipline_stands_once_in_the_navigation(browser: Any, address: st
     for heading in ("Idea", "Equations", "Parameters"):
         assert page.get_by_role("heading", name=heading).count() == 1
     page.close()
+
+
+def test_the_menu_of_versions_leads_to_the_same_page(browser: Any, address: str, tmp_path: Path) -> None:
+    for version in ("0.1.0", "0.2.0"):
+        (tmp_path / version / "docs" / "guide").mkdir(parents=True)
+        for file in ("docs/guide/first.html", "_static"):
+            (tmp_path / version / file).symlink_to(SITE / file)
+    context = browser.new_context()
+    context.route("**/versions.js*", lambda route: route.fulfill(body='siteVersions = ["0.2.0", "0.1.0"]'))
+    page = context.new_page()
+    page.goto((tmp_path / "0.1.0" / "docs" / "guide" / "first.html").as_uri())
+    choice = page.get_by_label("Version of these pages").first
+    assert choice.input_value() == "0.1.0"
+    choice.select_option("0.2.0")
+    page.wait_for_url("**/0.2.0/docs/guide/first.html")
+    assert choice.input_value() == "0.2.0"
+    # Alone, this version has no menu.
+    page.goto(f"{address}docs/guide/first.html")
+    assert page.get_by_label("Version of these pages").count() == 0
+    context.close()

@@ -23,8 +23,34 @@ document.addEventListener("DOMContentLoaded", () => {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
       picture.setCurrentTime(9);
       picture.pauseAnimations();
+    } else {
+      // From here on there is something to see.
+      picture.setCurrentTime(3);
     }
     show();
     picture.after(button);
+  }
+});
+
+// The page in another version of the site, whose folder stands beside this one's; its start page if it has no such page.
+document.addEventListener("DOMContentLoaded", () => {
+  const root = new URL(document.documentElement.dataset.content_root, location.href);
+  const folder = root.pathname.split("/").at(-2);
+  const page = location.href.slice(root.href.length);
+  const leave = async (version) => {
+    const start = new URL(`../${version}/`, root);
+    const answer = await fetch(new URL(page, start), { method: "HEAD" }).catch(() => null);
+    // A file cannot be asked for.
+    const isThere = location.protocol === "file:" || answer?.ok;
+    location.href = new URL(isThere ? page : "index.html", start);
+  };
+  if (!siteVersions.includes(folder)) return;
+  for (const place of document.querySelectorAll(".navbar-header-items__end, .sidebar-header-items__end")) {
+    const choice = document.createElement("select");
+    choice.className = "version";
+    choice.setAttribute("aria-label", "Version of these pages");
+    choice.append(...siteVersions.map((version) => new Option(version, version, version === folder, version === folder)));
+    choice.addEventListener("change", () => leave(choice.value));
+    place.prepend(choice);
   }
 });
