@@ -221,6 +221,8 @@ def label_lines(axis: Axes) -> Axes:
 def label_directly(axis: Axes) -> bool:
     """Name the lines at their right ends, if these are far enough from each other; return whether they are.
 
+    Dots without a line have no end.
+
     The layout has to leave room at the right, as the constrained layout does.
     """
     lines = [
@@ -232,7 +234,12 @@ def label_directly(axis: Axes) -> bool:
     ends = [_right_end(axis, line) for line in lines]
     height_in = axis.get_window_extent().height / axis.figure.dpi
     gaps = np.diff(sorted(y for _, y in ends))
-    if not lines or any(abs(x - ends[0][0]) > 0.02 for x, _ in ends) or any(gaps < 1.25 * size / 72 / height_in):
+    if (
+        not lines
+        or any(line.get_linestyle() == "None" for line in lines)
+        or any(abs(x - ends[0][0]) > 0.02 for x, _ in ends)
+        or any(gaps < 1.25 * size / 72 / height_in)
+    ):
         return False
     for line, end in zip(lines, ends, strict=True):
         axis.annotate(
