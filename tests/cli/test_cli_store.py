@@ -13,6 +13,7 @@ from aqmlab import _core
 from aqmlab.cells.cell import cells_of
 from aqmlab.running.run import run_cell
 from aqmlab.store import table
+from aqmlab.store.annotations import Annotation, Annotations
 from aqmlab.store.store import Store
 from aqmlab.ui import console
 from conftest import Command
@@ -216,3 +217,46 @@ def test_many_long_schemes_have_a_valid_file_name(aqmlab: Command, tmp_path: Pat
     outcome = aqmlab("compare", *short, *schemes)
     assert outcome.code == 0
     assert len(list((tmp_path / "results" / "figures").iterdir())) == 4
+
+
+def test_cells_are_tagged_listed_and_found(aqmlab: Command, out: Store) -> None:
+    directory = ("--out", str(out.out))
+    pis = out.cells().filter(scheme="pi")["cell"].to_list()
+    tagged = aqmlab("tag", "--where", "scheme=pi", "--add", "paper", "--add", "base", "--note", "a\nb", *directory)
+    assert tagged.code == 0
+    assert Annotations(out.out).load() == {key: Annotation(("paper", "base"), "a\nb") for key in pis}
+    assert json.loads(aqmlab("tag", "--json", *directory).out)[0] == {
+        "cell": pis[0],
+        "scheme": "pi:ecn=false",
+        "seed": 1,
+        "tags": ["paper", "base"],
+        "note": "a\nb",
+    }
+    assert aqmlab("tag", pis[1][:8], "--remove", "base", "--note", "", *directory).code == 0
+    assert Annotations(out.out).load()[pis[1]] == Annotation(("paper",))
+    paths = aqmlab("ls", str(out.out), "--tag", "base", "--paths").out.split()
+    assert [Path(path).name for path in paths] == [pis[0]]
+
+
+def test_a_tag_of_an_experiment_finds_all_its_cells(aqmlab: Command, out: Store) -> None:
+    (red,) = out.cells().filter(scheme="red")["cell"]
+    assert aqmlab("tag", red, "--experiment", "--add", "x", "--out", str(out.out)).code == 0
+    listed = {Path(path).name for path in aqmlab("ls", str(out.out), "--tag", "x", "--paths").out.split()}
+    cells = out.cells()
+    same = cells.filter(pl.col("experiment") == cells.filter(cell=red)["experiment"][0])["cell"]
+    assert listed == set(same)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--add", "x"], "tag: must have CELL or --where, got none"),
+        (["--where", "scheme=pi", "--add", "a b"], "tag: tags: expected words of at most 40"),
+        (["--where", "scheme=pi", "--remove", "x"], "tag: --remove: expected one of no tags, got x"),
+    ],
+)
+def test_a_wrong_tag_is_one_line(aqmlab: Command, out: Store, options: list[str], message: str) -> None:
+    refused = aqmlab("tag", *options, "--out", str(out.out))
+    assert refused.code == 2
+    assert refused.err.startswith(message) or message in refused.err.splitlines()[0]
+    assert Annotations(out.out).load() == {}

@@ -42,6 +42,26 @@ def filter_cells(cells: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame
     return cells
 
 
+def tagged(cells: pl.DataFrame, tag: str, out: str) -> pl.DataFrame:
+    """Return the cells that have a tag, or whose experiment has it.
+
+    Raises
+    ------
+    SpecError
+        When nothing in the results directory has the tag.
+    """
+    import polars as pl
+
+    from aqmlab.store.annotations import Annotations
+    from aqmlab.store.store import Store
+
+    annotations = Annotations(Store(out).out).load()
+    subjects = [subject for subject, annotation in annotations.items() if tag in annotation.tags]
+    if not subjects:
+        raise SpecError(f"--tag: nothing in {out} has the tag {tag!r}; aqmlab tag lists tags")
+    return cells.filter(pl.col("cell").is_in(subjects) | pl.col("experiment").is_in(subjects))
+
+
 def columns(cells: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Return these columns of the cells, or of their specs.
 

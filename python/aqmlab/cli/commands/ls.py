@@ -20,6 +20,9 @@ app = App()
 def ls(
     out: Directory = "results",
     where: selection.Where = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Select cells with this tag, or of experiments with it.")
+    ] = None,
     columns: Annotated[
         str | None,
         typer.Option(
@@ -38,9 +41,11 @@ def ls(
     from aqmlab.ui import console
 
     check_table(table)
-    is_plain = where is None and columns is None and table is None and not as_json
+    is_plain = where is None and tag is None and columns is None and table is None and not as_json
     columns_to_read = (["path"] if paths else tables.COLUMNS) if is_plain else None
     cells = selection.filter_cells(stored_cells(out, columns_to_read), where or ())
+    for word in tag or ():
+        cells = selection.tagged(cells, word, out)
     rows = cells if columns is None else selection.columns(cells, [name.strip() for name in columns.split(",")])
     write_table(rows, table)
     if paths:
