@@ -2,7 +2,8 @@
 
 They need Chromium and show one comparison. ``report.png`` is its report on a desktop, ``report-phone.png`` on a phone
 and ``report-print.png`` on paper. ``console-runs.png`` is the console's table of runs, ``console.png`` the comparison
-on a desktop and ``console-phone.png`` on a phone. ``console-run.png`` is the page of a job in progress. ``site.png`` is
+on a desktop and ``console-phone.png`` on a phone. ``console-sweep.png`` is the comparison of a
+sweep's cells. ``console-run.png`` is the page of a job in progress. ``site.png`` is
 the landing page of the site, if ``make docs`` has built it.
 """
 
@@ -17,6 +18,7 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 import aqmlab as lab
 
@@ -65,6 +67,7 @@ def pictures(folder: Path, out: Path) -> None:
             page.evaluate("scrollTo(0, 0)")
             page.screenshot(path=folder / "console-runs.png")
             comparison(page, folder)
+            sweep(page, out, folder / "console-sweep.png")
             run(page, folder / "console-run.png")
             landing_page(browser.new_page(viewport=DESK, color_scheme="light"), folder / "site.png")
         finally:
@@ -103,11 +106,23 @@ def comparison(page: Any, folder: Path) -> None:
     page.set_viewport_size(DESK)
 
 
+def sweep(page: Any, out: Path, file: Path) -> None:
+    """Take a picture of a sweep over the load: small multiples and parallel coordinates."""
+    settings = ["testbed=unc-2003", "link.rate=20 Mbit/s", "protocol.warmup=30 s", "protocol.duration=2 min"]
+    grid = lab.Grid(set=settings, schemes=list(SCHEMES), axes={"users.load": [80, 90, 98]})
+    cells = lab.sweep(grid, seeds=SEEDS, out=out).cells["cell"]
+    page.goto(urljoin(page.url, "/compare?" + "&".join(f"cell={cell}" for cell in cells)))
+    page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
+    page.screenshot(path=file)
+
+
 def landing_page(page: Any, file: Path) -> None:
     """Take a picture of the landing page, if the site is built."""
     if SITE.exists():
         page.goto(SITE.as_uri())
-        page.wait_for_load_state("load")
+        page.wait_for_url("**/docs/site/index.html")
+        # The moving picture shows both queues by then.
+        page.wait_for_timeout(1500)
         page.screenshot(path=file)
     else:
         print(f"{SITE} is missing, so {file} stays as it is: run make docs first")
