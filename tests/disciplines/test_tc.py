@@ -92,7 +92,7 @@ def test_a_line_is_the_scheme_of_linux(text: str, scheme: str) -> None:
         ("cake fwmark 0xff", "tc cake: fwmark: is not modelled: packets have no marks of a firewall"),
         (
             "cake_mq bandwidth 1gbit",
-            "tc cake_mq: is not modelled (it is one CAKE for each queue of a device, and a link",
+            "tc cake_mq: is not modelled (it is a CAKE for each transmit queue of the device",
         ),
         ("cake bandwith 20mbit", "tc cake: bandwith: is no option of cake (did you mean 'bandwidth'?)"),
         ("codel target", "tc codel: target: needs a value after it"),

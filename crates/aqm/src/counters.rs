@@ -1,5 +1,7 @@
 //! Counters of the packets offered to a queue, by outcome.
 
+use std::iter::Sum;
+
 use aqmlab_units::Bytes;
 
 use crate::{Ecn, Packet, Verdict};
@@ -64,6 +66,22 @@ pub struct Counters {
     pub evicted: u64,
     /// Bytes enqueued, with sizes as the queue counts them.
     pub queued_bytes: Bytes,
+}
+
+impl Sum for Counters {
+    fn sum<I: Iterator<Item = Counters>>(each: I) -> Counters {
+        each.fold(Counters::default(), |all, one| Counters {
+            offered: all.offered + one.offered,
+            queued: all.queued + one.queued,
+            marked: all.marked + one.marked,
+            dropped_early: all.dropped_early + one.dropped_early,
+            dropped_forced: all.dropped_forced + one.dropped_forced,
+            dropped_by_limit: all.dropped_by_limit + one.dropped_by_limit,
+            dropped_at_dequeue: all.dropped_at_dequeue + one.dropped_at_dequeue,
+            evicted: all.evicted + one.evicted,
+            queued_bytes: all.queued_bytes + one.queued_bytes,
+        })
+    }
 }
 
 impl Counters {

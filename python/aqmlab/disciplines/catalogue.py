@@ -153,7 +153,7 @@ _OTHER_NAMES = {
     "pfifo_fast": _FIFO,
     "tbf": _SHAPER,
     "htb": _SHAPER,
-    "cake_mq": "it is one CAKE for each queue of a device, and a link here has one queue: write cake",
+    "cake_mq": "it is a CAKE for each transmit queue of the device: write cake:queues=N",
     "netem": "its delay is link.delay",
     "l4s": "did you mean 'dualpi2'?",
 }

@@ -16,6 +16,7 @@ use crate::parameter::{HOUR, PACKET_SIZE, above, check, from, parameters, up_to}
 use crate::parts::cake::framing::Framing;
 use crate::parts::cake::queue::{self, Plan};
 use crate::parts::cake::rules::TinRules;
+use crate::parts::cake::several::SeveralCakes;
 use crate::{
     AckFilter, Atm, Bandwidth, DecidesAt, Diffserv, Discipline, Isolation, Limit, LinkContext, LinkLayer,
     ParameterError, Rtt, SignedSize, Tc, TcWords, Variant, Visitor,
@@ -70,6 +71,8 @@ parameters! {
         mtu: Bytes = Bytes::new(1514), in PACKET_SIZE, source "Linux: that of the device; Ethernet";
         /// The memory for waiting packets. Automatic: four times `bandwidth` and `rtt`, at least 4 MiB and at most 10240 frames.
         memlimit: Option<Bytes> = None, in from(Bytes::new(4096)), source "tc-cake(8)", tc TcWords::Value("memlimit");
+        /// The transmit queues of the device, each with a CAKE and its part of the rate: `cake_mq` with more than one.
+        queues: u32 = 1, in from(1).up_to(1024), unit "queues", source "ours: a link is one queue", omit default;
         /// The maximum that may wait besides `memlimit`.
         limit: Limit = Limit::Packets(100_000), source "ours: memlimit is reached first";
     }
@@ -98,6 +101,8 @@ impl Discipline for CakeConfig {
         let overhead = self.overhead.unwrap_or(SignedSize(overhead));
         let is_raw = layer == LinkLayer::Raw;
         check(!is_raw || overhead.0 == 0, "overhead", "0 B with link_layer = raw", &overhead)?;
+        let adapts = self.autorate_ingress && self.queues > 1;
+        check(!adapts, "queues", "1 with autorate_ingress, as in Linux", &self.queues)?;
         check(!is_raw || self.ether_vlan == 0, "ether_vlan", "0 with link_layer = raw", &self.ether_vlan)?;
         Ok(CakeConfig {
             link_layer: Some(layer),
@@ -109,16 +114,24 @@ impl Discipline for CakeConfig {
     }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
-        visitor.queue(|rng| self.queue(link, rng))
+        if self.queues > 1 {
+            visitor.queue(|rng| self.several(link, rng))
+        } else {
+            visitor.queue(|rng| queue::Cake::new(self.plan(link), rng))
+        }
     }
 }
 
 impl CakeConfig {
-    fn queue<P>(&self, link: &LinkContext, rng: Stream) -> queue::Cake<P> {
+    pub(crate) fn several<P>(&self, link: &LinkContext, rng: Stream) -> SeveralCakes<P> {
+        SeveralCakes::new(self.queues as usize, self.plan(link), rng)
+    }
+
+    fn plan(&self, link: &LinkContext) -> Plan {
         let complete = "a resolved configuration is complete";
         let framing =
             (self.overhead.expect(complete).0, self.mpu.expect(complete), self.atm.expect(complete));
-        let plan = Plan {
+        Plan {
             rate: self.bandwidth.rate().map(|rate| rate.bits_per_sec() / 8),
             diffserv: self.diffserv,
             tin_rules: TinRules {
@@ -135,7 +148,6 @@ impl CakeConfig {
             autorate: self.autorate_ingress,
             memlimit: self.memlimit,
             limit: self.limit,
-        };
-        queue::Cake::new(plan, rng)
+        }
     }
 }

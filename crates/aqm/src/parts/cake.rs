@@ -11,6 +11,7 @@ pub(crate) mod queue;
 pub(crate) mod rotation;
 pub(crate) mod rules;
 pub(crate) mod sets;
+pub(crate) mod several;
 pub(crate) mod statistics;
 pub(crate) mod tin;
 pub(crate) mod tins;

@@ -113,6 +113,19 @@ impl<P> Cake<P> {
         }
     }
 
+    /// Set the rate of the shaper, in bytes per second, and leave the law and the memory as they are.
+    pub(crate) fn set_rate(&mut self, rate: u64) {
+        self.byte_time = Some(ByteTime::from_rate(rate, self.plan.tin_rules.variant));
+        for (tin, plan) in self.tins.iter_mut().zip(self.plan.diffserv.plans(Some(rate))) {
+            tin.set_rate(plan);
+        }
+    }
+
+    /// The memory of waiting packets, in bytes.
+    pub(crate) fn memory_used(&self) -> u64 {
+        self.memory
+    }
+
     /// The index of the tin of a flow's packets.
     #[inline]
     fn tin_of(&self, flow: u32) -> usize {

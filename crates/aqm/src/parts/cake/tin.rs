@@ -105,11 +105,16 @@ impl<P> Tin<P> {
         tin
     }
 
-    /// Adapt the tin to another rate.
-    pub(crate) fn adapt(&mut self, plan: TinPlan) {
+    /// Set the rate of the tin, and the quantum of its flows.
+    pub(crate) fn set_rate(&mut self, plan: TinPlan) {
         self.plan = plan;
         self.byte_time = plan.rate.map(|rate| ByteTime::from_rate(rate, self.rules.variant));
         self.flow_quantum = flow_quantum(plan.rate);
+    }
+
+    /// Adapt the tin and its law to another rate.
+    pub(crate) fn adapt(&mut self, plan: TinPlan) {
+        self.set_rate(plan);
         let mtu_time = self.byte_time.map_or(Duration::ZERO, |byte| byte.of_packet(self.rules.mtu.get()));
         self.cobalt = cobalt_rules(self.rules.rtt, mtu_time);
     }

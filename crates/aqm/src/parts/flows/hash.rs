@@ -46,6 +46,13 @@ impl FlowHash {
         self.tags.fill(None);
     }
 
+    /// Return the queue of `flow` under a plain hash.
+    #[inline]
+    pub(crate) fn plain_queue_of(&self, flow: u32) -> usize {
+        let hash = hash_flow(self.perturbation, flow);
+        usize::try_from(hash % self.queues as u64).expect("below the number of queues")
+    }
+
     /// Return the queue of a packet of `flow`; `is_free` returns true for a queue that no flow uses.
     #[inline]
     pub(crate) fn queue_of(&mut self, flow: u32, is_free: impl Fn(usize) -> bool) -> usize {
