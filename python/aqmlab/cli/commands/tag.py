@@ -42,7 +42,7 @@ def tag(
 ) -> None:
     """Tag cells, write notes to them, or list both.
 
-    Without --add, --remove and --note, lists the tags and notes. "aqmlab ls --tag" and the console find them.
+    It lists the tags and notes if it changes none. Lists of cells and the console find cells by their tags.
 
     Example: aqmlab tag --where "scheme=pi" --add baseline --note "For section 4"
     """
