@@ -13,6 +13,7 @@ from aqmlab.cli.app import App
 from aqmlab.cli.cells import stored_cells
 from aqmlab.cli.options import Json, Out
 from aqmlab.cli.output import print_json
+from aqmlab.cli.tables import TableFile, check_table, write_table
 
 if TYPE_CHECKING:
     from aqmlab.store.annotations import Annotation
@@ -38,6 +39,7 @@ def tag(
         bool, typer.Option("--experiment", help="Use the experiments of the cells instead of the cells.")
     ] = False,
     out: Out = "results",
+    table: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Tag cells, write notes to them, or list both.
@@ -48,11 +50,12 @@ def tag(
     """
     import polars as pl
 
-    from aqmlab.store import table
+    from aqmlab.store import table as tables
     from aqmlab.store.annotations import Annotation, Annotations
     from aqmlab.store.store import Store
     from aqmlab.ui import console
 
+    check_table(table)
     is_change = bool(add or remove or note is not None)
     if is_change and not cells and not where:
         raise SpecError("tag: must have CELL or --where, got none")
@@ -75,10 +78,12 @@ def tag(
         for row, own in annotations
         if own != Annotation()
     ]
+    shown = pl.DataFrame([{**record, "tags": " ".join(record["tags"])} for record in records])
+    write_table(shown, table)
     if as_json:
         print_json(records)
     elif records:
-        console.show(table.frame(pl.DataFrame([{**record, "tags": " ".join(record["tags"])} for record in records])))
+        console.show(tables.frame(shown))
     else:
         print("no tags and no notes")
 
