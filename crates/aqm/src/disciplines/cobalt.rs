@@ -16,10 +16,12 @@
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
 use crate::parameter::{HOUR, above, parameters, up_to};
+use crate::parts::ce_threshold::CeThreshold;
 use crate::parts::cobalt::{CobaltRules, CobaltState, Departing};
 use crate::parts::control_law::ControlLaw;
 use crate::{
-    Aqm, DecidesAt, Discipline, Fifo, Limit, LinkContext, Packet, QueueState, Sqrt, Verdict, Visitor,
+    Aqm, CeSelector, DecidesAt, Discipline, Fifo, Limit, LinkContext, Packet, ParameterError, QueueState,
+    Sqrt, Verdict, Visitor,
 };
 
 parameters! {
@@ -41,6 +43,10 @@ parameters! {
         blue_on_delay: bool = false, source "CAKE; or ns-3: true";
         /// The sojourn time above which `blue_on_delay` raises BLUE's probability.
         blue_threshold: Duration = Duration::from_millis(400), source "ns-3";
+        /// The sojourn time above which each ECN-capable packet is marked, besides the signals of the law. Automatic: none.
+        ce_threshold: Option<Duration> = None, in up_to(HOUR), source "ns-3; CAKE has none", omit default;
+        /// The packets that `ce_threshold` marks.
+        ce_threshold_selector: CeSelector = CeSelector::Any, source "ns-3; with UseL4s it has ect1, and spares them from the law", omit default;
         /// The maximum that may wait: an overflow raises BLUE's probability.
         limit: Limit = Limit::Packets(1000), source "ns-3; CAKE has at least 4 MiB";
     }
@@ -50,6 +56,11 @@ impl Discipline for CobaltConfig {
     const FAMILY: &'static str = "delay";
     const DECIDES_AT: DecidesAt = DecidesAt::Dequeue;
     const SUMMARY: &'static str = "CoDel that forgets slowly, with BLUE against unresponsive flows";
+
+    fn complete(&self, _link: &LinkContext) -> Result<CobaltConfig, ParameterError> {
+        CeThreshold::check(self.ce_threshold, self.ce_threshold_selector)?;
+        Ok(self.clone())
+    }
 
     fn visit<V: Visitor>(&self, link: &LinkContext, visitor: V) -> V::Output {
         visitor.queue(|rng| Fifo::new(Cobalt::new(self, link, rng), self.limit))
@@ -63,6 +74,7 @@ pub struct Cobalt {
     state: CobaltState,
     /// The sojourn time above which BLUE's probability rises, if it does.
     blue_threshold: Option<Duration>,
+    ce_threshold: CeThreshold,
     rng: Stream,
 }
 
@@ -79,6 +91,7 @@ impl Cobalt {
             },
             state: CobaltState::new(ControlLaw::new(config.interval, config.sqrt)),
             blue_threshold: config.blue_on_delay.then_some(config.blue_threshold),
+            ce_threshold: CeThreshold::new(config.ce_threshold, config.ce_threshold_selector),
             rng,
         }
     }
@@ -92,12 +105,13 @@ impl Aqm for Cobalt {
         }
         let packet = Departing { is_long: self.rules.is_long(sojourn), is_ecn_capable: pkt.ecn.is_capable() };
         let signals = self.state.advance(&self.rules, packet, now, &mut self.rng);
-        match (signals.by_blue, signals.by_codel) {
+        let verdict = match (signals.by_blue, signals.by_codel) {
             // BLUE drops even ECN-capable packets: a sender that ignored earlier marks would ignore this one.
             (true, _) => Verdict::Drop,
             (false, true) => Verdict::Mark,
             (false, false) => Verdict::Pass,
-        }
+        };
+        self.ce_threshold.verdict(verdict, pkt.ecn, |threshold| sojourn > threshold)
     }
 
     fn on_overflow(&mut self, _pkt: &Packet, _queue: QueueState, now: Time) {

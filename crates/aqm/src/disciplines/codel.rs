@@ -13,7 +13,7 @@
 
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
-use crate::parameter::{HOUR, above, check, parameters, up_to};
+use crate::parameter::{HOUR, above, parameters, up_to};
 use crate::parts::ce_threshold::CeThreshold;
 use crate::parts::control_law::ControlLaw;
 use crate::parts::linux::codel::LinuxCodel;
@@ -65,7 +65,7 @@ impl Discipline for CodelConfig {
     });
 
     fn complete(&self, _link: &LinkContext) -> Result<CodelConfig, ParameterError> {
-        self.check_selector()?;
+        CeThreshold::check(self.ce_threshold, self.ce_threshold_selector)?;
         with_linux_values(self, self.variant, |config| {
             config.set_linux_values();
             config.ce_threshold_selector = CeSelector::Any;
@@ -83,12 +83,6 @@ impl Discipline for CodelConfig {
 }
 
 impl CodelConfig {
-    /// Refuse a selector without a threshold.
-    pub(crate) fn check_selector(&self) -> Result<(), ParameterError> {
-        let has_effect = self.ce_threshold.is_some() || self.ce_threshold_selector == CeSelector::Any;
-        check(has_effect, "ce_threshold_selector", "any without ce_threshold", &self.ce_threshold_selector)
-    }
-
     pub(crate) fn set_linux_values(&mut self) {
         self.sqrt = Sqrt::Newton16;
         self.next_mark_from = NextMarkFrom::DropNext;

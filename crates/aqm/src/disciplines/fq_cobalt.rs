@@ -18,6 +18,7 @@
 use aqmlab_units::{Bytes, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, parameters};
+use crate::parts::ce_threshold::CeThreshold;
 use crate::parts::drr::Rules;
 use crate::parts::flows::hash::WAYS;
 use crate::parts::flows::queue::{FlowQueue, Plan};
@@ -54,6 +55,7 @@ impl Discipline for FqCobaltConfig {
         "CAKE without its shaper: a queue for each flow under COBALT, new flows first";
 
     fn complete(&self, _link: &LinkContext) -> Result<FqCobaltConfig, ParameterError> {
+        CeThreshold::check(self.cobalt.ce_threshold, self.cobalt.ce_threshold_selector)?;
         check((self.flows as usize).is_multiple_of(WAYS), "flows", "a multiple of 8", &self.flows)?;
         Ok(self.clone())
     }

@@ -14,6 +14,7 @@
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 
 use crate::parameter::{QUANTUM, QUEUES, check, from, parameters};
+use crate::parts::ce_threshold::CeThreshold;
 use crate::parts::drr::Rules;
 use crate::parts::flows::queue::{FlowQueue, Plan};
 use crate::parts::linux::codel::LinuxCodel;
@@ -73,7 +74,7 @@ impl Discipline for FqCodelConfig {
     });
 
     fn complete(&self, _link: &LinkContext) -> Result<FqCodelConfig, ParameterError> {
-        self.codel.check_selector()?;
+        CeThreshold::check(self.codel.ce_threshold, self.codel.ce_threshold_selector)?;
         let counts_memory = self.memory_limit.is_none() || self.codel.variant == Variant::Linux;
         check(counts_memory, "memory_limit", "automatic with variant = published", &self.memory_limit)?;
         with_linux_values(self, self.codel.variant, |config| {

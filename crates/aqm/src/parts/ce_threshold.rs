@@ -1,12 +1,12 @@
 //! Marks above a sojourn time, besides the signals of a law: `ce_threshold` of Linux.
 //!
-//! Source: Linux `codel_impl.h`, `tc-codel(8)` and `tc-fq_codel(8)`. It lets senders that respond to the share of marks, as
+//! Source: Linux `codel_impl.h`, `tc-codel(8)` and `tc-fq_codel(8)`; ns-3 has it for COBALT too. It lets senders that respond to the share of marks, as
 //! those of DCTCP do, share a link with others.
 
 use aqmlab_units::Duration;
 
-use crate::parameter::choices;
-use crate::{Ecn, Verdict};
+use crate::parameter::{check, choices};
+use crate::{Ecn, ParameterError, Verdict};
 
 choices! {
     /// The packets that are marked above a threshold.
@@ -30,6 +30,12 @@ pub(crate) struct CeThreshold {
 impl CeThreshold {
     pub(crate) fn new(threshold: Option<Duration>, selector: CeSelector) -> CeThreshold {
         CeThreshold { threshold, selector }
+    }
+
+    /// Refuse a selector without a threshold.
+    pub(crate) fn check(threshold: Option<Duration>, selector: CeSelector) -> Result<(), ParameterError> {
+        let has_effect = threshold.is_some() || selector == CeSelector::Any;
+        check(has_effect, "ce_threshold_selector", "any without ce_threshold", &selector)
     }
 
     /// Return the verdict on a packet that leaves: that of the law, or a mark above the threshold.

@@ -2,7 +2,8 @@
 #![expect(clippy::float_cmp, reason = "the link of these tests takes packets at whole milliseconds")]
 
 use aqmlab_aqm::{
-    Aqm, Cobalt, CobaltConfig, Counters, Ecn, Limit, Packet, QueueConfig, QueueState, Sqrt, Verdict,
+    Aqm, CeSelector, Cobalt, CobaltConfig, Counters, Ecn, Limit, Packet, QueueConfig, QueueState, Sqrt,
+    Verdict,
 };
 use aqmlab_units::{Bytes, Duration, Prob, Time};
 use proptest::prelude::*;
@@ -28,6 +29,7 @@ fn eager() -> impl Strategy<Value = CobaltConfig> {
             blue_on_delay,
             blue_threshold: Duration::from_micros(threshold),
             limit: Limit::Packets(40),
+            ..CobaltConfig::default()
         },
     )
 }
@@ -231,4 +233,32 @@ fn a_long_wait_raises_blue_only_as_an_option() {
         probed(&law, "p_drop")
     };
     assert_eq!([p_drop(false, 401), p_drop(true, 400), p_drop(true, 401)], [0.0, 0.0, 1.0 / 256.0]);
+}
+
+#[test]
+fn a_threshold_marks_selected_packets_above_it() {
+    let verdict = |selector, ecn, sojourn_ms: u64| {
+        let config = CobaltConfig {
+            ce_threshold: Some(Duration::from_millis(1)),
+            ce_threshold_selector: selector,
+            ..CobaltConfig::default()
+        };
+        let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+        let waiting = QueueState { packets: 9, bytes: Bytes::new(9 * 1500) };
+        let mut law = Cobalt::new(&config, &link(), rng());
+        law.on_dequeue(&packet(1500, ecn), at(1000 - sojourn_ms), waiting, at(1000))
+    };
+    for (selector, ecn, marks) in [
+        (CeSelector::Any, Ecn::Ect0, true),
+        (CeSelector::Any, Ecn::NotEct, false),
+        (CeSelector::Ect1, Ecn::Ect1, true),
+        (CeSelector::Ect1, Ecn::Ect0, false),
+    ] {
+        let expected = if marks { Verdict::Mark } else { Verdict::Pass };
+        assert_eq!(verdict(selector, ecn, 2), expected, "{selector} {ecn:?}");
+        assert_eq!(verdict(selector, ecn, 1), Verdict::Pass, "at the threshold: {selector} {ecn:?}");
+    }
+    let config = CobaltConfig { ce_threshold_selector: CeSelector::Ect1, ..CobaltConfig::default() };
+    let refused = QueueConfig::Cobalt(config).resolve(&link()).unwrap_err();
+    assert_eq!(refused.to_string(), "ce_threshold_selector: must be any without ce_threshold, got ect1");
 }
