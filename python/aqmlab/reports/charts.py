@@ -249,6 +249,9 @@ def _over_time(
 def _throughput(selection: Selection, vega: VegaBuilder) -> Chart | None:
     """Draw the throughput of links whose rate changes over their capacity, from the first seed of each scheme."""
     results = {label: selection.by_label[label][0] for label in selection.labels}
+    if not results:
+        # The uncongested network alone.
+        return None
     first = results[selection.labels[0]]
     capacities = timeseries.capacity(first)
     if capacities.is_empty():
