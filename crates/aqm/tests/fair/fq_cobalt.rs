@@ -169,6 +169,7 @@ fn settings() -> impl Strategy<Value = FqCobaltConfig> {
                     blue_on_delay,
                     blue_threshold: Duration::from_micros(threshold),
                     limit,
+                    ..CobaltConfig::default()
                 },
             }
         },
