@@ -36,10 +36,7 @@ pub use engine::emulated::{
 };
 pub use engine::hosts::{StackId, Stacks};
 pub use explain::TimelineRequest;
-pub use link::{
-    AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, KernelDecision, LeoSpec, Losses,
-    MahimahiSpec, PolicerSpec, TokenBucketSpec, TraceSpec, WifiSpec,
-};
+pub use link::{BucketSpec, CapacitySpec, KernelDecision, Losses, capacity_tables};
 pub use names::interned;
 pub use record::{
     Column, ExchangeTable, ExplanationTable, FlowTable, GaugeTable, LinkTable, LossTable, QueueTable,

@@ -27,11 +27,9 @@ use aqmlab_tcp::WindowScale;
 use aqmlab_units::{Bytes, Duration, Time};
 
 pub(crate) use self::boxed::Boxed;
-pub use self::capacity::{
-    AtmSpec, BucketSpec, CableSpec, CapacitySpec, CellularSpec, LeoSpec, MahimahiSpec, PolicerSpec,
-    TokenBucketSpec, TraceSpec, WifiSpec,
-};
+pub use self::capacity::tables as capacity_tables;
 pub(crate) use self::capacity::{BoxedCapacity, BoxedPath, Interrupted, PathChanges, Schedule, Streams};
+pub use self::capacity::{BucketSpec, CapacitySpec};
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;
 pub(crate) use self::delay_histogram::{DelayByOwner, DelayHistogram};

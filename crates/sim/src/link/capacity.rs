@@ -166,7 +166,12 @@ trait CapacityKind {
 macro_rules! kinds {
     ($($(#[$doc:meta])* $module:ident: $Kind:ident($Table:ident),)+) => {
         $(mod $module;)+
-        $(pub use self::$module::$Table;)+
+
+        /// The tables of the kinds.
+        pub mod tables {
+            $(pub use super::$module::$Table;)+
+        }
+        use self::tables::*;
 
         /// A kind of capacity with its values: `{"token_bucket": {"rate": "20 Mbit/s", "burst": "64 kB"}}`.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -202,8 +202,7 @@ const FOUR_STATE: &str = "four_state";
 
 impl OneDirection for LossSpec {
     const KEYS: &'static [&'static str] = &["up", "down", GILBERT_ELLIOTT, GILBERT_ELLIOTT_TIME, FOUR_STATE];
-    const EXPECTED: &'static str =
-        "a probability, or a table of up and down, of gilbert_elliott or of four_state";
+    const EXPECTED: &'static str = "a probability, or a table of up and down, of gilbert_elliott, of gilbert_elliott_time or of four_state";
 
     fn from_table<'de, A: MapAccess<'de>>(table: A) -> Result<LossSpec, A::Error> {
         BurstsSpec::deserialize(MapAccessDeserializer::new(table)).map(LossSpec::Bursts)

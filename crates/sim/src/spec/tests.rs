@@ -1,5 +1,6 @@
 //! Defaults of a spec, and the message for each mistake.
 
+mod capacity;
 mod effects;
 mod impairments;
 mod network;

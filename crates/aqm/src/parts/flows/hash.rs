@@ -49,7 +49,12 @@ impl FlowHash {
     /// Return the queue of `flow` under a plain hash.
     #[inline]
     pub(crate) fn plain_queue_of(&self, flow: u32) -> usize {
-        let hash = hash_flow(self.perturbation, flow);
+        self.direct(hash_flow(self.perturbation, flow))
+    }
+
+    /// The queue that a hash selects.
+    #[inline]
+    fn direct(&self, hash: u64) -> usize {
         usize::try_from(hash % self.queues as u64).expect("below the number of queues")
     }
 
@@ -57,7 +62,7 @@ impl FlowHash {
     #[inline]
     pub(crate) fn queue_of(&mut self, flow: u32, is_free: impl Fn(usize) -> bool) -> usize {
         let hash = hash_flow(self.perturbation, flow);
-        let direct = usize::try_from(hash % self.queues as u64).expect("below the number of queues");
+        let direct = self.direct(hash);
         if self.tags.is_empty() || self.tags[direct] == Some(hash) {
             return direct;
         }

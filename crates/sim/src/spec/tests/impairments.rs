@@ -47,3 +47,43 @@ fn impairments_that_cannot_be_are_refused() {
         assert_refused(json!({ "link": link }), expected);
     }
 }
+
+#[test]
+fn losses_that_cannot_be_are_refused() {
+    let of = |loss: Value| json!({"link": {"loss": loss}});
+    let bursts = |table: Value| of(json!({"gilbert_elliott": table}));
+    for (parts, message) in [
+        (of(json!(1.5)), "link.loss: must be between 0 and 1, got 1.5"),
+        (of(json!(-1)), "link.loss: must be between 0 and 1, got -1"),
+        (
+            of(json!("1 %")),
+            r#"link.loss: must be a probability, or a table of up and down, of gilbert_elliott, of gilbert_elliott_time or of four_state, got "1 %""#,
+        ),
+        (of(json!({"up": 0.1})), "link.loss: must have `down`, which is missing"),
+        (of(json!({"up": 0.1, "down": 2})), "link.loss.down: must be between 0 and 1, got 2"),
+        (of(json!({"burst": 5})), "link.loss.burst: unknown key; allowed are up, down, gilbert_elliott"),
+        (bursts(json!({"p": 0.1})), "link.loss.gilbert_elliott: must have `r`, which is missing"),
+        (
+            bursts(json!({"p": 0.1, "r": 0})),
+            "link.loss.gilbert_elliott.r: must be above 0 and at most 1, got 0",
+        ),
+        (
+            bursts(json!({"p": 0.1, "r": 0.1, "h": 0.9, "k": 0.9})),
+            "link.loss.gilbert_elliott.k: must be above h = 0.9, got 0.9",
+        ),
+        (
+            of(json!({"gilbert_elliott_time": {"good": "1 s", "bad": "1 s", "h": 0.5, "k": 0.5}})),
+            "link.loss.gilbert_elliott_time.k: must be above h = 0.5, got 0.5",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn no_losses_are_as_if_they_were_not_written() {
+    let of = |link: Value| in_full(&with(json!({ "link": link })).expect("a sound spec"));
+    assert_eq!(of(json!({"loss": 0})), of(json!({})));
+    assert_eq!(of(json!({"loss": {"up": 0, "down": 0.0}})), of(json!({})));
+    assert!(of(json!({"loss": {"up": 0, "down": 0.01}})).contains(r#""loss":{"up":0.0,"down":0.01}"#));
+}
