@@ -48,9 +48,7 @@ def read_files(profile: Any, path: str, directory: Path) -> Any:
 
 
 def _read(table: Mapping[str, Any], path: str, directory: Path) -> dict[str, Any]:
-    if not isinstance(table["file"], str) or table.keys() != {"file"}:
-        raise SpecError(f"{path}: must be the name of a file, and the only key, got {dict(table)!r}")
-    file = directory / table["file"]
+    file = traces.only_file(table, path, directory)
     place = f"{path}: {file}"
     lines = traces.read_text(file, place).split()
     try:

@@ -63,10 +63,21 @@ def read_files(rate: Any, path: str, directory: Path) -> Any:
     }
 
 
-def _read(kind: str, table: Mapping[str, Any], path: str, directory: Path) -> dict[str, Any]:
+def only_file(table: Mapping[str, Any], path: str, directory: Path) -> Path:
+    """Return the file of a table that has nothing else.
+
+    Raises
+    ------
+    SpecError
+        When ``file`` is no name, or the table has other keys.
+    """
     if not isinstance(table["file"], str) or table.keys() != {"file"}:
         raise SpecError(f"{path}: must be the name of a file, and the only key, got {dict(table)!r}")
-    file = directory / table["file"]
+    return directory / table["file"]
+
+
+def _read(kind: str, table: Mapping[str, Any], path: str, directory: Path) -> dict[str, Any]:
+    file = only_file(table, path, directory)
     return parse(kind, read_text(file, f"{path}: {file}"), f"{path}: {file}")
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab import stats
 from aqmlab.results.figures import plot
 from aqmlab.spec.experiment import Experiment, Link, Protocol, Tcp, Users
 from aqmlab.studies.cake import claims
 from aqmlab.studies.kit.claims.quantities import Column
+from aqmlab.studies.kit.findings import HALF_WIDTH, by_seed, mean_and_half, means
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, Value
 from aqmlab.ui.canvas import PALETTE, legend_right
 
@@ -32,8 +31,6 @@ _CELLS_KBPS = {"up": 1000, "down": 8000}
 _MODEM = 100
 """Packets that the modem of that line holds."""
 
-_HALF = "± is half the width of the 95 % interval over the seeds."
-
 
 class Cake(Study, package=__package__):
     """The parts of CAKE beside its law, each against the same queue without it."""
@@ -45,9 +42,8 @@ class Cake(Study, package=__package__):
         """Return the runs of hosts, of classes, of the filter and of cells."""
         link = Link.model_validate({"rate": f"{_MBPS} Mbit/s", "device_fifo": 0})
 
-        def run(name: str, queue: Mapping[str, Any], sources: Sequence[Mapping[str, Any]], **keys: Any) -> Run:
-            experiment = _experiment(sources, length.protocol, **{"link": link, **keys, "queue": queue})
-            return Run(name=name, experiment=experiment, label=name)
+        def run(name: str, queue: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> Run:
+            return _run(name, length.protocol, link=link, queue=queue, sources=sources)
 
         def of_word(word: str, **keys: str) -> Mapping[str, Any]:
             return {"fq_codel": {}} if word == "fq_codel" else {"cake": {**_ETHERNET, **keys}}
@@ -72,8 +68,12 @@ class Cake(Study, package=__package__):
                 for each in ("CS1", "DF", "EF")
             ),
             *(run(f"stream/{word}", of_classes(word), stream) for word in claims.CLASSES),
-            *(_filtered(run, word) for word in claims.FILTERS),
-            *(_with_cells(run, load, *shaper) for load in claims.LOADS for shaper in claims.SHAPERS),
+            *(_filtered(word, length.protocol) for word in claims.FILTERS),
+            *(
+                _with_cells(load, *shaper, protocol=length.protocol)
+                for load in claims.LOADS
+                for shaper in claims.SHAPERS
+            ),
         ]
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
@@ -88,7 +88,7 @@ class Cake(Study, package=__package__):
                     *(text for pair in shares for text in (f"share of a flow, {claims.between(pair)}, %", "±")),
                 ),
                 rows=[[word, *_row(results, f"hosts/{word}", *shares.values())] for word in claims.ISOLATIONS],
-                about=_HALF,
+                about=HALF_WIDTH,
             ),
             Table(
                 name="tins",
@@ -109,14 +109,14 @@ class Cake(Study, package=__package__):
                     ]
                     for word in claims.CLASSES
                 ],
-                about=_HALF,
+                about=HALF_WIDTH,
             ),
             Table(
                 name="alone",
                 title="Four downloads of one class, alone under `diffserv4`",
                 columns=("code point", "utilisation, %", "±"),
                 rows=[[each, *_row(results, f"alone/{each}", claims.USED)] for each in ("CS1", "DF", "EF")],
-                about=_HALF,
+                about=HALF_WIDTH,
             ),
             Table(
                 name="acks",
@@ -125,7 +125,7 @@ class Cake(Study, package=__package__):
                 rows=[
                     [word, *_row(results, f"acks/{word}", claims.DOWNLOADS, claims.UPLOADS)] for word in claims.FILTERS
                 ],
-                about=_HALF,
+                about=HALF_WIDTH,
             ),
             Table(
                 name="lines",
@@ -140,7 +140,7 @@ class Cake(Study, package=__package__):
                     for load in claims.LOADS
                     for word, percent in claims.SHAPERS
                 ],
-                about=f"The percentages are of the rate of cells. {_HALF}",
+                about=f"The percentages are of the rate of cells. {HALF_WIDTH}",
             ),
         ]
 
@@ -157,7 +157,7 @@ class Cake(Study, package=__package__):
             Figure(
                 name="ack_filter",
                 caption="Goodput of four downloads and four uploads with the filter of acknowledgements, in percent of"
-                " that without it: mean over the seeds, with its 95 % interval.",
+                " that without it under the same seed: mean, with its 95 % interval.",
                 draw=lambda canvas: _filters(canvas, results),
                 size=(7, 3.6),
             ),
@@ -167,10 +167,10 @@ class Cake(Study, package=__package__):
 _BESIDE = {"frames": "four uploads", "small": "2 Mbit/s in packets of 100 B"}
 
 
-def _experiment(sources: Sequence[Mapping[str, Any]], protocol: Protocol, **keys: Any) -> Experiment:
-    return Experiment(
-        tcp=Tcp.model_validate(_TCP), users=Users(per_side=0), sources=list(sources), protocol=protocol, **keys
-    )
+def _run(name: str, protocol: Protocol, **parts: Any) -> Run:
+    """Return a run with these parts of an experiment: the link, the queues and the sources."""
+    experiment = Experiment(tcp=Tcp.model_validate(_TCP), users=Users(per_side=0), protocol=protocol, **parts)
+    return Run(name=name, experiment=experiment, label=name)
 
 
 def _flows(name: str, flows: int, direction: str = "upload", **keys: str) -> dict[str, Any]:
@@ -181,17 +181,17 @@ def _datagrams(name: str, **keys: Any) -> dict[str, Any]:
     return {"datagrams": {"name": name, **keys}}
 
 
-def _filtered(run: Any, word: str) -> Run:
+def _filtered(word: str, protocol: Protocol) -> Run:
     """Return the run of a filter in the direction of 1 Mbit/s."""
     rates = {"up": "1 Mbit/s", "down": "30 Mbit/s"}
     up, down = ({"cake": {"bandwidth": rate, "link_layer": "ethernet"}} for rate in rates.values())
     up["cake"]["ack_filter"] = word
     sources = [_flows("downloads", 4, "download"), _flows("uploads", 4)]
     link = Link.model_validate({"rate": rates, "device_fifo": 0})
-    return run(f"acks/{word}", up, sources, link=link, queue_back=down)  # type: ignore[no-any-return]
+    return _run(f"acks/{word}", protocol, link=link, queue=up, queue_back=down, sources=sources)
 
 
-def _with_cells(run: Any, load: str, word: str, percent: int) -> Run:
+def _with_cells(load: str, word: str, percent: int, *, protocol: Protocol) -> Run:
     """Return the run of a call on an ADSL line, behind a shaper that counts packets by a word."""
     rates = {direction: {"atm": {"rate": f"{kbps} kbit/s"}} for direction, kbps in _CELLS_KBPS.items()}
     up, down = (
@@ -201,23 +201,21 @@ def _with_cells(run: Any, load: str, word: str, percent: int) -> Run:
     link = Link.model_validate({"rate": rates, "overhead": "40 B", "device_fifo": _MODEM})
     sources = [beside, _datagrams("call", rate="64 kbit/s", packet="200 B")]
     name = f"{load}/{claims.shaper(word, percent)}"
-    return run(name, up, sources, link=link, queue_back=down)  # type: ignore[no-any-return]
+    return _run(name, protocol, link=link, queue=up, queue_back=down, sources=sources)
 
 
 def _row(results: StudyResults, run: str, *columns: Column) -> list[Value]:
-    """Return the mean and half the interval of each column."""
-    return [number for column in columns for number in _mean(results, run, column)]
-
-
-def _mean(results: StudyResults, run: str, column: Column) -> tuple[float, float]:
-    mean, _, high = stats.mean_interval(np.array([column.measure(result) for result in results[run]]))
-    return mean, high - mean
+    """Return the mean and half the width of the interval of each column."""
+    return [*means(results[run], [column.measure for column in columns])]
 
 
 def _shares(canvas: Canvas, results: StudyResults) -> None:
     axis: Axes = canvas.subplots()
     points = {
-        word: [_mean(results, f"hosts/{word}", column) for column in claims.SHARES.values()]
+        word: [
+            mean_and_half([column.measure(result) for result in results[f"hosts/{word}"]])
+            for column in claims.SHARES.values()
+        ]
         for word in claims.ISOLATIONS
     }
     _beside(axis, points, [f"{pair[0]} to {pair[1]}" for pair in claims.SHARES])
@@ -227,11 +225,16 @@ def _shares(canvas: Canvas, results: StudyResults) -> None:
 def _filters(canvas: Canvas, results: StudyResults) -> None:
     axis: Axes = canvas.subplots()
     without, *filters = claims.FILTERS
-    points = {}
-    for column, label in ((claims.DOWNLOADS, "downloads"), (claims.UPLOADS, "uploads")):
-        base = _mean(results, f"acks/{without}", column)[0]
-        means = [_mean(results, f"acks/{word}", column) for word in filters]
-        points[label] = [(100 * mean / base, 100 * half / base) for mean, half in means]
+
+    def percent(column: Column, word: str) -> tuple[float, float]:
+        # Both runs of a seed: the spread of the one without a filter counts too.
+        pairs = by_seed(results, f"acks/{word}", f"acks/{without}")
+        return mean_and_half([100 * column.measure(one) / column.measure(other) for one, other in pairs])
+
+    points = {
+        label: [percent(column, word) for word in filters]
+        for column, label in ((claims.DOWNLOADS, "downloads"), (claims.UPLOADS, "uploads"))
+    }
     axis.axhline(100, color="#8c8c8c", linewidth=0.8)
     _beside(axis, points, filters)
     axis.set(ylabel="goodput, % of that without")

@@ -23,6 +23,23 @@ Measure = Callable[[Result], float]
 """A number that a result has: ``lambda result: result.summary["loss_percent"]``."""
 
 
+HALF_WIDTH = "± is half the width of the 95 % interval over the seeds."
+"""The explanation of a table with :func:`mean_and_half`."""
+
+
+def mean_and_half(numbers: Sequence[float]) -> tuple[float, float]:
+    """Return a mean over seeds, and half the width of its 95 % interval; NaN for both where a number is NaN."""
+    if any(math.isnan(number) for number in numbers):
+        return math.nan, math.nan
+    mean, _, high = stats.mean_interval(np.array(numbers))
+    return mean, high - mean
+
+
+def means(results: Sequence[Result], measures: Iterable[Measure]) -> list[float]:
+    """Return the mean of each measure, and half the width of its interval: a row of a table."""
+    return [number for measure in measures for number in mean_and_half([measure(result) for result in results])]
+
+
 class Outcome(StrEnum):
     """Outcome of a claim."""
 

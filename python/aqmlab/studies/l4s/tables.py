@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
-
-from aqmlab import stats
 from aqmlab.store.result import Result
-from aqmlab.studies.kit.findings import Measure, by_seed
+from aqmlab.studies.kit.findings import HALF_WIDTH, Measure, by_seed, mean_and_half
 from aqmlab.studies.kit.study import StudyResults, Table, Value
 from aqmlab.studies.l4s import measures
 from aqmlab.studies.l4s.matrix import (
@@ -30,8 +26,6 @@ from aqmlab.studies.l4s.matrix import (
     pair,
 )
 
-_HALF = "± is half the width of the 95 % interval over the seeds."
-
 Harm = Callable[[str, Result, Result], float]
 """The harm to the flow of a control, from its solo and its shared run."""
 
@@ -45,14 +39,7 @@ def tables(results: StudyResults) -> Sequence[Table]:
 
 def interval(results: StudyResults, case: Case, measure: Measure) -> tuple[float, float]:
     """Return the mean of a measure of a case over the seeds, and half the width of its interval."""
-    return _mean([measure(result) for result in results[case.name]])
-
-
-def _mean(numbers: Sequence[float]) -> tuple[float, float]:
-    if any(math.isnan(number) for number in numbers):
-        return math.nan, math.nan
-    mean, _, high = stats.mean_interval(np.array(numbers))
-    return mean, high - mean
+    return mean_and_half([measure(result) for result in results[case.name]])
 
 
 def _harm_by(
@@ -61,7 +48,7 @@ def _harm_by(
     """Return the mean and half the interval of the harm that traffic does to the flow of a control."""
     queue, point = place
     runs = [Case(traffic=it, queue=queue, point=point).name for it in (alone(harmed), traffic)]
-    return [*_mean([harm(harmed, solo, shared) for solo, shared in by_seed(results, *runs)])]
+    return [*mean_and_half([harm(harmed, solo, shared) for solo, shared in by_seed(results, *runs)])]
 
 
 def _harm(results: StudyResults) -> Table:
@@ -88,7 +75,7 @@ def _harm(results: StudyResults) -> Table:
             ]
             for queue in QUEUES
         ],
-        about=f"Parts of the solo performance at {BASE.name}: 0 is no harm, 1 the largest. {_HALF}",
+        about=f"Parts of the solo performance at {BASE.name}: 0 is no harm, 1 the largest. {HALF_WIDTH}",
     )
 
 
@@ -115,7 +102,7 @@ def _shares(results: StudyResults) -> Table:
             ]
             for queue in QUEUES
         ],
-        about=f"Round trips of 10 ms, buffers of 2 BDP. {_HALF}",
+        about=f"Round trips of 10 ms, buffers of 2 BDP. {HALF_WIDTH}",
     )
 
 
@@ -141,7 +128,7 @@ def _harms(results: StudyResults) -> Table:
         title="Harm of each to each",
         columns=("queue", "rate", "harmed", "by", "goodput", "±", "delay", "±", "loss", "±"),
         rows=rows,
-        about=f"Round trips of 10 ms, buffers of 2 BDP. Empty: only the solo run has losses. {_HALF}",
+        about=f"Round trips of 10 ms, buffers of 2 BDP. Empty: only the solo run has losses. {HALF_WIDTH}",
     )
 
 
@@ -173,7 +160,7 @@ def _runs(results: StudyResults) -> Table:
             ]
             for case in _of_two_kinds(results)
         ],
-        about=f"Delays are those of the data in the queue. {_HALF}",
+        about=f"Delays are those of the data in the queue. {HALF_WIDTH}",
     )
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from aqmlab import stats
 from aqmlab.results.figures import plot
 from aqmlab.spec.experiment import Experiment, Hosts, Link, Protocol, Tcp, Users
-from aqmlab.studies.kit.findings import Measure
+from aqmlab.studies.kit.findings import HALF_WIDTH, Measure, mean_and_half, means
 from aqmlab.studies.kit.study import Figure, Length, Run, Study, StudyResults, Table, Value
 from aqmlab.studies.rfc9332 import claims
 from aqmlab.studies.rfc9332.claims import CLASSIC, GRID, L4S, RATES_MBPS, RTTS_MS
@@ -34,8 +32,6 @@ _SECOND = "beside"
 
 _LINK = (40, 20)
 """The link of mixes and short flows, in Mbit/s, and the round trip in ms."""
-
-_HALF = "± is half the width of the 95 % interval over the seeds."
 
 
 class Rfc9332(Study, package=__package__):
@@ -89,7 +85,7 @@ class Rfc9332(Study, package=__package__):
                     ]
                     for rate, rtt in GRID
                 ],
-                about=_HALF,
+                about=HALF_WIDTH,
             ),
             Table(
                 name="mixes",
@@ -110,7 +106,7 @@ class Rfc9332(Study, package=__package__):
                         for each in claims.WEBS_PER_SECOND
                     ),
                 ],
-                about=f"All runs have {_LINK[0]} Mbit/s and {_LINK[1]} ms. {_HALF}",
+                about=f"All runs have {_LINK[0]} Mbit/s and {_LINK[1]} ms. {HALF_WIDTH}",
             ),
             Table(
                 name="single",
@@ -124,7 +120,7 @@ class Rfc9332(Study, package=__package__):
                     )
                     for link in claims.CORNERS
                 ],
-                about=_HALF,
+                about=HALF_WIDTH,
             ),
         ]
 
@@ -178,12 +174,12 @@ def _short(kind: str, per_second: int) -> dict[str, Any]:
 
 def _row(results: StudyResults, run: str, *measures: Measure) -> list[Value]:
     """Return the mean and half the interval of each measure."""
-    return [number for measure in measures for number in _mean(results, run, measure)]
+    return [*means(results[run], measures)]
 
 
 def _mean(results: StudyResults, run: str, measure: Measure) -> tuple[float, float]:
-    mean, _, high = stats.mean_interval(np.array([measure(result) for result in results[run]]))
-    return mean, high - mean
+    """Return the mean of a measure of a run, and half the width of its interval."""
+    return mean_and_half([measure(result) for result in results[run]])
 
 
 def _over_links(axis: Axes) -> None:
