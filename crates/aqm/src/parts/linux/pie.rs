@@ -271,7 +271,8 @@ impl<C: Coin> Aqm for LinuxPie<C> {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("p", self.prob as f64 / ONE as f64);
+        // Linux's number may exceed one; all of those signal every packet.
+        out("p", self.prob.min(ONE) as f64 / ONE as f64);
         out("qdelay", Duration::from_nanos(self.qdelay << 6).as_secs_f64());
     }
 }
@@ -315,6 +316,16 @@ mod tests {
             let mut law = law(Duration::from_millis(delay));
             assert!((1..1000).all(|_| law.on_enqueue(&PACKET, queue, Time::ZERO) == Verdict::Pass));
         }
+    }
+
+    #[test]
+    fn a_number_above_one_is_shown_as_the_probability_one() {
+        let mut law = LinuxPie { prob: ONE, ..law(Duration::from_millis(200)) };
+        law.on_timeout(LONG, law.next_update);
+        assert!(law.prob > ONE, "as in Linux");
+        let mut shown = None;
+        law.probe(&mut |name, value| shown = shown.or((name == "p").then_some(value)));
+        assert_eq!(shown, Some(1.0));
     }
 
     #[test]
