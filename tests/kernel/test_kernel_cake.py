@@ -44,12 +44,12 @@ PAIRS = [
         "cake:bandwidth=8 Mbit/s,isolation=dual-dsthost,link_layer=pppoe-llcsnap,rtt=50 ms",
         1,
     ),
-    ("cake bandwidth 12mbit ingress docsis", "cake:bandwidth=12 Mbit/s,ingress=true,link_layer=docsis", 4),
+    ("cake bandwidth 12mbit ingress docsis", "cake:bandwidth=12 Mbit/s,ingress=true,link_layer=docsis", 8),
 ]
 """Disciplines of both, and the number of seeds.
 
 Between the two runs of a seed the median delay differs by 0.8 % for `cake bandwidth 12mbit`, but by 12.6 % with
-`ingress` (standard deviations over eight seeds): four seeds then keep within 20 %, three times their spread.
+`ingress` (standard deviations over eight seeds), where one seed cannot hold a bound of 10 %.
 """
 
 
@@ -79,7 +79,7 @@ def _measures(summary: Mapping[str, Any]) -> dict[str, float]:
 def test_measures_are_those_of_cake_in_linux(kernel: str, ours: str, seeds: int, ecn: bool, tmp_path: Path) -> None:
     linux, here = (measures(scheme, ecn, seeds, tmp_path) for scheme in (f"kernel:{kernel}", ours))
     assert here["throughput"] == pytest.approx(linux["throughput"], rel=0.03)
-    assert here["delay"] == pytest.approx(linux["delay"], rel=0.1 if seeds == 1 else 0.2)
+    assert here["delay"] == pytest.approx(linux["delay"], rel=0.1)
     assert here["drops"] == pytest.approx(linux["drops"], rel=0.15, abs=20)
     assert here["marks"] == pytest.approx(linux["marks"], rel=0.15, abs=20)
     assert here["call"] == pytest.approx(linux["call"], rel=0.3)
