@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import fixtures.results
+import fixtures.study
 from aqmlab.cells.cell import Cell
 from aqmlab.store.result import Result
 from aqmlab.studies.cake import STUDY, claims
@@ -67,13 +67,7 @@ def summary(run: str, sources: Mapping[str, int], numbers: Mapping[str, float]) 
 
 
 def write(run: str, cells: Sequence[Cell], directory: Path, numbers: Mapping[str, float]) -> list[Result]:
-    results = []
-    for cell in cells:
-        tables = [table for source in cell.resolved["sources"] for table in source.values()]
-        flows = {table["name"]: table.get("flows", 1) for table in tables}
-        folder = directory / run.replace("/", "-") / str(cell.seed)
-        results.append(Result(cell, fixtures.results.write(folder, summary=summary(run, flows, numbers))))
-    return results
+    return fixtures.study.write(run, cells, directory, lambda run, flows: summary(run, flows, numbers))
 
 
 Results = dict[str, list[Result]]
