@@ -57,7 +57,7 @@ endif
 WITH_PYTHON := PATH="$(CURDIR)/$(BIN):$$PATH"
 
 # Requirements to run the package: --jobs=2 compiles the engine while the dependencies are installed.
-READY := .venv/run.stamp .venv/extension.stamp
+READY := .venv/extension.stamp .venv/run.stamp
 ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
