@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from aqmlab._core import Resolved, SpecError
 from aqmlab.spec import schema
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _REQUIRED = ("start_seconds", "side", "request_bytes", "response_bytes")
 _OPTIONAL = ("rtt_ms",)
@@ -72,6 +73,9 @@ def read_files(source: Mapping[str, Any], path: str, directory: Path) -> dict[st
 
 def _columns(file: Path, path: str) -> dict[str, list[Any]]:
     """Read transfers from CSV or Parquet, one per row."""
+    # Few specs have such a file, and polars takes as long to import as all else that a spec needs.
+    import polars as pl
+
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {".csv": pl.read_csv, ".parquet": pl.read_parquet}
     if file.suffix not in readers:
         raise SpecError(f"{path}: must end in {' or '.join(readers)}, got {file}")
@@ -94,14 +98,15 @@ def _columns(file: Path, path: str) -> dict[str, list[Any]]:
 
 def _check_column(column: pl.Series, path: str) -> None:
     """Refuse a column with a missing number, naming its first row; rows count from 1, without the header."""
-    if not (column.dtype.is_numeric() or column.dtype == pl.String):
+    is_text = str(column.dtype) == "String"
+    if not (column.dtype.is_numeric() or is_text):
         raise SpecError(f"{path}: the column {column.name} must hold numbers, got {column.dtype}")
     for row, value in enumerate(column, start=1):
         if value is None:
             raise SpecError(f"{path}, row {row}: {column.name} must have a value")
         if isinstance(value, str) and not _is_number(value):
             raise SpecError(f"{path}, row {row}: {column.name} must be a number, got {value!r}")
-    if column.dtype == pl.String:
+    if is_text:
         raise SpecError(f"{path}: the column {column.name} must hold numbers, got text")
 
 
