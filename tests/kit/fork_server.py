@@ -14,7 +14,15 @@ import sys
 from pathlib import Path
 
 OUTPUT = (1, 2)
-SLOW_MODULES = ("aqmlab.cli.main", "matplotlib.pyplot", "optuna", "scipy.stats")
+SLOW_MODULES = (
+    "aqmlab.cli.main",
+    "aqmlab.spec.experiment",
+    "jinja2",
+    "matplotlib.pyplot",
+    "optuna",
+    "rich.progress",
+    "scipy.stats",
+)
 """Modules that commands import late. A fork has no threads, and these modules start none; polars does."""
 
 
