@@ -82,7 +82,7 @@ test-rust:
 	cargo test $(WORKSPACE) --exclude aqmlab-py --locked
 
 test-python: .venv/dev.stamp $(READY) $(if $(IS_LINUX),.venv/live.stamp)
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # Every later Python uses the same extension (abi3) but other versions of the dependencies.
 # This Python's pip installs them, so the later one needs none; --no-compile skips modules that are never imported.

@@ -24,7 +24,7 @@ from aqmlab.running import process
 from aqmlab.store.store import Store
 from fixtures.console import console_store, visitor
 from fixtures.places import bucket, cell, place, s3, tiny
-from markers import pytest_itemcollected
+from markers import pytest_collection_modifyitems, pytest_itemcollected
 from skips import pytest_sessionfinish
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "cell",
     "console_store",
     "place",
+    "pytest_collection_modifyitems",
     "pytest_itemcollected",
     "pytest_sessionfinish",
     "s3",

@@ -37,6 +37,7 @@ def first_cells(table: str) -> set[str]:
     return set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_committed_page_is_what_the_code_says(name: str) -> None:
     assert (REFERENCE / name).read_text(encoding="utf-8") == PAGES[name](), RUN

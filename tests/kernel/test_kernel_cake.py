@@ -74,6 +74,7 @@ def _measures(summary: Mapping[str, Any]) -> dict[str, float]:
 
 
 @needs_kernel
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "ours", "seeds"), PAIRS, ids=lambda value: re.sub(r"\W+", "-", str(value)))
 @pytest.mark.parametrize("ecn", [False, True], ids=["drops", "marks"])
 def test_measures_are_those_of_cake_in_linux(kernel: str, ours: str, seeds: int, ecn: bool, tmp_path: Path) -> None:

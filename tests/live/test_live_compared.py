@@ -43,6 +43,7 @@ def test_one_pair_has_no_interval_and_no_measurement_no_value() -> None:
     assert none.curves() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_live_permitted")
 def test_both_worlds_are_run_with_the_same_seeds(aqmlab: Command, tmp_path: Path) -> None:
     spec = tmp_path / "both.toml"

@@ -26,6 +26,7 @@ def both_worlds(experiment: lab.Experiment, out: Path) -> tuple[Mapping[str, Any
     return live.summary, lab.run(experiment, out=out).summary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["unc-testbed", "linux-6"])
 def test_web_users_on_an_idle_link_wait_as_long_in_both_worlds(tmp_path: Path, profile: str) -> None:
     experiment = lab.Experiment(
@@ -72,6 +73,7 @@ def test_a_long_response_takes_one_rtt_a_window_in_both_worlds(tmp_path: Path) -
     assert data == pytest.approx(4 * 32 * 1500 * 8 / 101e3, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_full_link_gives_users_the_same_in_both_worlds(tmp_path: Path) -> None:
     experiment = lab.Experiment(
         link={"rate": "5 Mbit/s", "device_fifo": 16},

@@ -58,6 +58,7 @@ def test_axe_finds_what_is_wrong(page: Any) -> None:
     assert {violation.partition(":")[0] for violation in violations(page)} >= {"image-alt", "label"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_serious_is_found_on_the_consoles_pages(
