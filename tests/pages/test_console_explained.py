@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
-from aqmlab.console import job_requests
 from aqmlab.console.auth import Rejected
+from aqmlab.console.forms import job_requests
 from fixtures.console import Visitor
 
 

@@ -16,8 +16,8 @@ import aqmlab as lab
 from aqmlab.campaigns.grid import Grid
 from aqmlab.cells import calibration_model
 from aqmlab.cells.cell import cells_of
-from aqmlab.console import form_fields, job_requests
 from aqmlab.console.auth import Rejected
+from aqmlab.console.forms import form_fields, job_requests
 from aqmlab.disciplines.custom import loader
 from aqmlab.live import doctor
 from aqmlab.live.kernel_checks import Check

@@ -23,7 +23,7 @@ import pytest
 from aqmlab._core import Simulation, seconds
 from aqmlab.cells.cell import Cell
 from aqmlab.console import jobs, third_party
-from aqmlab.console.job_requests import JobRequest
+from aqmlab.console.forms.job_requests import JobRequest
 from aqmlab.running import monitoring
 from aqmlab.store.store import Store
 from fixtures.console import Visitor

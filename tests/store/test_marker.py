@@ -14,7 +14,7 @@ import aqmlab as lab
 from aqmlab.campaigns.failures import Failure, Failures
 from aqmlab.cells import calibration_model
 from aqmlab.cells.cell import Cell
-from aqmlab.console import toml_input
+from aqmlab.console.forms import toml_input
 from aqmlab.running.run import run_cell
 from aqmlab.storage import marker
 from aqmlab.storage.location import location

@@ -26,7 +26,7 @@ def run_watched(
     from aqmlab.ui.extras import require
 
     require("console")
-    from aqmlab.console.job_requests import JobRequest
+    from aqmlab.console.forms.job_requests import JobRequest
     from aqmlab.console.server import watch
 
     argv = sys.argv[1:]

@@ -23,8 +23,9 @@ from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.failures import Failures
-from aqmlab.console import cell_list, form_fields, form_lists, job_requests, queries, third_party, toml_input
+from aqmlab.console import cell_list, queries, third_party
 from aqmlab.console.auth import Guard, Rejected, form
+from aqmlab.console.forms import form_fields, form_lists, job_requests, toml_input
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
 from aqmlab.disciplines.catalogue import disciplines

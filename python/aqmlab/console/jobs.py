@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from aqmlab.console.auth import Rejected
-from aqmlab.console.job_requests import JobRequest
+from aqmlab.console.forms.job_requests import JobRequest
 from aqmlab.running import monitoring
 
 _MAX_EVENTS = 10_000

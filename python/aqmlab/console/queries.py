@@ -14,7 +14,7 @@ from aqmlab.campaigns.failures import Failure
 from aqmlab.campaigns.grid import Grid
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.console.auth import Rejected
-from aqmlab.console.job_requests import JobRequest
+from aqmlab.console.forms.job_requests import JobRequest
 from aqmlab.reports import narrative
 from aqmlab.reports.charts import Chart
 from aqmlab.reports.sweeps.panels import Panels, panels

@@ -11,7 +11,7 @@ import uvicorn
 
 from aqmlab._core import SpecError
 from aqmlab.console.app import Console
-from aqmlab.console.job_requests import JobRequest
+from aqmlab.console.forms.job_requests import JobRequest
 from aqmlab.disciplines.custom import loader
 from aqmlab.storage import marker
 from aqmlab.storage.location import location

@@ -19,8 +19,8 @@ from aqmlab.campaigns.campaign import plan
 from aqmlab.campaigns.grid import Grid
 from aqmlab.cells import calibration_model
 from aqmlab.cells.cell import cells_of
-from aqmlab.console import form_fields, form_lists, toml_input
 from aqmlab.console.auth import Rejected
+from aqmlab.console.forms import form_fields, form_lists, toml_input
 from aqmlab.disciplines.custom import registry
 from aqmlab.live.doctor import examine
 from aqmlab.results.cells import comparison_cells

@@ -9,8 +9,8 @@ from typing import Any
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.grid import Grid
-from aqmlab.console import form_fields
 from aqmlab.console.auth import Rejected
+from aqmlab.console.forms import form_fields
 from aqmlab.spec import bounded_input
 
 MAX_ROWS = 50
