@@ -3,7 +3,8 @@
 They need Chromium and show one comparison. ``report.png`` is its report on a desktop, ``report-phone.png`` on a phone
 and ``report-print.png`` on paper. ``console-runs.png`` is the console's table of runs, ``console.png`` the comparison
 on a desktop and ``console-phone.png`` on a phone. ``console-sweep.png`` is the comparison of a
-sweep's cells. ``console-run.png`` is the page of a job in progress. ``site.png`` is
+sweep's cells. ``console-new.png`` is the form of a new comparison.
+``console-run.png`` is the page of a job in progress. ``site.png`` is
 the landing page of the site, if ``make docs`` has built it.
 """
 
@@ -131,6 +132,8 @@ def landing_page(page: Any, file: Path) -> None:
 def run(page: Any, file: Path) -> None:
     """Take a picture of a run in progress, once its chart has enough readings."""
     page.get_by_role("link", name="New comparison").click()
+    page.locator("#estimate").wait_for()
+    page.screenshot(path=file.with_name("console-new.png"))
     page.get_by_text("More: Link", exact=True).click()
     fields = {"Schemes, one a line": "pi:ecn=true", "rate": "20 Mbit/s", "Warm-up": "10 min", "Measured": "2 h"}
     for label, text in {**fields, "Seeds": "1"}.items():

@@ -40,10 +40,10 @@ def console(page: Any, out: Path) -> Iterator[str]:
         page.goto(address)
         home = str(page.url)
         page.goto(home + "new")
-        for label, text in {"Schemes, one a line": "codel", "Warm-up": "1 s", "Measured": "5 s", "Seeds": "1"}.items():
+        for label, text in {"Schemes, one a line": "codel", "Seeds": "1"}.items():
             page.get_by_label(label, exact=True).fill(text)
-        page.get_by_text("More: a spec").click()
-        page.get_by_label("Spec in TOML").fill('link.rate = "10 Mbit/s"\nusers.per_side = 50')
+        spec = 'link.rate = "10 Mbit/s"\nusers.per_side = 50\nprotocol = { warmup = "1 s", duration = "5 s" }'
+        page.get_by_label("The experiment as TOML").fill(spec)
         page.get_by_role("button", name="Start").click()
         page.get_by_role("link", name="Results").wait_for()
         yield home
@@ -68,7 +68,17 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
     page.set_viewport_size({"width": width, "height": 800})
     keys = Store(out).cells()["cell"].to_list()
     compared = "compare?" + "&".join(f"cell={key}" for key in keys)
-    paths = ["", "new", "new?kind=sweep", "new?kind=live", f"cells/{keys[0]}", compared, "runs/1", "nowhere"]
+    paths = [
+        "",
+        "new",
+        "new?kind=sweep",
+        "new?kind=live",
+        f"cells/{keys[0]}",
+        compared,
+        "overview",
+        "runs/1",
+        "nowhere",
+    ]
     by_path = {}
     for path in paths:
         page.goto(console + path)
@@ -80,6 +90,7 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
         page.evaluate(UNFOLD)
         if path == "new":
             page.locator("#parameters label").first.wait_for()
+            page.locator("#estimate, #mistake").wait_for()
         if path == "runs/1":
             page.locator("canvas").nth(3).wait_for()
         by_path[path] = violations(page)

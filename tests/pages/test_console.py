@@ -94,7 +94,7 @@ def test_names_are_shown_as_text(visitor: Visitor) -> None:
     assert visitor.ask("/?" + urlencode({"words": HOSTILE}))[1].count('name="cell"') == 1
 
 
-def test_cells_are_set_side_by_side_with_their_figures(visitor: Visitor) -> None:
+def test_cells_are_set_side_by_side_with_their_figures(visitor: Visitor, console_store: Path) -> None:
     _, page, _ = visitor.ask("/?words=" + quote("o"))
     keys = re.findall(r'name="cell" value="([0-9a-f]{16})"', page)
     query = "&".join(f"cell={key}" for key in keys)
@@ -115,6 +115,10 @@ def test_cells_are_set_side_by_side_with_their_figures(visitor: Visitor) -> None
     status, page, _ = visitor.ask(f"/cells/{keys[0]}")
     assert status == 200
     assert keys[0] in page
+    result = lab.Store(console_store).get_by_key(keys[0])
+    assert result is not None
+    assert f"{result.summary['directions'][0]['throughput_mbps']:.3g} Mbit/s</text>" in page
+    assert page.count('class="load"') == 2
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_a_form_offers_testbeds_and_the_defaults_of_today(visitor: Visitor, tmp_
     assert set(job_requests.sweep({**fields, "testbed": "none"}, tmp_path).cells) < set(today)
     with pytest.raises(Rejected, match="without one, give a load"):
         job_requests.comparison({"schemes": "codel", "testbed": "none"}, tmp_path)
-    with pytest.raises(Rejected, match="the spec names one"):
+    with pytest.raises(Rejected, match="without one, give a load"):
         job_requests.comparison({"schemes": "codel", "testbed": "none", "spec": "testbed = 'unc-2003'"}, tmp_path)
 
 
@@ -178,6 +178,7 @@ def test_a_run_is_stopped_and_only_one_runs_at_a_time(visitor: Visitor) -> None:
     assert visitor.ask("/runs", "POST", {"csrf": visitor.csrf(), **form})[0] == 409
     while visitor.ask(f"{location}/progress")[1].count("<tr>") < 2:
         time.sleep(0.1)
+    assert re.search(r'class="network".*? % utilized</text>', visitor.ask(f"{location}/progress")[1], re.DOTALL)
     status, _, _ = visitor.ask(f"{location}/stop", "POST", {"csrf": visitor.csrf()})
     assert status == 303
     _, events, _ = visitor.ask(f"{location}/events")
@@ -354,9 +355,9 @@ def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monke
     spec = '[link]\nrate = "10 Mbit/s"\n[queue.codel]\n'
     run = job_requests.live({"spec": spec, "users.load": "50", "seed": "3"}, tmp_path)
     assert run.argv[0] == "live"
-    assert Path(run.argv[1]).read_text() == spec
-    assert run.argv[2:6] == ["--set", "users.load=50", "--seed", "3"]
-    experiment = lab.Experiment.from_toml(run.argv[1], changes=["users.load=50"])
+    assert Path(run.argv[1]).read_text() == f"{spec}\n[users]\nload = 50\n"
+    assert run.argv[2:4] == ["--seed", "3"]
+    experiment = lab.Experiment.from_toml(run.argv[1])
     (simulated,) = cells_of(experiment, [3], calibration_model.load_calibrations(tmp_path))
     assert run.cells == (replace(simulated, kernel=platform.release()).key,)
 

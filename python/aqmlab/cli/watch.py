@@ -31,5 +31,6 @@ def run_watched(
 
     argv = sys.argv[1:]
     argv.remove("--watch")
-    keys = tuple(cell.key for cell in cells)
-    raise typer.Exit(watch(JobRequest(title=title, argv=argv, cells=keys, grid=grid, seeds=seeds), out))
+    specs = {cell.key: cell.spec for cell in cells}
+    request = JobRequest(title=title, argv=argv, cells=tuple(specs), grid=grid, seeds=seeds, specs=specs)
+    raise typer.Exit(watch(request, out))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -23,12 +23,12 @@ from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.failures import Failures
-from aqmlab.console import cell_list, queries, third_party
+from aqmlab.console import cell_list, network, overview, queries, third_party
 from aqmlab.console.auth import Guard, Rejected, form
-from aqmlab.console.forms import form_fields, form_lists, job_requests, toml_input
+from aqmlab.console.forms import job_requests
+from aqmlab.console.forms.pages import FormPages
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
-from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.reports.ranking import rankings
 from aqmlab.results.notes import notes
 from aqmlab.storage.errors import StoreError
@@ -37,19 +37,6 @@ from aqmlab.store.store import Store
 from aqmlab.ui import canvas
 from aqmlab.ui.escaping import visible
 from aqmlab.ui.messages import logger
-
-INITIAL_VALUES: Mapping[str, Mapping[str, str]] = {
-    "sweep": {
-        "axes[0].path": "users.load",
-        "axes[0].values": "80, 98",
-        "axes[1].path": "queue.pi.q_ref",
-        "axes[1].values": "5, 20, 80",
-    }
-}
-"""The initial rows of forms."""
-
-_EMPTY_FORM: Mapping[str, Any] = {"form_values": {}, "filled": (), "invalid_field": "", "message": "", "focus": ""}
-"""The values for a new part of a form."""
 
 
 class Console:
@@ -69,10 +56,12 @@ class Console:
             undefined=StrictUndefined,
             trim_blocks=True,
         )
+        self._forms = FormPages(self._page, self._store, out, self._jobs, lambda: self.guard.csrf)
         app = Starlette(
             routes=[
                 Route("/", self._cells),
                 Route("/compare", self._compare),
+                Route("/overview", self._overview),
                 Route("/charts.json", self._charts),
                 Route("/cells/{key}", self._cell),
                 Route("/cells/{key}/delay.svg", self._delay),
@@ -80,11 +69,7 @@ class Console:
                 Route("/pending", self._pending),
                 Route("/cells/{key}/explain", self._explain, methods=["POST"]),
                 Route("/report", self._report),
-                Route("/new", self._new),
-                Route("/parameters", self._parameters),
-                Route("/schemes", self._schemes),
-                Route("/rows", self._rows),
-                Route("/runs", self._start, methods=["POST"]),
+                *self._forms.routes,
                 Route("/runs/{number:int}", self._run),
                 Route("/runs/{number:int}/events", self._events),
                 Route("/runs/{number:int}/progress", self._progress),
@@ -101,6 +86,7 @@ class Console:
             },
             lifespan=self._lifespan,
         )
+        self._pages.filters["code"] = _code
         self._pages.globals["integrity"] = third_party.integrity
         self._pages.globals["palette"] = canvas.PALETTE
         self._pages.globals["visible"] = visible
@@ -197,6 +183,17 @@ class Console:
             query=urlencode([("cell", key) for key in request.query_params.getlist("cell")]),
         )
 
+    async def _overview(self, request: Request) -> Response:
+        view = cell_list.View.from_query(request.query_params)
+        annotated = await run_in_threadpool(self._annotations.load)
+        try:
+            cells = await run_in_threadpool(self._cell_table.select, self._store, view, annotated)
+        except ValueError as error:
+            raise Rejected(400, str(error)) from None
+        number = request.query_params.get("number", overview.DEFAULT)
+        found = await run_in_threadpool(overview.overview, cells, number, view.page)
+        return self._page("overview", view=view, overview=found, titles=overview.NUMBERS)
+
     async def _charts(self, request: Request) -> Response:
         """Return the figures of a comparison for its script."""
         comparison = await self._comparison(request.query_params.getlist("cell"))
@@ -221,6 +218,7 @@ class Console:
             spec=json.dumps(result.cell.resolved, indent=2),
             metadata=json.dumps(result.metadata, indent=2),
             directory=str(result.location),
+            network=await run_in_threadpool(network.of_result, result),
             slowest=job_requests.SLOWEST if job_requests.can_explain(result) else 0,
         )
 
@@ -240,76 +238,6 @@ class Console:
             page, media_type="text/html", headers={"Content-Disposition": 'attachment; filename="report.html"'}
         )
 
-    async def _new(self, request: Request) -> Response:
-        kind = request.query_params.get("kind", "comparison")
-        if job_requests.by_name(kind) is job_requests.live:
-            await run_in_threadpool(job_requests.check_live)
-        return self._form(kind, INITIAL_VALUES.get(kind, {}), "")
-
-    async def _start(self, request: Request) -> Response:
-        values = form_lists.renumber(await form(request, self.guard.csrf))
-        kind = values.get("kind", "comparison")
-        make_request = job_requests.by_name(kind)
-        try:
-            job = await self._jobs.start(await run_in_threadpool(make_request, values, self._out))
-        except Rejected as rejection:
-            page = self._form(kind, values, str(rejection))
-            page.status_code = rejection.status
-            return page
-        return RedirectResponse(f"/runs/{job.number}", 303)
-
-    def _form(self, kind: str, values: Mapping[str, str], message: str) -> HTMLResponse:
-        """Return a form; an error is shown at its field or line, otherwise at the top."""
-        rows = form_lists.rows(values)
-        row_fields = [name for row in chain.from_iterable(rows.values()) for name in (row.name, *row.paths)]
-        invalid_field = _nearest_field(
-            message.partition(":")[0], (*job_requests.NAMES[kind], *form_fields.paths(), *row_fields)
-        )
-        if invalid_field in form_fields.paths() and not values.get(invalid_field):
-            invalid_field = ""
-        for name in ("spec", "grid"):
-            if not invalid_field and (line := toml_input.line(values.get(name, ""), message.partition(":")[0])):
-                invalid_field, message = name, f"line {line}: {message}"
-        return self._page(
-            f"new_{kind}",
-            kind=kind,
-            form_values=values,
-            filled=[field for field, value in values.items() if value],
-            message=message,
-            invalid_field=invalid_field,
-            focus=invalid_field,
-            disciplines=disciplines(),
-            groups=form_fields.groups(),
-            keys=form_fields.paths(),
-            lists=form_fields.lists(),
-            axes=form_fields.AXES,
-            rows=rows,
-        )
-
-    async def _parameters(self, request: Request) -> Response:
-        return self._page("parameters", parameters=form_fields.parameters(_discipline(request)), **_EMPTY_FORM)
-
-    async def _rows(self, request: Request) -> Response:
-        """Return a further row of a list, and the button for the next one."""
-        query = request.query_params
-        path, number = query.get("list", ""), query.get("number", "")
-        if not (number.isascii() and number.isdecimal() and len(number) < 5):
-            raise Rejected(400, "number: a whole number")
-        row = form_lists.row(path, int(number), query.get("row", ""))
-        empty_form = {**_EMPTY_FORM, "focus": row.paths[0]}
-        return self._page("rows", row=row, list=form_fields.lists()[path], number=int(number) + 1, **empty_form)
-
-    async def _schemes(self, request: Request) -> Response:
-        """Return the schemes of a form with the scheme whose parameters are filled in."""
-        values = request.query_params
-        names = (field.path for field in form_fields.parameters(_discipline(request)))
-        parameters = ",".join(
-            f"{name.partition('.')[2]}={value}" for name in names if (value := "".join(values.get(name, "").split()))
-        )
-        scheme = ":".join(filter(None, [values["discipline"], parameters]))
-        schemes = "\n".join([*job_requests.lines_of(values.get("schemes", "")), scheme])
-        return self._page("schemes", **{**_EMPTY_FORM, "form_values": {"schemes": schemes}})
-
     async def _run(self, request: Request) -> Response:
         job = self._jobs.get(request.path_params["number"])
         output = queries.JobOutput()
@@ -323,8 +251,20 @@ class Console:
         job = self._jobs.get(request.path_params["number"])
         has_ended = job.exit_code is not None
         stored_count = await run_in_threadpool(self._store.count, job.cells)
+        running_cells = [] if has_ended else _running_cells(job)
+        # The cell that the page's charts show, otherwise the newest one.
+        shown = next((cell for cell in running_cells if cell["cell"] == request.query_params.get("shown")), None)
+        if shown is None and running_cells:
+            shown = running_cells[-1]
+        spec = None if shown is None else job.request.specs.get(str(shown["cell"]))
+        drawing = "" if spec is None or shown is None else network.of_reading(spec, shown)
         page = self._page(
-            "progress", job=job, stored_count=stored_count, running_cells=[] if has_ended else _running_cells(job)
+            "progress",
+            job=job,
+            stored_count=stored_count,
+            running_cells=running_cells,
+            shown=shown,
+            drawing=drawing,
         )
         if has_ended:
             page.headers["HX-Trigger"] = "ended"
@@ -362,20 +302,9 @@ class Console:
         )
 
 
-def _discipline(request: Request) -> str:
-    name = request.query_params.get("discipline", "")
-    if name not in disciplines():
-        raise Rejected(404, "there is no such discipline")
-    return name
-
-
-def _nearest_field(path: str, names: Collection[str]) -> str:
-    """Return the name that a path of a spec begins with; an empty text if there is none."""
-    while path not in names:
-        path, *rest = re.split(r"(?=[.\[][^.\[]*$)", path)
-        if not rest:
-            return ""
-    return path
+def _code(text: str) -> Markup:
+    """Return a text whose parts between backquotes are code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _running_cells(job: Job) -> list[Mapping[str, object]]:

@@ -131,7 +131,8 @@ async def form(request: Request, csrf: str) -> dict[str, str]:
         fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise Rejected(400, "this is no form") from None
-    values = {name: values[-1] for name, values in fields.items()}
+    # Browsers submit line breaks as CR LF.
+    values = {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
     if not secrets.compare_digest(values.pop("csrf", "").encode(), csrf.encode()):
         raise Rejected(403, "the page is of another session: load it again")
     return values

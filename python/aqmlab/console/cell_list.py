@@ -210,12 +210,9 @@ class CellTable:
     def page(self, store: Store, view: View, annotations: Mapping[str, Annotation] | None = None) -> CellPage:
         """Return a page of the view, the last one if there are fewer; filters also search the annotations."""
         try:
-            conditions = list(view.conditions())
+            cells = self.select(store, view, annotations)
         except ValueError as error:
             return CellPage(columns=view.columns, error=str(error))
-        cells = self._read(store)
-        if not cells.is_empty():
-            cells = _annotated(cells, annotations or {}).filter(pl.lit(True), *conditions).drop(*_ANNOTATED)
         if cells.is_empty():
             return CellPage(columns=view.columns)
         pages = -(-cells.height // PAGE_ROWS)
@@ -230,6 +227,20 @@ class CellTable:
         newest_first = pl.col("created").max().over("experiment")
         ordered = cells.sort(newest_first, "experiment", "label", "seed", descending=[True, False, False, False])
         return CellPage(_groups(ordered, start), view.columns, cells.height, pages, number)
+
+    def select(self, store: Store, view: View, annotations: Mapping[str, Annotation] | None = None) -> pl.DataFrame:
+        """Return the rows of all cells of the view.
+
+        Raises
+        ------
+        ValueError
+            When a filter's value is not of its column's type.
+        """
+        conditions = list(view.conditions())
+        cells = self._read(store)
+        if cells.is_empty():
+            return cells
+        return _annotated(cells, annotations or {}).filter(pl.lit(True), *conditions).drop(*_ANNOTATED)
 
     def has_experiment(self, store: Store, digest: str) -> bool:
         """Return true if there is a cell of the experiment."""
@@ -266,11 +277,11 @@ def _groups(ordered: pl.DataFrame, start: int) -> list[Group]:
         cells = ordered.filter(pl.col("experiment") == experiment)
         # The uncongested network has a link of its own.
         setting = cells.sort(pl.col("signal") == "none").row(0, named=True)
-        groups.append(Group(shown.to_dicts(), experiment, _title(setting), cells.height))
+        groups.append(Group(shown.to_dicts(), experiment, title_of(setting), cells.height))
     return groups
 
 
-def _title(cell: Mapping[str, Any]) -> str:
+def title_of(cell: Mapping[str, Any]) -> str:
     """Return the setting of a cell's experiment."""
     texts = {
         "rate_mbps": "{:g} Mbit/s",

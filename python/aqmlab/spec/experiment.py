@@ -289,8 +289,12 @@ class Experiment(SpecPart):
             apply(tables, change)
         if file is not None and not tables:
             raise SpecError(f"{file}: must have one key at least, such as link.rate: an empty spec asks for nothing")
-        if file is not None:
-            _read_files(tables, file.parent)
+        return cls(**tables) if file is None else cls.from_tables(tables, file.parent)
+
+    @classmethod
+    def from_tables(cls, tables: dict[str, Any], directory: Path) -> Self:
+        """Return the experiment of a spec's tables, in which files are relative to ``directory``."""
+        _read_files(tables, directory)
         return cls(**tables)
 
     def with_changes(self, changes: Iterable[str], *, directory: Path = Path()) -> Self:

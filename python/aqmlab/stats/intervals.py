@@ -45,13 +45,18 @@ def interval(values: Iterable[float | None], *, upper_bound: float = math.inf) -
 
 def half_width(values: Values, *, confidence: float, axis: int = -1) -> Any:
     """Return half of the width of the Student-t interval of the mean along an axis; infinite for a single value."""
-    # scipy is slow to import, and most tables need no interval.
-    from scipy import special
-
     n = values.shape[axis]
     if n < 2:
         return np.full(values.mean(axis=axis).shape, math.inf)
-    return special.stdtrit(n - 1, (1 + confidence) / 2) * values.std(axis=axis, ddof=1) / math.sqrt(n)
+    return half_width_of(n, values.std(axis=axis, ddof=1), confidence=confidence)
+
+
+def half_width_of(n: Any, deviation: Any, *, confidence: float = 0.95) -> Any:
+    """Return half of the width of Student-t intervals of means of ``n`` values, two at least, by their deviations."""
+    # scipy is slow to import, and most tables need no interval.
+    from scipy import special
+
+    return special.stdtrit(n - 1, (1 + confidence) / 2) * deviation / np.sqrt(n)
 
 
 def p_value(values: Values) -> float | None:

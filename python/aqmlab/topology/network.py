@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from aqmlab._core import Link, Resolved
 from aqmlab.spec import directions, schema, schemes
 from aqmlab.spec.capacity import impairments, rates
-from aqmlab.spec.experiment import Experiment, QueueSpec
+from aqmlab.spec.experiment import Experiment
 
 T = TypeVar("T")
 
@@ -98,7 +98,20 @@ class Topology:
 
 def topology(experiment: Experiment, spec: Resolved) -> Topology:
     """Return the topology of an experiment with its resolved spec."""
+    queues = [dict.fromkeys(schemes.label(queue, ecn=False) for queue in pair) for pair in experiment.queues]
+    return _topology(spec, [*map(list, queues)])
+
+
+def stored_topology(spec: Resolved) -> Topology:
+    """Return the topology of a resolved spec alone, with the names of its disciplines."""
+    links = directions.link_tables(json.loads(spec.json))
+    return _topology(spec, [list(dict.fromkeys((*link["queue"], *link.get("queue_back", ())))) for link in links])
+
+
+def _topology(spec: Resolved, queues: Sequence[Sequence[str]]) -> Topology:
+    """Return the topology of a resolved spec with the distinct disciplines of each link."""
     resolved = json.loads(spec.json)
+    sides = resolved.get("sides")
     tables = directions.link_tables(resolved)
     full_path = (1, len(tables) + 1)
     protocol, users = resolved["protocol"], resolved["users"]
@@ -106,11 +119,11 @@ def topology(experiment: Experiment, spec: Resolved) -> Topology:
     interface = resolved["hosts"]["rate"]
     senders = [_source(source, full_path, rtt, interface) for source in resolved.get("sources", ())]
     if users["per_side"] > 0:
-        senders.insert(0, _users(users, experiment.sides, full_path, rtt))
+        senders.insert(0, _users(users, sides, full_path, rtt))
     return Topology(
-        links=tuple(map(_link, tables, spec.links, experiment.queues)),
+        links=tuple(map(_link, tables, spec.links, queues)),
         senders=tuple(senders),
-        directions=directions.names(experiment.sides),
+        directions=directions.names(sides),
         warmup=protocol["warmup"],
         warmup_s=spec.warmup_s,
         duration=protocol["duration"],
@@ -139,8 +152,7 @@ def rows(items: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
     return [row for _, row in packed_rows]
 
 
-def _link(link: Mapping[str, Any], numbers: Link, queues: tuple[QueueSpec, QueueSpec]) -> LinkView:
-    texts = dict.fromkeys(schemes.label(queue, ecn=False) for queue in queues)
+def _link(link: Mapping[str, Any], numbers: Link, queues: Sequence[str]) -> LinkView:
     return LinkView(
         rates=rates.text(link["rate"]),
         has_two_rates=rates.common(link["rate"]) is None,
@@ -151,7 +163,7 @@ def _link(link: Mapping[str, Any], numbers: Link, queues: tuple[QueueSpec, Queue
         impairments=impairments.text(link),
         device_fifo=link["device_fifo"],
         # Spaces after commas allow line breaks.
-        queue=schemes.DIRECTION_SEPARATOR.join(texts).replace(",", ", "),
+        queue=schemes.DIRECTION_SEPARATOR.join(queues).replace(",", ", "),
         rate_changes=tuple((change["at"], rates.text(change["rate"])) for change in link.get("rate_changes", ())),
         rate_changes_s=tuple(at for at, _ in numbers.rate_changes),
     )

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from aqmlab._core import SpecError, seconds
+from aqmlab._core import Resolved, SpecError, seconds
 from aqmlab.campaigns.campaign import plan
 from aqmlab.campaigns.grid import Grid
 from aqmlab.cells import calibration_model
-from aqmlab.cells.cell import cells_of
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.console.auth import Rejected
-from aqmlab.console.forms import form_fields, form_lists, toml_input
+from aqmlab.console.forms import form_fields, form_lists, sync, toml_input
 from aqmlab.disciplines.custom import registry
 from aqmlab.live.doctor import examine
 from aqmlab.results.cells import comparison_cells
@@ -61,10 +61,26 @@ class JobRequest:
     grid: Path | None = None
     """The file of a sweep's grid, whose means are shown."""
     seeds: range = range(0)
+    specs: Mapping[str, Resolved] = field(default_factory=dict)
+    """The resolved specs of its cells by key, if known, from which their networks are drawn."""
 
 
-def comparison(form_values: Mapping[str, str], store: Path) -> JobRequest:
-    """Return the request for ``aqmlab compare``.
+@dataclass(frozen=True)
+class Plan:
+    """The content of a valid form: an experiment and its cells."""
+
+    text: str
+    """The experiment as TOML."""
+    experiment: Experiment
+    cells: Sequence[Cell]
+    schemes: Sequence[str] = ()
+    seeds: range = range(0)
+    changes: Sequence[str] = ()
+    """Changes of the experiment by a scheme."""
+
+
+def plan_comparison(form_values: Mapping[str, str], store: Path) -> Plan:
+    """Return the cells of a comparison; nothing is written.
 
     Raises
     ------
@@ -72,21 +88,41 @@ def comparison(form_values: Mapping[str, str], store: Path) -> JobRequest:
         When a field is invalid; the message names the field.
     """
     texts = lines_of(form_values.get("schemes", ""))
+    text, experiment = _experiment(form_values, store)
     if not 1 <= len(texts) <= MAX_SCHEMES:
         raise Rejected(400, f"schemes: from 1 to {MAX_SCHEMES}, one a line, such as codel or pi:q_ref=24,ecn=true")
     seeds = _seeds(form_values)
-    file, spec_changes = _spec(form_values, store), _changes(form_values)
     try:
-        experiment = Experiment.from_toml(file, changes=spec_changes)
         _check_schemes(texts, experiment=experiment)
         cells = comparison_cells(texts, experiment, check_seeds(seeds), calibration_model.load_calibrations(store))
     except SpecError as error:
         raise Rejected(400, str(error)) from None
-    argv = ["compare", *([str(file)] if file else []), *texts, *_set(spec_changes), "--seeds", _range(seeds)]
+    return Plan(text, experiment, cells, texts, seeds)
+
+
+def plan_live(form_values: Mapping[str, str], store: Path) -> Plan:
+    """Return the cell of a live run; nothing is written. Errors are those of :func:`plan_comparison`."""
+    seed = _seed(form_values)
+    text, experiment = _experiment(form_values, store)
+    try:
+        changes = _scheme(form_values, experiment)
+        changed = experiment.with_changes(changes, directory=store / toml_input.FOLDER)
+        cells = cells_of(changed, [seed], calibration_model.load_calibrations(store))
+    except SpecError as error:
+        raise Rejected(400, str(error)) from None
+    return Plan(text, changed, cells, seeds=range(seed, seed + 1), changes=changes)
+
+
+def comparison(form_values: Mapping[str, str], store: Path) -> JobRequest:
+    """Return the request for ``aqmlab compare``; errors are those of :func:`plan_comparison`."""
+    planned = plan_comparison(form_values, store)
+    file = toml_input.store_text(planned.text, store, "spec")
+    argv = ["compare", str(file), *planned.schemes, "--seeds", _range(planned.seeds)]
     return JobRequest(
-        title=", ".join(texts),
+        title=", ".join(planned.schemes),
         argv=[*argv, "--out", str(store), "--no-figures", "--verbose"],
-        cells=tuple(cell.key for cell in cells),
+        cells=tuple(cell.key for cell in planned.cells),
+        specs={cell.key: cell.spec for cell in planned.cells},
     )
 
 
@@ -105,7 +141,7 @@ def sweep(form_values: Mapping[str, str], store: Path) -> JobRequest:
     if not tables:
         raise Rejected(400, "grid: must be given, or schemes or an axis")
     if form_values.get("testbed") == form_fields.NO_TESTBED:
-        tables["spec"] = str(_spec({**form_values, "spec": ""}, store))
+        tables["spec"] = str(toml_input.store_text(_spec_from_fields(form_values), store, "spec"))
     if spec_changes := _changes(form_values):
         if not isinstance(tables.get("set", []), list):
             raise Rejected(400, "set: must be a list, such as ['users.load=90']")
@@ -128,24 +164,22 @@ def sweep(form_values: Mapping[str, str], store: Path) -> JobRequest:
         cells=tuple(planned_cell.cell.key for planned_cell in planned_cells),
         grid=file,
         seeds=seeds,
+        specs={planned_cell.cell.key: planned_cell.cell.spec for planned_cell in planned_cells},
     )
 
 
 def live(form_values: Mapping[str, str], store: Path) -> JobRequest:
-    """Return the request for ``aqmlab live``; errors are those of :func:`comparison`."""
+    """Return the request for ``aqmlab live``; errors are those of :func:`plan_comparison`."""
     check_live()
-    seed = _seed(form_values)
-    file = _spec(form_values, store) or toml_input.store_text(f'testbed = "{testbeds.PAPERS}"\n', store, "spec")
-    try:
-        spec_changes = [*_scheme(form_values, Experiment.from_toml(file)), *_changes(form_values)]
-        experiment = Experiment.from_toml(file, changes=spec_changes)
-        (cell,) = cells_of(experiment, [seed], calibration_model.load_calibrations(store))
-    except SpecError as error:
-        raise Rejected(400, str(error)) from None
+    planned = plan_live(form_values, store)
+    file = toml_input.store_text(planned.text, store, "spec")
+    (cell,) = (replace(cell, kernel=platform.release()) for cell in planned.cells)
+    (seed,) = planned.seeds
     return JobRequest(
-        title=f"live: {cell}",
-        argv=["live", str(file), *_set(spec_changes), "--seed", str(seed), "--out", str(store), "--verbose"],
-        cells=(replace(cell, kernel=platform.release()).key,),
+        title=f"live: {planned.cells[0]}",
+        argv=["live", str(file), *_set(planned.changes), "--seed", str(seed), "--out", str(store), "--verbose"],
+        cells=(cell.key,),
+        specs={cell.key: cell.spec},
     )
 
 
@@ -261,15 +295,22 @@ def _inline(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
-def _spec(form_values: Mapping[str, str], store: Path) -> Path | None:
-    """Store the spec of a form, or one made of its fields for no testbed; return ``None`` for the papers' testbed."""
-    text = form_values.get("spec", "")
+def _experiment(form_values: Mapping[str, str], store: Path) -> tuple[str, Experiment]:
+    """Return the experiment of a form with its TOML, that of the papers' testbed if the form has neither.
+
+    Its values are those of the TOML with the changes of the fields.
+    """
     without_testbed = form_values.get("testbed") == form_fields.NO_TESTBED
-    if not text.strip():
-        return toml_input.store_text(_spec_from_fields(form_values), store, "spec") if without_testbed else None
-    if "testbed" in toml_input.tables("spec", text) and without_testbed:
-        raise Rejected(400, "testbed: the spec names one: remove it there, got none")
-    return toml_input.store_text(text, store, "spec")
+    if not form_values.get("spec", "").strip() and not without_testbed:
+        form_values = {**form_values, "spec": f'testbed = "{testbeds.PAPERS}"\n'}
+    text = sync.merged(form_values)
+    tables = toml_input.tables("spec", text)
+    if not tables:
+        raise Rejected(400, "testbed: without one, give a load, users or sources")
+    try:
+        return text, Experiment.from_tables(tables, store / toml_input.FOLDER)
+    except SpecError as error:
+        raise Rejected(400, str(error)) from None
 
 
 def _spec_from_fields(form_values: Mapping[str, str]) -> str:
@@ -285,15 +326,15 @@ def _spec_from_fields(form_values: Mapping[str, str]) -> str:
     return tomli_w.dumps(tables)
 
 
-def _check_schemes(texts: Iterable[str], field: str = "schemes", *, experiment: Experiment) -> None:
+def _check_schemes(texts: Iterable[str], name: str = "schemes", *, experiment: Experiment) -> None:
     """Refuse duplicates, and texts that are neither a scheme nor a variant of an experiment."""
     texts = list(texts)
     try:
-        check_each_once(field, texts)
+        check_each_once(name, texts)
     except SpecError as error:
         raise Rejected(400, str(error)) from None
     for text in texts:
         try:
             parsing.parse(text, experiment)
         except SpecError as error:
-            raise Rejected(400, f"{field}: {error}") from None
+            raise Rejected(400, f"{name}: {error}") from None

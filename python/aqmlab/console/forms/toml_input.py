@@ -16,6 +16,9 @@ from aqmlab.storage.io import write_bytes
 
 MAX_BYTES = 100_000
 
+FOLDER = "console"
+"""The folder of a store with the stored texts; a spec's files are relative to it."""
+
 _HEADER = re.compile(r"""\s*(\[\[?)\s*([\w.\s"'-]+?)\s*\]""")
 _KEY = re.compile(r"""\s*([\w."'-]+)\s*=""")
 
@@ -39,7 +42,7 @@ def tables(name: str, text: str) -> dict[str, Any]:
 def store_text(text: str, store: Path, kind: str) -> Path:
     """Store a text under its hash, so that the same text is the same file."""
     marker.claim(store)
-    name = f"console/{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
+    name = f"{FOLDER}/{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.toml"
     write_bytes(store, name, text.encode())
     return store / name
 

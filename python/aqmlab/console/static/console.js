@@ -40,6 +40,7 @@ document.addEventListener("click", ({ target }) => {
   const add = row?.parentElement.querySelector(":scope > .add button");
   row?.remove();
   add?.focus();
+  add?.dispatchEvent(new Event("input", { bubbles: true }));
 });
 
 // Messages and readings of a job as they arrive; charts.js draws the readings.
