@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::pages::PagesConfig;
+
 /// A mistake in a table or parameter: where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
@@ -166,6 +168,36 @@ impl WebConfig {
         }
         let message = format!("must be above the smallest response, {smallest}, got {cap}");
         Err(ConfigError { path: "persistent_response_cap_bytes".into(), message })
+    }
+}
+
+/// A model of what users do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum WorkloadConfig {
+    /// Pages of 2001, an object on a connection at a time.
+    Web(Box<WebConfig>),
+    /// Pages of today, over HTTP/1.1 and HTTP/2.
+    Pages(Box<PagesConfig>),
+}
+
+impl WorkloadConfig {
+    /// Models that ship with the crate.
+    pub const SHIPPED: [&str; 3] = [WebConfig::SHIPPED[0], WebConfig::SHIPPED[1], PagesConfig::SHIPPED[0]];
+
+    /// The shipped model called `name`.
+    pub fn shipped(name: &str) -> Result<WorkloadConfig, ConfigError> {
+        let pages = PagesConfig::shipped(name).map(Box::new).map(WorkloadConfig::Pages);
+        let web = || WebConfig::shipped(name).map(Box::new).map(WorkloadConfig::Web);
+        pages.map_or_else(web, Ok).map_err(|_| unknown("web", name, &WorkloadConfig::SHIPPED))
+    }
+
+    /// Refuses what cannot be a workload; the first mistake is reported.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        match self {
+            WorkloadConfig::Web(config) => config.check(),
+            WorkloadConfig::Pages(config) => config.check(),
+        }
     }
 }
 

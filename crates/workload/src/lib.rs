@@ -29,6 +29,7 @@
 mod config;
 mod connection;
 mod discrete;
+pub mod pages;
 mod quantile;
 mod sampler;
 pub mod sources;
@@ -36,7 +37,9 @@ mod start;
 mod user;
 mod web;
 
-pub use config::{ConfigError, DiscreteConfig, QuantileConfig, RttConfig, RttDistribution, WebConfig};
+pub use config::{
+    ConfigError, DiscreteConfig, QuantileConfig, RttConfig, RttDistribution, WebConfig, WorkloadConfig,
+};
 pub use connection::{Connection, ConnectionId, Exchange};
 pub use user::{Completed, User, UserAction, UserEvent};
 pub use web::Web;

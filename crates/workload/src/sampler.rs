@@ -44,7 +44,7 @@ impl Sampler {
     /// The quantile function, approximately; `u` in \[0, 1).
     #[inline]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "u BINS lies in [0, BINS)")]
-    fn value(&self, u: f64) -> f64 {
+    pub(crate) fn value(&self, u: f64) -> f64 {
         let place = u * BINS as f64;
         let bin = place as usize;
         if !(ENDS..BINS - ENDS).contains(&bin) {

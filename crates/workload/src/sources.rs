@@ -24,7 +24,7 @@
 //! that. So nothing that the network does shifts a draw.
 
 mod datagrams;
-mod draws;
+pub(crate) mod draws;
 mod kind;
 mod kinds;
 mod player;

@@ -4,4 +4,4 @@ pub(super) mod distribution;
 pub(super) mod fractional;
 pub(super) mod rtt;
 pub(super) mod starts;
-pub(super) mod variates;
+pub(crate) mod variates;

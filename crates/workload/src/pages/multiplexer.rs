@@ -1,0 +1,133 @@
+//! The order in which a server sends the bytes of concurrent responses over one connection.
+//!
+//! A server sends the most urgent response first, and takes turns of one frame among those of the same urgency that are
+//! incremental (RFC 9218). It decides when TCP takes the bytes. Nothing has to happen at that time here: up to the next
+//! arrival of a request the order is determined, and only the ends of responses matter. So the order is worked out when a
+//! request arrives, up to what TCP has sent by then, and when the client asks for the end of the next response.
+
+use std::collections::VecDeque;
+
+use super::page::ResourceId;
+
+/// The most bytes of a frame, and of a TLS record (RFC 9113 and RFC 8446).
+pub(crate) const FRAME: u32 = 16_384;
+
+/// Responses of one connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Multiplexer {
+    /// Bytes given to TCP so far.
+    written: u32,
+    /// Bytes whose order is fixed.
+    fixed: u32,
+    /// The ends of responses before that, whose arrival is not reported.
+    ends: VecDeque<(u32, ResourceId)>,
+    /// The responses after that, in the order in which they get their turns.
+    streams: VecDeque<Response>,
+}
+
+/// A response that is not sent entirely.
+#[derive(Clone, Copy, Debug)]
+struct Response {
+    resource: ResourceId,
+    urgency: u8,
+    incremental: bool,
+    left: u32,
+}
+
+impl Multiplexer {
+    /// Send `size` bytes of `resource` too, from now on, when TCP has sent `sent` bytes.
+    pub(crate) fn add(&mut self, resource: ResourceId, size: u32, urgency: u8, incremental: bool, sent: u32) {
+        self.fix(sent);
+        self.written += size;
+        self.streams.push_back(Response { resource, urgency, incremental, left: size });
+    }
+
+    /// The bytes of the connection after which the next response is complete, unless others are added.
+    pub(crate) fn next_end(&self) -> Option<u32> {
+        if let Some(&(end, _)) = self.ends.front() {
+            return Some(end);
+        }
+        // With equal urgency the one with the fewest turns left ends first, after as many turns of each other.
+        let mut ahead = self.clone();
+        while ahead.ends.is_empty() && !ahead.streams.is_empty() {
+            ahead.send_frame();
+        }
+        ahead.ends.front().map(|&(end, _)| end)
+    }
+
+    /// Take a response that is complete when `received` bytes have arrived.
+    pub(crate) fn take_complete(&mut self, received: u32) -> Option<ResourceId> {
+        self.fix(received);
+        let &(end, resource) = self.ends.front()?;
+        (end <= received).then(|| {
+            self.ends.pop_front();
+            resource
+        })
+    }
+
+    /// Fix the order of the first `bytes` bytes. A frame that has begun goes on.
+    fn fix(&mut self, bytes: u32) {
+        while self.fixed < bytes.min(self.written) {
+            self.send_frame();
+        }
+    }
+
+    /// Send the next frame; of a response that is not incremental, all the rest.
+    fn send_frame(&mut self) {
+        let most_urgent = (0..self.streams.len()).min_by_key(|&place| self.streams[place].urgency);
+        let Some(mut response) = most_urgent.and_then(|place| self.streams.remove(place)) else { return };
+        let bytes = if response.incremental { response.left.min(FRAME) } else { response.left };
+        response.left -= bytes;
+        self.fixed += bytes;
+        if response.left == 0 {
+            self.ends.push_back((self.fixed, response.resource));
+        } else {
+            self.streams.push_back(response);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ends of all responses in order.
+    fn ends(mut multiplexer: Multiplexer) -> Vec<(u32, ResourceId)> {
+        let mut ends = Vec::new();
+        while let Some(end) = multiplexer.next_end() {
+            ends.push((end, multiplexer.take_complete(end).expect("it is complete")));
+        }
+        ends
+    }
+
+    #[test]
+    fn incremental_responses_take_turns_and_others_do_not() {
+        let mut turns = Multiplexer::default();
+        turns.add(1, 3 * FRAME, 3, true, 0);
+        turns.add(2, FRAME + 1, 3, true, 0);
+        assert_eq!(ends(turns), [(3 * FRAME + 1, 2), (4 * FRAME + 1, 1)]);
+        let mut whole = Multiplexer::default();
+        whole.add(1, 3 * FRAME, 3, false, 0);
+        whole.add(2, FRAME + 1, 3, false, 0);
+        assert_eq!(ends(whole), [(3 * FRAME, 1), (4 * FRAME + 1, 2)]);
+    }
+
+    #[test]
+    fn an_urgent_response_overtakes_what_is_not_sent() {
+        let mut multiplexer = Multiplexer::default();
+        multiplexer.add(1, 10 * FRAME, 3, true, 0);
+        assert_eq!(multiplexer.next_end(), Some(10 * FRAME));
+        // TCP has sent two frames and a part of the third, which goes on.
+        multiplexer.add(2, 100, 0, false, 2 * FRAME + 1);
+        assert_eq!(multiplexer.take_complete(3 * FRAME + 99), None);
+        assert_eq!(ends(multiplexer), [(3 * FRAME + 100, 2), (10 * FRAME + 100, 1)]);
+    }
+
+    #[test]
+    fn what_tcp_has_sent_keeps_its_order() {
+        let mut multiplexer = Multiplexer::default();
+        multiplexer.add(1, FRAME, 3, true, 0);
+        multiplexer.add(2, FRAME, 0, true, FRAME);
+        assert_eq!(ends(multiplexer), [(FRAME, 1), (2 * FRAME, 2)]);
+    }
+}
