@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use aqmlab_sim::{Capture, KernelDecision, Table, emulate};
 use aqmlab_units::{Bytes, Duration, Time};
-use aqmlab_workload::Web;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -44,8 +43,7 @@ impl Engine {
         let Request { spec, seed, programs, capture, .. } = &request;
         let capture = capture.map(|bounds| Capture::new(spec, bounds));
         let network = emulate(spec, *seed, capture.as_ref()).map_err(|error| refused(error.to_string()))?;
-        let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
-        let web = Arc::new(web.map_err(|error| refused(error.to_string()))?);
+        let web = Arc::new(request.web()?);
         let config = RouterConfig {
             program_offers: Mix::from_spec(spec, *seed, programs.is_some())?.program_offers(),
             capture: capture.clone(),

@@ -12,7 +12,6 @@ use std::thread::{self, JoinHandle};
 
 use aqmlab_sim::{Capture, EmulatedNetwork, Spec, Table, emulate};
 use aqmlab_units::{Duration, Time};
-use aqmlab_workload::Web;
 use nix::sys::prctl;
 use serde_json::json;
 
@@ -124,11 +123,10 @@ fn common_config(
     event_queue: Arc<EventQueue>,
     guest_output: Option<File>,
 ) -> Result<SideConfig, Error> {
-    let Request { spec, seed, device, programs, .. } = request;
-    let web = Web::new(&spec.users.workload, &spec.users.rtt, *seed);
+    let Request { spec, device, programs, .. } = request;
     Ok(SideConfig {
         spec: Arc::new(spec.clone()),
-        web: Arc::new(web.map_err(|error| Error::Refused(error.to_string()))?),
+        web: Arc::new(request.web()?),
         mix,
         requests: Arc::new(RequestTable::default()),
         event_queue,

@@ -20,7 +20,7 @@ use aqmlab_sim::{
 };
 use aqmlab_tcp::{Algorithm, Marks, Profile};
 use aqmlab_units::{Duration, Time};
-use aqmlab_workload::{RttConfig, WebConfig};
+use aqmlab_workload::{RttConfig, WorkloadConfig};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -57,7 +57,7 @@ fn schemas() -> String {
 
 #[pyfunction]
 fn shipped() -> String {
-    let tables = [("workload", WebConfig::SHIPPED.as_slice()), ("rtt", RttConfig::SHIPPED.as_slice())];
+    let tables = [("workload", WorkloadConfig::SHIPPED.as_slice()), ("rtt", RttConfig::SHIPPED.as_slice())];
     to_json(&BTreeMap::from(tables))
 }
 

@@ -17,6 +17,7 @@ use aqmlab_aqm::{AckFilter, AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdis
 use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
+use aqmlab_workload::WorkloadConfig;
 
 use self::links::chains;
 use self::plan::{Hop, OneWay, Plan};
@@ -137,6 +138,11 @@ fn single<T>(links: impl IntoIterator<Item = T>) -> T {
 /// Refuse a network that explanations do not support: they need one link whose packets take the time of their
 /// bits.
 fn check_explained(spec: &Spec) -> Result<(), SpecError> {
+    if matches!(spec.users.workload, WorkloadConfig::Pages(_)) && spec.users.per_side > 0 {
+        let message =
+            "such a run cannot be explained: explanations know of one request at a time on a connection";
+        return Err(SpecError { path: "users.workload".to_owned(), message: message.to_owned() });
+    }
     let link = spec.links.first();
     let unsupported = [("link", spec.links.is_chain()), ("link.rate_changes", !link.rate_changes.is_empty())];
     let impairment = link.impairment().map(|key| format!("link.{key}"));

@@ -29,11 +29,12 @@ mod timers;
 mod wheel;
 
 use aqmlab_tcp::{Sender, WindowScale};
-use aqmlab_units::{Bytes, Time};
+use aqmlab_units::{Bytes, Duration, Time};
+use aqmlab_workload::pages::Pages;
 use aqmlab_workload::sources::{Source, VectorAction};
 use aqmlab_workload::{User, UserAction, Web};
 
-use self::applications::Flows;
+use self::applications::{Flows, PageUsers};
 use self::connections::Connections;
 use self::content::{ApplicationId, UserId};
 use self::flow_recorder::FlowRecorder;
@@ -89,8 +90,15 @@ const _: () = assert!(size_of::<Event<WindowScale>>() == 20);
 /// The traffic of the network.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    pub(crate) web: Web,
+    pub(crate) population: Population,
     pub(crate) sources: Vec<Source>,
+}
+
+/// The model of the web users.
+#[derive(Debug)]
+pub(crate) enum Population {
+    Web(Box<Web>),
+    Pages(Box<Pages>),
 }
 
 /// The two directions of the link, and the capture of their queues.
@@ -112,10 +120,13 @@ pub(crate) struct Engine<S: Sender, L, O: Observer<S> = ()> {
     connections: Connections<S>,
     hosts: Hosts,
     timers: Timers,
-    web: Web,
+    /// The model of users of 2001, and their states.
+    web: Option<Web>,
     users: Vec<User>,
     /// Actions of users for the current event; empty between events.
     actions: Vec<UserAction>,
+    /// The users who load pages of today, if that is what users do.
+    pages: Option<Box<PageUsers>>,
     sources: Sources,
     flows: Flows,
     /// Actions of a source's connection for the current event; empty between events.
@@ -143,6 +154,10 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         let fastest = links.map(|link| link.rate).max().expect("there is a link");
         let spacing = fastest.time_to_send(Bytes::new(2_000));
         let window_start = Time::ZERO + spec.protocol.warmup;
+        let (web, pages) = match traffic.population {
+            Population::Web(web) => (Some(*web), None),
+            Population::Pages(pages) => (None, Some(Box::new(PageUsers::new(*pages)))),
+        };
         let mut engine = Engine {
             now: Time::ZERO,
             window_start,
@@ -155,7 +170,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             hosts: Hosts::new(spec),
             timers: Timers::new(&spec.tcp),
             stacks: Stacks::new(spec, seed),
-            web: traffic.web,
+            web,
+            pages,
             users: Vec::new(),
             actions: Vec::new(),
             sources: Sources::new(traffic.sources, datagrams(spec, seed)),
@@ -171,8 +187,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             label(&mut engine.links, labels.of_datagrams(spec));
         }
         for number in 0..2 * spec.users.per_side {
-            let (user, first_wake) = engine.web.user(number);
-            engine.users.push(user);
+            let first_wake = engine.add_user(number);
             let id = UserId(number);
             // The users of one side are the same with and without users on the other.
             if id.side().number() < spec.users.sides {
@@ -193,6 +208,19 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             engine.wheel.push(window_start, Event::Control(ControlEvent::SampleFlows));
         }
         engine
+    }
+
+    /// Add the next user. Returns the time of its first page.
+    fn add_user(&mut self, number: u32) -> Duration {
+        match (&self.web, &mut self.pages) {
+            (Some(web), _) => {
+                let (user, first_wake) = web.user(number);
+                self.users.push(user);
+                first_wake
+            }
+            (None, Some(pages)) => pages.add(number),
+            (None, None) => unreachable!("users have a model"),
+        }
     }
 
     /// The main loop: handle events up to `until`, the earliest first.
@@ -344,6 +372,7 @@ where
         let users = self.users_summary(&window);
         let users_limited_by_percent = self.limits.percent(Owner::USERS);
         let of_links = Summary::new(&self.spec, &window, &self.recorder.total().times);
-        Summary { users, users_limited_by_percent, sources, ..of_links }
+        let pages = self.pages.as_ref().map(|pages| pages.loads.quality());
+        Summary { users, users_limited_by_percent, pages, sources, ..of_links }
     }
 }

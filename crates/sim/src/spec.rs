@@ -29,7 +29,7 @@ use aqmlab_units::range::{from, up_to};
 #[cfg(feature = "schema")]
 use aqmlab_units::schema::with_ranges;
 use aqmlab_units::{Duration, Range, ranges};
-use aqmlab_workload::{RttConfig, WebConfig};
+use aqmlab_workload::{RttConfig, WorkloadConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ pub use self::loss::{BurstsSpec, FourStateSpec, GilbertElliottSpec, LossSpec, St
 pub(crate) use self::outages::Outages;
 pub use self::outages::{OutagePackets, OutageSpec};
 pub(crate) use self::parse::within;
-use self::parse::{at_least, at_most, fault, named_or_table, read};
+use self::parse::{at_least, at_most, fault, named_or_table, read, workload_table};
 pub use self::per_direction::PerDirection;
 pub use self::profile::ProfileSpec;
 use self::queue::QueuePair;
@@ -115,7 +115,7 @@ pub struct UsersSpec {
     #[serde(skip_serializing_if = "are_both")]
     pub sides: u8,
     /// Their behaviour.
-    pub workload: WebConfig,
+    pub workload: WorkloadConfig,
     /// The minimum round-trip times to their servers.
     pub rtt: RttConfig,
     /// At which end that is spent.
@@ -275,8 +275,9 @@ impl UsersSpec {
     /// The users of a spec with `links` links in series.
     fn read(written: RawUsers, links: usize) -> Result<UsersSpec, SpecError> {
         within("users", &written)?;
-        let workload: WebConfig = named_or_table("users.workload", written.workload, WebConfig::shipped)?;
-        let rtt: RttConfig = named_or_table("users.rtt", written.rtt, RttConfig::shipped)?;
+        let (workload, shipped) = (written.workload, WorkloadConfig::shipped);
+        let workload = named_or_table("users.workload", workload, shipped, workload_table)?;
+        let rtt: RttConfig = named_or_table("users.rtt", written.rtt, RttConfig::shipped, read)?;
         workload.check().map_err(|error| fault(&format!("users.workload.{}", error.path), error.message))?;
         rtt.check().map_err(|error| fault(&format!("users.rtt.{}", error.path), error.message))?;
         let path = PathSpec::read("users.path", written.path, links)?;

@@ -4,6 +4,7 @@ mod limited;
 mod times;
 mod window;
 
+use aqmlab_workload::pages::PageQuality;
 use aqmlab_workload::sources::{CallQuality, GameQuality, VideoQuality};
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -101,6 +102,9 @@ pub struct Summary {
     pub users: Option<PacketSummary>,
     /// The limits of the web users' connections.
     pub users_limited_by_percent: LimitedByPercent,
+    /// The pages of web users who load pages of today.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PageQuality>,
     /// Traffic beside the web users, source by source.
     pub sources: Vec<SourceSummary>,
 }
@@ -317,6 +321,7 @@ impl Summary {
             counters: counters.collect(),
             users: None,
             users_limited_by_percent: LimitedByPercent::default(),
+            pages: None,
             sources: Vec::new(),
         }
     }

@@ -6,6 +6,7 @@ use std::io;
 use aqmlab_sim::{Bounds, DisciplineSpec, QueueSpec, Spec};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
+use aqmlab_workload::{Web, WebConfig, WorkloadConfig};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -92,8 +93,29 @@ pub(crate) fn parse(text: &str) -> Result<Request, Error> {
     })
 }
 
+impl Request {
+    /// Returns the model of the web users.
+    pub(crate) fn web(&self) -> Result<Web, Error> {
+        let users = &self.spec.users;
+        let web = Web::new(web_config(&self.spec)?, &users.rtt, self.seed);
+        web.map_err(|error| Error::Refused(error.to_string()))
+    }
+}
+
+/// Returns the tables of the web users.
+fn web_config(spec: &Spec) -> Result<&WebConfig, Error> {
+    match &spec.users.workload {
+        WorkloadConfig::Web(config) => Ok(config),
+        WorkloadConfig::Pages(_) => Err(Error::Refused(
+            "users.workload: needs world = \"simulated\": hosts have no browser that loads pages over HTTP/2"
+                .into(),
+        )),
+    }
+}
+
 /// Returns an error if live runs do not support the spec.
 fn check(spec: &Spec) -> Result<(), Error> {
+    web_config(spec)?;
     let is_custom = |queue: &QueueSpec| matches!(queue.discipline, DisciplineSpec::Custom(_));
     if spec.links.hops().iter().any(|hop| hop.queues().into_iter().any(is_custom)) {
         return Err(Error::Refused("live has no custom laws: its router is a program without Python".into()));

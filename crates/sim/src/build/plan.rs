@@ -3,11 +3,12 @@
 use aqmlab_aqm::{Aqm, Limit, QueueConfig};
 use aqmlab_tcp::{Profile, RequiredStack};
 use aqmlab_units::Stream;
-use aqmlab_workload::Web;
+use aqmlab_workload::pages::Pages;
 use aqmlab_workload::sources::Source;
+use aqmlab_workload::{Web, WorkloadConfig};
 
 use super::{Laws, queue_stream};
-use crate::engine::Traffic;
+use crate::engine::{Population, Traffic};
 use crate::link::{BoxedCapacity, CapacitySpec, Fates, Interrupted, KernelPort, Schedule, Streams, Wire};
 use crate::side::Direction;
 use crate::spec::{DisciplineSpec, HopSpec, LinkSpec, Spec, SpecError};
@@ -158,7 +159,13 @@ fn hop_stream(seed: u64, number: u32, direction: usize) -> Stream {
 
 fn traffic(spec: &Spec, seed: u64) -> Result<Traffic, SpecError> {
     let (users, sources) = (&spec.users, (0..).zip(&spec.sources));
-    let web = Web::new(&users.workload, &users.rtt, seed)
+    let population = match &users.workload {
+        WorkloadConfig::Web(config) => Web::new(config, &users.rtt, seed).map(Box::new).map(Population::Web),
+        WorkloadConfig::Pages(config) => {
+            Pages::new(config, &users.rtt, seed).map(Box::new).map(Population::Pages)
+        }
+    };
+    let population = population
         .map_err(|error| SpecError { path: format!("users.{}", error.path), message: error.message })?;
     let sources = sources.map(|(number, source)| {
         Source::new(&source.config, number, &users.rtt, seed).map_err(|error| SpecError {
@@ -166,5 +173,5 @@ fn traffic(spec: &Spec, seed: u64) -> Result<Traffic, SpecError> {
             message: error.message,
         })
     });
-    Ok(Traffic { web, sources: sources.collect::<Result<_, _>>()? })
+    Ok(Traffic { population, sources: sources.collect::<Result<_, _>>()? })
 }

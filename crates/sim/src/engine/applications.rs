@@ -1,11 +1,13 @@
 //! Applications above TCP at the two ends of a connection: they receive TCP's events, write data and close.
 
+mod browsers;
 mod flows;
 mod pipe;
 mod users;
 
 use aqmlab_tcp::{Event as TcpEvent, Sender};
 
+pub(super) use self::browsers::PageUsers;
 pub(super) use self::flows::{Flow, Flows};
 use super::connections::Opening;
 use super::content::{ApplicationId, Content};
@@ -40,11 +42,19 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             (TcpEvent::Received, _) | (TcpEvent::Opened | TcpEvent::Aborted, false) => {
                 match self.connections.session(id).content {
                     Content::Exchanges(user, _) => user.on_event(self, id, event),
+                    Content::Page(user, slot) => self.on_browser_event(user, slot, id, event),
                     Content::Units(flow) => flow.on_event(self, id, event),
+                    Content::Nothing if event == TcpEvent::Opened => self.close_unused(id),
                     Content::Nothing => {}
                 }
             }
         }
+    }
+
+    /// Close a connection that has opened after its user has left.
+    fn close_unused(&mut self, client: EndpointId) {
+        self.connections.socket_mut(client).tcp.close();
+        self.transmit(client);
     }
 
     pub(super) fn wake(&mut self, application: ApplicationId) {

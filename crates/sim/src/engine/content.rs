@@ -9,6 +9,8 @@ use crate::side::Side;
 pub(super) enum Content {
     /// A web user's exchanges.
     Exchanges(UserId, Connection),
+    /// The resources of a page that a web user loads: the connection in a slot of the user's browser.
+    Page(UserId, u16),
     /// The units of a source's connection.
     Units(FlowId),
     /// None any more: the connection only has to end.

@@ -154,7 +154,7 @@ impl Account {
 /// Return the number of the user or of the source's flow whose content a connection has.
 fn flow_number(session: &Session, flows: &Flows) -> u64 {
     match session.content {
-        Content::Exchanges(user, _) => u64::from(user.0),
+        Content::Exchanges(user, _) | Content::Page(user, _) => u64::from(user.0),
         Content::Units(flow) => flows.number(flow),
         Content::Nothing => unreachable!("a connection is opened with content"),
     }

@@ -255,7 +255,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
 
     /// Returns the results of the web users' packets, if there are sources too.
     pub(super) fn users_summary(&self, window: &Window) -> Option<PacketSummary> {
-        let has_both = !self.users.is_empty() && !self.spec.sources.is_empty();
+        let has_both = self.spec.users.per_side > 0 && !self.spec.sources.is_empty();
         let (sent, lost) = self.sources.sent_and_lost(Owner::USERS, &self.connections.packets());
         has_both.then(|| PacketSummary::new(sent, lost, window, Owner::USERS))
     }

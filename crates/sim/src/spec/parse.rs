@@ -1,22 +1,33 @@
 //! Parts of a spec read and checked: what is wrong is said with its path.
 
 use aqmlab_units::range::Ranges;
+use aqmlab_workload::WorkloadConfig;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{SpecError, messages};
 
 /// A table given by its name or in full.
-pub(super) fn named_or_table<T: DeserializeOwned>(
+pub(super) fn named_or_table<T>(
     path: &str,
     written: Value,
     shipped: impl Fn(&str) -> Result<T, aqmlab_workload::ConfigError>,
+    table: impl Fn(&str, Value) -> Result<T, SpecError>,
 ) -> Result<T, SpecError> {
     match written {
         Value::String(name) => {
             shipped(&name).map_err(|error| fault(path, format!("{}, or write a table", error.message)))
         }
-        table => read(path, table),
+        written => table(path, written),
+    }
+}
+
+/// A workload of users in full; the part that only one kind of model has tells which it is.
+pub(super) fn workload_table(path: &str, table: Value) -> Result<WorkloadConfig, SpecError> {
+    if table.get("resources").is_some() {
+        read(path, table).map(Box::new).map(WorkloadConfig::Pages)
+    } else {
+        read(path, table).map(Box::new).map(WorkloadConfig::Web)
     }
 }
 

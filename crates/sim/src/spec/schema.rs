@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use aqmlab_aqm::{EcnUse, catalogue};
 use aqmlab_tcp::Profile;
 use aqmlab_units::{BitRate, Duration};
+use aqmlab_workload::pages::PagesConfig;
 use aqmlab_workload::sources::SourceConfig;
-use aqmlab_workload::{RttConfig, WebConfig};
+use aqmlab_workload::{RttConfig, WebConfig, WorkloadConfig};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
@@ -88,8 +89,11 @@ described! {
     MixSpec = "Mix": mix;
     SourceEntry = "Source": source;
     TestbedName = "Testbed": |_: &mut _| testbed();
-    Workload = "Workload": |all: &mut SchemaGenerator| table(&WebConfig::SHIPPED, &all.subschema_for::<WebConfig>());
-    RttTable = "RttTable": |all: &mut SchemaGenerator| table(&RttConfig::SHIPPED, &all.subschema_for::<RttConfig>());
+    Workload = "Workload": |all: &mut SchemaGenerator| {
+        let own = [all.subschema_for::<WebConfig>(), all.subschema_for::<PagesConfig>()];
+        table(&WorkloadConfig::SHIPPED, &own)
+    };
+    RttTable = "RttTable": |all: &mut SchemaGenerator| table(&RttConfig::SHIPPED, &[all.subschema_for::<RttConfig>()]);
 }
 
 /// A table, or a list of tables.
@@ -117,8 +121,10 @@ fn testbed() -> Schema {
     json_schema!({ "type": "string", "enum": names })
 }
 
-fn table(shipped: &[&str], own: &Schema) -> Schema {
-    json_schema!({ "anyOf": [{ "type": "string", "enum": shipped }, own] })
+fn table(shipped: &[&str], own: &[Schema]) -> Schema {
+    let mut forms = vec![json!({ "type": "string", "enum": shipped })];
+    forms.extend(own.iter().map(|form| json!(form)));
+    json_schema!({ "anyOf": forms })
 }
 
 fn queue() -> Schema {

@@ -34,7 +34,10 @@ fn in_full(spec: &Spec) -> String {
 
 #[test]
 fn a_spec_in_full_reads_back_as_itself() {
-    let workload = WebConfig { name: "mine".into(), ..WebConfig::shipped("unc-2001").expect("shipped") };
+    let workload = aqmlab_workload::WebConfig {
+        name: "mine".into(),
+        ..aqmlab_workload::WebConfig::shipped("unc-2001").expect("shipped")
+    };
     for parts in [
         json!({}),
         json!({"queue": {"ared": {}}}),
@@ -86,7 +89,7 @@ fn what_is_left_out_is_a_network_of_today_without_users() {
     assert_eq!((spec.protocol, spec.record), (ProtocolSpec::default(), RecordSpec::default()));
     assert_eq!((spec.tcp.profile.as_str(), spec.tcp.values), ("linux-6", Profile::linux_6()));
     assert_eq!(spec.users.per_side, 0);
-    assert_eq!(Ok(spec.users.workload), WebConfig::shipped("unc-2001-v3"));
+    assert_eq!(Ok(spec.users.workload), WorkloadConfig::shipped("unc-2001-v3"));
     assert_eq!(Ok(spec.users.rtt), RttConfig::shipped("uniform"));
 }
 
@@ -184,7 +187,7 @@ fn a_mistake_is_one_line_with_the_field_and_accepted_values() {
         (json!({"queue": {"blau": {}}}), "queue: unknown `blau`: choose droptail, scripted, red, "),
         (
             json!({"users": {"per_side": 1, "workload": "unc"}}),
-            "users.workload: unknown `unc`: choose unc-2001, unc-2001-v3",
+            "users.workload: unknown `unc`: choose unc-2001, unc-2001-v3, web-2024",
         ),
         (json!({"users": {"per_side": 1, "sides": 3}}), "users.sides: must be between 1 and 2, got 3"),
         (

@@ -8,6 +8,7 @@ mod flows;
 mod labels;
 mod limits;
 mod media;
+mod pages;
 mod population;
 mod regimes;
 mod sources;

@@ -32,7 +32,11 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Application<S, L, O> for 
     }
 
     fn on_wake(self, engine: &mut Engine<S, L, O>) {
-        engine.web.wake(&mut engine.users[self.index()], engine.now, &mut engine.actions);
+        if engine.wake_browser(self) {
+            return;
+        }
+        let Some(web) = &engine.web else { return };
+        web.wake(&mut engine.users[self.index()], engine.now, &mut engine.actions);
         if let Some(&UserAction::Resume(name)) = engine.actions.first() {
             engine.actions.clear();
             engine.tell_user(self, EndpointId::from_number(name.0), UserEvent::Resumed);
@@ -49,8 +53,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             return;
         };
         let name = ConnectionId(client.number());
-        let state = &mut self.users[user.index()];
-        self.web.on_event(state, connection, name, event, self.now, &mut self.actions);
+        let (Some(web), state) = (&self.web, &mut self.users[user.index()]) else { return };
+        web.on_event(state, connection, name, event, self.now, &mut self.actions);
         self.act(user, Some(client));
         self.transmit(client);
     }
