@@ -70,6 +70,7 @@ def record(label: str, seed: int, ms: float | None = 10.0, **options: Any) -> di
         "classes": [],
         "users": None,
         "users_limited_by_percent": None,
+        "pages": None,
         "sources": [],
     } | options
 

@@ -58,7 +58,7 @@ def record(seed: int, value: float) -> dict[str, object]:
     measures = dict.fromkeys((*MEASURES, *COSTS), value) | {"response_time_ms": {"p50": value, "p99": 2 * value}}
     settings = {name: f"the {name}" for name in stats.SETTINGS}
     parts = {"classes": [], "directions": [{"link": 1, "direction": 0, "utilisation": value}]}
-    users = {"users": None, "users_limited_by_percent": None}
+    users = {"users": None, "users_limited_by_percent": None, "pages": None}
     return {**settings, **measures, **parts, **users, "sources": [], "seed": seed, "cell": f"cells/{seed}"}
 
 

@@ -42,6 +42,7 @@ def _users(record: Mapping[str, Any], packets: Mapping[str, Any]) -> dict[str, A
         "completed": record["completed_requests"],
         "response_time_ms": record["response_time_ms"],
         "limited_by_percent": record["users_limited_by_percent"],
+        "pages": record.get("pages"),
         "goodput_mbps": None,
         "datagrams": None,
     }

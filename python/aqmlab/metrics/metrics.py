@@ -8,9 +8,9 @@ from typing import Any
 
 from aqmlab._core import schemas
 
-PARTS = ("classes", "directions", "users", "users_limited_by_percent", "sources")
+PARTS = ("classes", "directions", "users", "users_limited_by_percent", "pages", "sources")
 """The parts of a record: each class of packets that the queue treats separately, each direction of each link, the web
-users next to other sources, the limits of their connections, and each source."""
+users next to other sources, the limits of their connections, the pages that they load, and each source."""
 
 MEASURES = tuple(name for name in json.loads(schemas())["summary"]["properties"] if name not in (*PARTS, "counters"))
 """The measures of a run, in the order of reports. A measure without a packet or request is ``None``."""

@@ -163,7 +163,11 @@ DATAGRAM_NUMBERS: Mapping[str, Number] = {
 }
 """The numbers of a source of datagrams: ``one-way`` is the delay from end to end, ``jitter`` its standard deviation."""
 
+PAGES = "pages"
+"""The kind of web users who load pages, and the column with what they observe."""
+
 QUALITY_NUMBERS: Mapping[str, Mapping[str, Number]] = {
-    kind: _by_name({column: _IN_SOURCE[column]}) for kind, column in _QUALITIES.items()
+    PAGES: {number.name: number for number in declared(_SUMMARY["$defs"]["PageQuality"]["properties"], (PAGES,))},
+    **{kind: _by_name({column: _IN_SOURCE[column]}) for kind, column in _QUALITIES.items()},
 }
-"""The numbers of the quality that receivers observe, such as the mean opinion score of calls, by kind of source."""
+"""The numbers of the quality that people observe, such as the mean opinion score of calls, by kind of traffic."""

@@ -21,6 +21,7 @@ from aqmlab.metrics.numbers import (
     DELAYS,
     LINK_NUMBERS,
     NUMBERS,
+    PAGES,
     QUALITY_NUMBERS,
     REQUEST_NUMBERS,
     Number,
@@ -51,7 +52,7 @@ class Parts:
     directions: tuple[str, ...] = ()
     """The directions of each link, in the order of a summary."""
     kinds: tuple[tuple[str, str], ...] = ()
-    """The sources whose kind has numbers of its own, each with its kind."""
+    """The traffic whose kind has numbers of its own, each with its kind."""
 
     @classmethod
     def from_specs(cls, specs: Iterable[Mapping[str, Any]]) -> Parts:
@@ -165,8 +166,9 @@ def _parts(spec: Mapping[str, Any]) -> tuple[Sequence[Any], ...]:
     queues = [queue for link in links for queue in (link.get("queue"), link.get("queue_back")) if queue]
     sources = [(kind, parameters) for part in spec.get("sources", ()) for kind, parameters in part.items()]
     users: list[tuple[str, Any]] = [(USERS_NAME, spec["users"])] if spec["users"].get("per_side") else []
+    users_kind = PAGES if "resources" in spec["users"].get("workload", {}) else USERS_NAME
     names = labels(parameters.get("name", kind) for kind, parameters in (*users, *sources))
-    kinds = [kind for kind, _ in (*users, *sources)]
+    kinds = [*(users_kind for _ in users), *(kind for kind, _ in sources)]
     # The ends of datagrams wait for no answer, so that a resolved source of them has no place of its round-trip time.
     has_connections = ["delay_at" in parameters for _, parameters in (*users, *sources)]
     catalogue = disciplines()

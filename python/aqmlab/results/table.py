@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from aqmlab.metrics.flows import USERS_NAME, all_traffic
+from aqmlab.metrics.flows import USERS_NAME, all_traffic, by_class
 from aqmlab.metrics.metrics import LIMITS, is_held_by_device, lookup, value_at
 from aqmlab.metrics.numbers import (
     DATAGRAM_NUMBERS,
@@ -228,7 +228,7 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_spli
     title = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
     yield from part(title, _RESPONSES, _whole_record)
     yield from part("Traffic", _TRAFFIC, all_traffic)
-    yield from part("Quality for people", _QUALITY, all_traffic)
+    yield from part("Quality for people", _QUALITY, by_class)
     yield from part("Connections limited by, % of the time", _LIMITS, _with_connections)
 
 

@@ -119,7 +119,8 @@ class Result:
         return {
             **self.cell.identity,
             **{measure: summary[measure] for measure in MEASURES},
-            **{part: summary[part] for part in PARTS},
+            # A run without pages has no such part.
+            **{part: summary.get(part) for part in PARTS},
             "directions": directions.with_names(summary["directions"], self.cell.direction_names),
             "wall_s": metadata["wall_s"],
             "cpu_s": metadata["cpu_s"],
@@ -148,6 +149,7 @@ class Result:
             ),
             ("packets", f"{_number_text(record['packet_bytes_mean'])} bytes in the mean"),
             ("users", f"{requests}{_limit_text(record['users_limited_by_percent'])}{_queueing_text(record['users'])}"),
+            *([("pages", _pages_text(pages))] if (pages := record["pages"]) else []),
             ("response", f"{times} ms"),
             *(
                 (part["name"], f"{pluralize(part['packets'], 'packet')} sent, {_delay_text(part)}")
@@ -279,6 +281,11 @@ def _quality_text(source: Mapping[str, Any]) -> str:
     if games := source.get("games"):
         return f", {_number_text(games['late_percent'], 2)} % late"
     return ""
+
+
+def _pages_text(pages: Mapping[str, Any]) -> str:
+    load, p95, render = (_number_text(pages[name], 2) for name in ("load_s_p50", "load_s_p95", "first_render_s_p50"))
+    return f"{pluralize(pages['pages'], 'page')} loaded in {load} s (p95 {p95}), rendering began after {render} s"
 
 
 def _limit_text(shares: Mapping[str, float | None] | None) -> str:

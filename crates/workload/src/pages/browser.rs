@@ -1,4 +1,4 @@
-//! A user of today's web: loads a page, thinks, loads the next.
+//! The browser of a user: loads a page over HTTP/1.1 and HTTP/2, thinks, loads the next.
 //!
 //! The browser knows a resource when the resource that refers to it is complete, and fetches it at once. To an origin with
 //! HTTP/2 it has one connection, over which all requests go. To one with HTTP/1.1 it has up to six, each with one request at
@@ -36,9 +36,9 @@ pub struct Browser {
 pub enum BrowserEvent {
     /// The connection is established at the client.
     Opened,
-    /// What the server awaits has come to it.
+    /// The bytes that the server awaits have come to it.
     AtServer(Progress),
-    /// What the client awaits has come to it.
+    /// The bytes that the client awaits have come to it.
     AtClient(Progress),
     /// The connection broke. It is gone: no event follows.
     Closed,

@@ -65,7 +65,7 @@ impl Multiplexer {
         })
     }
 
-    /// Fix the order of the first `bytes` bytes. A frame that has begun goes on.
+    /// Fix the order of the first `bytes` bytes. A frame that has begun is completed.
     fn fix(&mut self, bytes: u32) {
         while self.fixed < bytes.min(self.written) {
             self.send_frame();
@@ -117,7 +117,7 @@ mod tests {
         let mut multiplexer = Multiplexer::default();
         multiplexer.add(1, 10 * FRAME, 3, true, 0);
         assert_eq!(multiplexer.next_end(), Some(10 * FRAME));
-        // TCP has sent two frames and a part of the third, which goes on.
+        // TCP has sent two frames and a part of the third, which is completed.
         multiplexer.add(2, 100, 0, false, 2 * FRAME + 1);
         assert_eq!(multiplexer.take_complete(3 * FRAME + 99), None);
         assert_eq!(ends(multiplexer), [(3 * FRAME + 100, 2), (10 * FRAME + 100, 1)]);

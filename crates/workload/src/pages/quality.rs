@@ -1,4 +1,4 @@
-//! What users notice of the pages that they load.
+//! The quality of page loads, as users notice it.
 
 use aqmlab_units::Duration;
 use serde::Serialize;

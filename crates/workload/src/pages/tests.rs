@@ -135,7 +135,7 @@ struct Network<'a> {
     now: Time,
 }
 
-/// What a page did.
+/// The record of a page.
 #[derive(Debug, Default)]
 struct Seen {
     completed: BTreeMap<(u64, u64), u32>,

@@ -77,7 +77,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         true
     }
 
-    /// What TCP has carried to `end`, and from the server of its connection.
+    /// The bytes that TCP has carried to `end`, and sent from the server of its connection.
     fn progress(&self, end: EndpointId) -> Progress {
         let server = if end.is_server() { end } else { end.peer() };
         // Data are numbered from 1.
