@@ -104,6 +104,8 @@ def test_nothing_serious_is_found_in_a_report(page: Any, out: Path, tmp_path: Pa
     page.set_viewport_size({"width": width, "height": 800})
     file = lab.report(out=out, to=tmp_path / "report.html", schemes=["droptail:limit=20", "codel"])
     page.goto(file.as_uri())
+    page_colour = {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}[scheme]
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == page_colour
     page.evaluate(UNFOLD)
     # They are drawn one after the other.
     page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")

@@ -396,7 +396,10 @@ def test_a_phone_does_not_scroll_sideways(page: Any) -> None:
     page.goto(page.home + "/")
     cells = page.locator("input[name=cell]").evaluate_all("boxes => boxes.map(box => box.value)")
     compared = "/compare?" + "&".join(f"cell={cell}" for cell in cells)
-    for path in (*PATHS, f"/cells/{cells[-1]}", compared, "/runs/1", "/runs/2"):
+    assert not page.get_by_role("link", name="New sweep").is_visible()
+    page.get_by_role("button", name="Menu").click()
+    assert page.get_by_role("link", name="New sweep").is_visible()
+    for path in (*PATHS, f"/cells/{cells[-1]}", compared, "/overview", "/runs/1", "/runs/2"):
         page.goto(page.home + path)
         # The paths of this machine may be longer words than any other's.
         page.locator("p code").evaluate_all("all => all.forEach(each => { each.textContent += 'x'.repeat(80) })")
