@@ -43,6 +43,8 @@ UNITS = {
         "packets",
     ),
     **dict.fromkeys(("retransmits", "timeouts", "reductions"), "times"),
+    "pages": "pages",
+    "mb": "MB",
 }
 """Units by the word in a column's name."""
 
