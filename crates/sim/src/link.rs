@@ -5,10 +5,11 @@
 //!               judged, limited           not counted
 //! ```
 //!
-//! There are two of them, which agree wherever both apply: [`Computed`] for laws that decide when a packet arrives, and
-//! [`Queued`] for disciplines that decide when it leaves, and for links of any other [capacity](capacity) than a constant rate.
+//! There are two of them, which agree wherever both apply: [`Computed`] for laws that decide when a packet arrives, on a link
+//! whose [capacity](capacity) is known ahead, and [`Queued`] for disciplines that decide when it leaves, and for all capacities.
 //! Neither needs an event for a departure. [`Chain`] puts links of either kind in series.
 
+mod any_law;
 mod boxed;
 mod capacity;
 mod chain;
@@ -26,9 +27,12 @@ use aqmlab_aqm::{Counters, FlowLabel, LinkContext, QueueState};
 use aqmlab_tcp::WindowScale;
 use aqmlab_units::{Bytes, Duration, Time};
 
+pub(crate) use self::any_law::AnyLaw;
 pub(crate) use self::boxed::Boxed;
 pub use self::capacity::tables as capacity_tables;
-pub(crate) use self::capacity::{BoxedCapacity, BoxedPath, Interrupted, PathChanges, Schedule, Streams};
+pub(crate) use self::capacity::{
+    BoxedCapacity, BoxedPath, Capacity, Interrupted, PathChanges, Schedule, Streams,
+};
 pub use self::capacity::{BucketSpec, CapacitySpec};
 pub(crate) use self::chain::Chain;
 pub(crate) use self::computed::Computed;

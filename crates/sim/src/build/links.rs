@@ -10,7 +10,8 @@ use super::plan::{Hop, OneWay, QueueDiscipline};
 use crate::capture::{Capture, OnTheWire, Tap};
 use crate::engine::emulated::{KernelQueueAt, PacketTag};
 use crate::link::{
-    Boxed, BoxedCapacity, Chain, Computed, Impaired, IndexQueue, KernelQueue, Queued, Transmitter, Wire,
+    AnyLaw, Boxed, BoxedCapacity, Capacity, Chain, Computed, Impaired, IndexQueue, KernelQueue, Queued,
+    Transmitter, Wire,
 };
 use crate::packet::Packet;
 use crate::side::Direction;
@@ -84,17 +85,17 @@ impl<'a> OneWay<'a> {
 
     /// Return the direction, of the kind that is fastest under its discipline.
     fn link<O: HeaderOptions + 'static>(self) -> Boxed<O> {
+        let QueueDiscipline::Catalogue(config) = self.discipline else { return Boxed::new(self.parked()) };
+        let context = self.wire.context;
         match self {
-            OneWay {
-                wire,
-                capacity: None,
-                discipline: QueueDiscipline::Catalogue(config),
-                noecn: false,
-                stream,
-                ..
-            } => {
-                let context = wire.context;
+            OneWay { wire, capacity: None, noecn: false, stream, .. } => {
                 config.visit(&context, Of { wire, stream, options: PhantomData })
+            }
+            OneWay { wire, capacity: Some(capacity), noecn: false, stream, .. }
+                if capacity.is_known_ahead()
+                    && let Some((law, limit)) = config.visit(&context, AnyLaw::maker(stream.clone())) =>
+            {
+                Boxed::new(Computed::with_capacity(AdmissionControl::new(law, limit), &wire, capacity))
             }
             one_way => Boxed::new(one_way.parked()),
         }

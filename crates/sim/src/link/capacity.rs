@@ -50,6 +50,13 @@ pub(crate) trait Capacity {
         true
     }
 
+    /// Returns true if the times of a packet are known when it arrives: [`Capacity::send`] may take it then, before those ahead
+    /// of it are sent.
+    #[inline(always)]
+    fn is_known_ahead(&self) -> bool {
+        false
+    }
+
     /// Takes a packet of `size`, as the discipline counts it, at `now`, which is not before [`Capacity::ready`]. Returns the
     /// times of its first and of its last bit.
     fn send(&mut self, size: Bytes, now: Time) -> (Time, Time);
@@ -92,6 +99,10 @@ pub(crate) struct Streams {
     pub(crate) link: u32,
     pub(crate) direction: Direction,
 }
+    fn is_known_ahead(&self) -> bool {
+        (**self).is_known_ahead()
+    }
+
 
 impl Streams {
     /// Returns the key of a family of streams that both directions share.

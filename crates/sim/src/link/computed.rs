@@ -1,7 +1,7 @@
 //! The link for laws that decide when a packet arrives.
 //!
 //! All that such a discipline will do with a packet can be worked out at that moment: it will leave at max(now, when
-//! the one before it leaves) + its time on the wire. So a departure is not an event but a number in a ring, packets on
+//! the one before it leaves) + its time on the wire, or whenever a capacity sends it whose rates are known ahead. So a departure is not an event but a number in a ring, packets on
 //! their way to the other end stand in the same ring (a constant delay keeps them in order), and the length of the
 //! queue is how many in the ring have not left yet, less those that the device holds.
 
@@ -9,18 +9,19 @@ use aqmlab_aqm::{Admission, AdmissionControl, DecidesAtEnqueue, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};
 use aqmlab_units::{Bytes, Duration, Time};
 
+use super::capacity::Capacity;
 use crate::link::delay_histogram::Wait;
 use crate::link::{AHEAD, DelayByOwner, Link, LinkCounters, Meter, Transmitter, Wire};
 use crate::packet::{EndpointId, Owner, Packet};
 
-/// One direction of a link under the law `A`.
+/// One direction of a link of the capacity `C` under the law `A`.
 #[derive(Debug)]
-pub(crate) struct Computed<A, O = WindowScale> {
+pub(crate) struct Computed<A, O = WindowScale, C = Transmitter> {
     control: AdmissionControl<A>,
     delay: Duration,
     /// Bytes of each frame's header that the discipline counts.
     header: Bytes,
-    transmitter: Transmitter,
+    capacity: C,
     /// The device's places, the one being sent included.
     device: u64,
     /// Packets let in and not yet delivered: number n, counted from the start, stands at n modulo the capacity, a
@@ -76,11 +77,19 @@ impl<O> Entry<O> {
 impl<A: DecidesAtEnqueue, O: HeaderOptions> Computed<A, O> {
     /// A link of the constant rate of `wire`.
     pub(crate) fn new(control: AdmissionControl<A>, wire: &Wire) -> Computed<A, O> {
+        let capacity = Transmitter::new(wire.context.rate, wire.context.overhead);
+        Computed::with_capacity(control, wire, capacity)
+    }
+}
+
+impl<A: DecidesAtEnqueue, O: HeaderOptions, C: Capacity> Computed<A, O, C> {
+    /// `capacity` is [known ahead](Capacity::is_known_ahead).
+    pub(crate) fn with_capacity(control: AdmissionControl<A>, wire: &Wire, capacity: C) -> Computed<A, O, C> {
         Computed {
             control,
             delay: wire.delay,
             header: wire.context.header,
-            transmitter: Transmitter::new(wire.context.rate, wire.context.overhead),
+            capacity,
             device: 1 + u64::from(wire.device_fifo),
             ring: vec![Entry::default(); 64],
             departures: vec![Time::MAX; 64],
@@ -196,7 +205,7 @@ fn place(n: u64, room: usize) -> usize {
     n as usize & (room - 1)
 }
 
-impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
+impl<A: DecidesAtEnqueue, O: HeaderOptions, C: Capacity> Link<O> for Computed<A, O, C> {
     fn opened(&mut self, client: EndpointId, owner: Owner) {
         if self.delays.is_another(client, owner) {
             // What is not noted yet may be of the connection that had this number before.
@@ -225,7 +234,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
             // This packet is the last in the queue, so the queue is empty when it leaves, unless another arrives first.
             self.emptying = Some(goes_down);
         }
-        let (first_bit, departure) = self.transmitter.send(seen.size, now);
+        let (first_bit, departure) = self.capacity.send(seen.size, now);
         let through = self.control.counters.queued_bytes;
         let entry = self.push(departure);
         (entry.through, entry.packet) = (through, *packet);
@@ -288,7 +297,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions> Link<O> for Computed<A, O> {
     }
 }
 
-impl<A: DecidesAtEnqueue, O: HeaderOptions> Meter for Computed<A, O> {
+impl<A: DecidesAtEnqueue, O: HeaderOptions, C: Capacity> Meter for Computed<A, O, C> {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "limits are 32 bits wide")]
     fn state(&self) -> QueueState {

@@ -1,5 +1,6 @@
 //! Both links against a plain one: departures worked out at arrival, or lazily, must be the departures that happen.
 
+mod ahead;
 mod cable;
 mod cellular;
 mod impairments;

@@ -213,6 +213,10 @@ struct Leo {
 }
 
 impl Capacity for Leo {
+    fn is_known_ahead(&self) -> bool {
+        true
+    }
+
     fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
         let first = self.transmitter.busy_until().max(now);
         if first >= self.until {

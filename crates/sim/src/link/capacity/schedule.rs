@@ -26,6 +26,10 @@ impl Schedule {
 }
 
 impl Capacity for Schedule {
+    fn is_known_ahead(&self) -> bool {
+        true
+    }
+
     fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
         let first = self.outages.up_from(self.transmitter.busy_until().max(now));
         // Changes that came while the interface was idle are skipped here too.

@@ -210,7 +210,9 @@ impl CapacityKind for TraceSpec {
             // A constant rate has no end at which a packet's time would be rounded.
             only.end = Duration::from_nanos(u64::MAX);
         }
-        Box::new(Trace { pieces, overhead: link.overhead, base: Time::ZERO, now: 0, busy_until: Time::ZERO })
+        let busy_until = Time::ZERO;
+        let (until, ns_per_byte) = (Time::ZERO, 0);
+        Box::new(Trace { pieces, overhead: link.overhead, base: Time::ZERO, now: 0, busy_until, until, ns_per_byte })
     }
 }
 
@@ -247,6 +249,9 @@ struct Trace {
     /// The index of the piece of `busy_until`.
     now: usize,
     busy_until: Time,
+    /// The end and the rate of the piece in which the last packet was sent, so that most packets need no others.
+    until: Time,
+    ns_per_byte: u64,
 }
 
 /// Bytes are counted in units of 2^-32.
@@ -278,25 +283,25 @@ impl Trace {
             self.next_piece();
         }
     }
-}
 
-impl Capacity for Trace {
+    /// Send a frame from `at` on, over as many pieces as it takes. Returns the times of its first and of its last bit.
     #[expect(clippy::cast_possible_truncation, reason = "a packet's time fits in 64 bits")]
-    fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
-        let mut at = self.busy_until.max(now);
+    #[inline(never)]
+    fn send_over_pieces(&mut self, frame: Bytes, mut at: Time) -> (Time, Time) {
         self.seek(at);
         while self.pieces[self.now].ns_per_byte.is_none() {
             at = self.end();
             self.next_piece();
         }
         let first = at;
-        let mut rest = u128::from((size + self.overhead).get()) << FRACTION;
+        let mut rest = u128::from(frame.get()) << FRACTION;
         loop {
             let end = self.end();
             if let Some(ns_per_byte) = self.pieces[self.now].ns_per_byte.map(u128::from) {
                 let last = at + Duration::from_nanos(((rest * ns_per_byte) >> (FRACTION + 20)) as u64);
                 if last <= end {
                     self.busy_until = last;
+                    (self.until, self.ns_per_byte) = (end, self.pieces[self.now].ns_per_byte.unwrap_or(0));
                     return (first, last);
                 }
                 rest -= (u128::from((end - at).as_nanos()) << (FRACTION + 20)) / ns_per_byte;
@@ -304,5 +309,24 @@ impl Capacity for Trace {
             at = end;
             self.next_piece();
         }
+    }
+}
+
+impl Capacity for Trace {
+    fn is_known_ahead(&self) -> bool {
+        true
+    }
+
+    fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
+        let (at, frame) = (self.busy_until.max(now), size + self.overhead);
+        if let Some(scaled) = frame.get().checked_mul(self.ns_per_byte) {
+            let last = at + Duration::from_nanos(scaled >> 20);
+            // The piece of `until` began at `busy_until` or before.
+            if at < self.until && last <= self.until {
+                self.busy_until = last;
+                return (at, last);
+            }
+        }
+        self.send_over_pieces(frame, at)
     }
 }
