@@ -47,6 +47,13 @@ def test_each_direction_has_a_kind_of_its_own() -> None:
         assert counters["loss_percent"] > 0
 
 
+def test_a_full_line_of_cells_is_used_in_full() -> None:
+    forth, _ = measured({"up": {"atm": {"rate": "2 Mbit/s"}}, "down": "10 Mbit/s"})["directions"]
+    # 1,038 bytes are 22 cells of 53 bytes with 48 of them.
+    assert forth["throughput_mbps"] == pytest.approx(2 * 1000 / (22 * 53), rel=1e-3)
+    assert forth["utilisation"] == pytest.approx(1, rel=1e-3)
+
+
 def test_a_packet_waits_for_its_request_and_its_grant() -> None:
     source = {"datagrams": {"rate": "161300 bit/s", "packet": "1000 B", "side": 0}}
     rate = {"up": {"cable": {"rate": "25 Mbit/s"}}, "down": "250 Mbit/s"}

@@ -69,6 +69,8 @@ pub(crate) struct LinkCounters {
     pub(crate) sent: u64,
     /// Their IP bytes.
     pub(crate) sent_bytes: Bytes,
+    /// The bytes that the line carried for them beyond their frames: those of cells.
+    pub(crate) padding: Bytes,
     /// Of the packets that have been sent, those that the wire has impaired.
     pub(crate) wire: WireCounts,
     /// Packets in the discipline's queue, in the device or being sent.

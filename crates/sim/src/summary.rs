@@ -379,6 +379,7 @@ mod tests {
             queue,
             sent,
             sent_bytes: Bytes::new(462 * sent),
+            padding: Bytes::ZERO,
             held: queued - sent,
             policed: 0,
             wire: crate::link::WireCounts::default(),

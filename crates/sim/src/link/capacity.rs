@@ -60,6 +60,19 @@ pub(crate) trait Capacity {
     /// Takes a packet of `size`, as the discipline counts it, at `now`, which is not before [`Capacity::ready`]. Returns the
     /// times of its first and of its last bit.
     fn send(&mut self, size: Bytes, now: Time) -> (Time, Time);
+
+    /// Returns true if the line carries more bytes than those of frames.
+    #[inline(always)]
+    fn is_padded(&self) -> bool {
+        false
+    }
+
+    /// Returns the bytes that the line carries for a packet of `size` beyond its frame: the headers of cells, and what fills the
+    /// last one.
+    #[inline(always)]
+    fn padding(&self, _size: Bytes) -> Bytes {
+        Bytes::ZERO
+    }
 }
 
 /// A capacity of any kind.
@@ -86,8 +99,20 @@ impl Capacity for BoxedCapacity {
         (**self).admit(size, now)
     }
 
+    fn is_known_ahead(&self) -> bool {
+        (**self).is_known_ahead()
+    }
+
     fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
         (**self).send(size, now)
+    }
+
+    fn is_padded(&self) -> bool {
+        (**self).is_padded()
+    }
+
+    fn padding(&self, size: Bytes) -> Bytes {
+        (**self).padding(size)
     }
 }
 
@@ -99,10 +124,6 @@ pub(crate) struct Streams {
     pub(crate) link: u32,
     pub(crate) direction: Direction,
 }
-    fn is_known_ahead(&self) -> bool {
-        (**self).is_known_ahead()
-    }
-
 
 impl Streams {
     /// Returns the key of a family of streams that both directions share.

@@ -331,6 +331,7 @@ impl<A: DecidesAtEnqueue, O: HeaderOptions, C: Capacity> Meter for Computed<A, O
             policed: 0,
             sent: self.sent,
             sent_bytes: through - headers,
+            padding: Bytes::ZERO,
             wire: crate::link::WireCounts::default(),
             held: self.waiting(),
         }

@@ -38,6 +38,9 @@ pub(crate) struct Queued<Q, O = WindowScale, C = Transmitter> {
     policed: u64,
     sent: u64,
     sent_bytes: Bytes,
+    /// True if frames have [padding](Capacity::padding): asking a boxed capacity about each took 9 of 1,520 instructions.
+    is_padded: bool,
+    padding: Bytes,
     delays: DelayByOwner,
     lost: Vec<Packet<O>>,
 }
@@ -65,6 +68,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions> Queued<Q, O> {
 
 impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Queued<Q, O, C> {
     pub(crate) fn with_capacity(queue: Q, wire: &Wire, capacity: C) -> Queued<Q, O, C> {
+        let is_padded = capacity.is_padded();
         Queued {
             delays: DelayByOwner::new(wire.owners, queue.classes()),
             queue,
@@ -78,6 +82,8 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Queued<Q, O, C> {
             policed: 0,
             sent: 0,
             sent_bytes: Bytes::ZERO,
+            is_padded,
+            padding: Bytes::ZERO,
             lost: Vec::new(),
         }
     }
@@ -89,6 +95,9 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Queued<Q, O, C> {
         self.gone += 1;
         self.sent += 1;
         self.sent_bytes += packet.size();
+        if self.is_padded {
+            self.padding += self.capacity.padding(packet.size() + self.header);
+        }
         self.delays.record(Wait { time: wait, sojourn, to: packet.to, class });
     }
 
@@ -268,6 +277,7 @@ impl<Q: Qdisc<Packet<O>>, O: HeaderOptions, C: Capacity> Meter for Queued<Q, O, 
             policed: self.policed,
             sent: self.sent,
             sent_bytes: self.sent_bytes,
+            padding: self.padding,
             wire: WireCounts::default(),
             held: u64::from(self.queue.state().packets) + in_device,
         }

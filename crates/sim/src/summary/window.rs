@@ -155,7 +155,8 @@ impl Window {
     pub(super) fn utilisation(&self, spec: &LinkSpec, directions: &[LinkWindow], streams: &Streams) -> f64 {
         let sent_bytes = Window::sum(directions, |link| link.sent_bytes.get());
         let sent = Window::sum(directions, |link| link.sent);
-        let wire_bits = 8.0 * (sent_bytes + sent * spec.overhead.as_f64());
+        let padding = Window::sum(directions, |link| link.padding.get());
+        let wire_bits = 8.0 * (sent_bytes + sent * spec.overhead.as_f64() + padding);
         per(wire_bits, spec.bits_between(self.start, self.end, streams))
     }
 

@@ -61,8 +61,17 @@ struct Atm {
 
 impl Capacity for Atm {
     fn send(&mut self, size: Bytes, now: Time) -> (Time, Time) {
-        let cells = (size + self.overhead).get().div_ceil(PAYLOAD);
-        self.line.send(Bytes::new(cells * CELL), now)
+        let frame = size + self.overhead;
+        self.line.send(frame + self.padding(size), now)
+    }
+
+    fn is_padded(&self) -> bool {
+        true
+    }
+
+    fn padding(&self, size: Bytes) -> Bytes {
+        let frame = size + self.overhead;
+        Bytes::new(frame.get().div_ceil(PAYLOAD) * CELL) - frame
     }
 }
 

@@ -89,6 +89,20 @@ fn run(kind: Value, device_fifo: u32, steps: &[Step]) -> (Vec<Delivery>, Vec<u32
     (delivered, lost, counters)
 }
 
+#[test]
+fn a_line_of_cells_counts_what_fills_them() {
+    // 1,500 B and 40 B, with 38 B of overhead, are 1,538 B in 33 cells and 78 B in 2.
+    let steps = [1_460, 0].map(|len| Step { after: 0, arrival: Some((len, false)), flow: 0 });
+    let (delivered, _, counters) = run(json!({ "atm": { "rate": "10 Mbit/s" } }), 1, &steps);
+    assert_eq!(counters.padding.get(), 33 * 53 - 1_538 + 2 * 53 - 78);
+    let frames = counters.sent_bytes.get() + 2 * OVERHEAD;
+    let (.., last) = delivered[1];
+    let seconds = (8 * (frames + counters.padding.get())) as f64 / 10e6;
+    assert!((departed(last) - seconds).abs() < 1e-8, "the line is full until then");
+    let (.., counters) = run(json!({ "trace": { "seconds": [0], "mbps": [10] } }), 1, &steps);
+    assert_eq!(counters.padding.get(), 0);
+}
+
 /// The time at which the last bit of a packet was sent, in seconds.
 fn departed(at: Time) -> f64 {
     (at - (Time::ZERO + Duration::from_millis(3))).as_nanos() as f64 / 1e9
