@@ -149,6 +149,23 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("th[scope=row]").all_inner_texts())
 
 
+def test_the_capacity_is_drawn_under_the_throughput(page: Any) -> None:
+    page.goto(page.home + "/runs/1")
+    page.locator("canvas").nth(3).wait_for()
+    tell = (
+        "() => { for (let at = 0; at < 9; at++) document.dispatchEvent(new CustomEvent('reading', { detail: {"
+        " cell: 'varies', name: 'x', now_s: at, warmup_s: 0, end_s: 9, queue: { x: at }, signals: { x: at },"
+        " throughput: { x: at }, capacity: { x: 2 * at }, response: { x: at } } })) }"
+    )
+    page.evaluate(tell)
+    page.get_by_label("Cell").select_option("varies")
+    page.locator("[data-quantity=throughput] .u-legend th", has_text="x: capacity").wait_for()
+    assert page.locator("[data-quantity=throughput] .u-legend th").all_inner_texts() == ["s", "x: capacity", "x"]
+    assert page.locator(".u-legend th", has_text="capacity").count() == 1, "in no other chart"
+    drawn = "() => [...charts.values()][2].data.slice(1).map(column => column.at(-1))"
+    assert page.evaluate(drawn) == [16, 8]
+
+
 def test_few_readings_are_points_without_a_line(page: Any) -> None:
     page.goto(page.home + "/runs/1")
     page.locator("canvas").nth(3).wait_for()

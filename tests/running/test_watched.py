@@ -21,10 +21,11 @@ import polars as pl
 import pytest
 
 from aqmlab._core import Simulation, seconds
-from aqmlab.cells.cell import Cell
+from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.console import jobs, third_party
 from aqmlab.console.forms.job_requests import JobRequest
 from aqmlab.running import monitoring
+from aqmlab.spec.experiment import Experiment
 from aqmlab.store.store import Store
 from fixtures.console import Visitor
 
@@ -97,7 +98,7 @@ def test_a_watched_run_is_the_same_and_reports_its_readings(tmp_path: Path) -> N
     assert first["now_s"] < 20, "the warm-up is reported"
     assert first["throughput"].keys() == first["queue"].keys() == {"direction 0", "direction 1"}
     assert 0 < first["throughput"]["direction 0"] < 10
-    assert first["response"] == {}
+    assert first["response"] == first["capacity"] == {}, "no requests yet, and one rate"
     assert last["now_s"] == last["end_s"] == 90
     assert 0 < last["throughput"]["direction 0"] < 10
     assert last["signals"]["direction 0"] > 0
@@ -119,6 +120,25 @@ def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeyp
     assert len(readings) == 2, "of the first second, and of all that follows it"
     assert list(readings[-1]["queue"].values()) == pytest.approx(means.to_list(), abs=1e-3)
     assert samples.height == 2 * 65 / seconds(small_cell.resolved["record"]["queue_every"])
+
+
+def test_readings_have_the_capacity_of_links_that_vary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monitoring, "_INTERVAL_S", math.inf)
+    down = {"trace": {"seconds": [0, 4], "mbps": [8, 2]}}
+    experiment = Experiment(
+        link={"rate": {"up": "10 Mbit/s", "down": down}},
+        queue={"droptail": {}},
+        users={"per_side": 1},
+        protocol={"warmup": "2 s", "duration": "8 s"},
+    )
+    (cell,) = cells_of(experiment, [1])
+    readings: list[Mapping[str, Any]] = []
+    run = monitoring.Monitored(cell, Simulation(cell.spec, cell.seed), readings.append)
+    run.advance(1)
+    run.advance(9)
+    # 8 Mbit/s for 4 s, 2 Mbit/s for 4 s, and again.
+    assert [reading["capacity"]["direction 1"] for reading in readings] == [8, pytest.approx(48 / 9, abs=1e-3)]
+    assert [reading["capacity"]["direction 0"] for reading in readings] == [10, 10]
 
 
 def test_a_run_goes_on_when_nobody_reads_any_more(spec: Path, tmp_path: Path) -> None:

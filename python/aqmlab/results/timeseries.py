@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from aqmlab._core import seconds
+from aqmlab.cells.capacity import mean_mbps
 from aqmlab.cells.cell import Cell
 from aqmlab.flows import jain_index, window_rates
 from aqmlab.store.result import Result
@@ -103,11 +104,7 @@ def capacity(result: Result) -> pl.DataFrame:
     frames = [pl.DataFrame(schema={"link": pl.Int64, "direction": pl.Int64, "time_s": pl.Float64, "mbps": pl.Float64})]
     for number, link in enumerate(cell.links, start=1):
         for direction in (0, 1):
-            changes = link.drain_rates(direction, float(edges[-1]), cell.seed)
-            starts, rates = (np.array(column, dtype=float) for column in zip(*changes, strict=True))
-            times = np.append(starts, max(edges[-1], starts[-1]))
-            sent = np.append(0.0, np.cumsum(rates * np.diff(times)))
-            mbps = np.diff(np.interp(edges, times, sent)) / np.diff(edges) / 1e6
+            mbps = mean_mbps(link, direction, cell.seed, edges)
             if np.ptp(mbps) > 1e-6 * mbps.max():
                 rows = {"time_s": edges, "mbps": np.append(mbps, mbps[-1])}
                 frames.append(pl.DataFrame({"link": number, "direction": direction, **rows}, schema=frames[0].schema))

@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from aqmlab._core import RecordBatch, SpecError
+from aqmlab.cells.capacity import sendable_bits
 from aqmlab.cells.cell import Cell
 from aqmlab.stats.distributions import quantiles
 from aqmlab.storage.memoize import memoize
@@ -105,6 +107,15 @@ class Monitored:
         self._queue_batches: list[pa.RecordBatch] = []
         self._unread: list[pa.RecordBatch] = []
         self._previous_times = pl.DataFrame()
+        is_chain = len(cell.links) > 1
+        self._capacities = {
+            _name({"direction": direction} | ({"link": number} if is_chain else {})): sendable_bits(
+                link, direction, cell.seed, simulation.end
+            )
+            for number, link in enumerate(cell.links, start=1)
+            if link.varies
+            for direction in (0, 1)
+        }
 
     @property
     def now(self) -> float:
@@ -167,6 +178,10 @@ class Monitored:
                 for name, change in changes.items()
             },
             "throughput": {name: _ratio(8e-6 * change["bytes"], span_s) for name, change in changes.items()},
+            "capacity": {
+                name: _ratio(1e-6 * float(np.diff(np.interp((self._read_at, self.now), times, bits))[0]), span_s)
+                for name, (times, bits) in self._capacities.items()
+            },
             "response": self._quantiles(),
         }
         self._read_at, self._counters = self.now, links

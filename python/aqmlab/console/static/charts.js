@@ -32,15 +32,22 @@ const draw = () => {
   const axis = { stroke: ink, grid: { stroke: "#8884" }, ticks: { stroke: "#8884" } };
   const cellReadings = readings.get(choice.value);
   for (const section of sections) {
-    const values = cellReadings.map((reading) => reading[section.dataset.quantity]);
-    const names = Object.keys(Object.assign({}, ...values));
-    const data = [cellReadings.map((reading) => reading.now_s), ...names.map((name) => values.map((reading) => reading[name] ?? null))];
+    const named = (quantity) => {
+      const values = cellReadings.map((reading) => reading[quantity] ?? {});
+      return Object.keys(Object.assign({}, ...values)).map((name) => [name, values.map((reading) => reading[name] ?? null)]);
+    };
+    const limits = section.dataset.limit ? named(section.dataset.limit) : [];
+    const quantities = named(section.dataset.quantity);
+    const data = [cellReadings.map((reading) => reading.now_s), ...[...limits, ...quantities].map(([, column]) => column)];
     let chart = charts.get(section);
     const isFew = cellReadings.length < LINE_FROM;
     if (chart?.series.length !== data.length || chart.cell !== choice.value || chart.isFew !== isFew) {
       chart?.destroy();
       const form = isFew ? { paths: () => null, points: { show: true, size: 9 } } : {};
-      const lines = names.map((label, index) => ({ label, value, stroke: palette[index % palette.length], width: 2, ...form }));
+      const lines = [
+        ...limits.map(([name]) => ({ label: `${name}: ${section.dataset.limit}`, value, stroke: "#888", dash: [6, 4], fill: "#8882", ...form })),
+        ...quantities.map(([label], index) => ({ label, value, stroke: palette[index % palette.length], width: 2, ...form })),
+      ];
       const size = { width: section.clientWidth, height: 220 };
       const init = (chart) => {
         chart.cell = choice.value;
