@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 import aqmlab as lab
 from aqmlab.cells.calibration_model import load_calibrations
@@ -215,3 +216,29 @@ def test_a_mistake_in_what_is_to_be_shown_is_one_line(
     assert outcome.code == 2
     assert outcome.err.startswith(message)
     assert len(outcome.err.splitlines()) == 1
+
+
+def test_capacities_that_vary_are_drawn_with_their_queues(capsys: pytest.CaptureFixture[str]) -> None:
+    down = {"trace": {"seconds": [0, 4], "mbps": [8, 2]}}
+    parts: dict[str, Any] = {
+        "sides": ["home", "internet"],
+        "link": {"rate": {"up": "10 Mbit/s", "down": down}},
+        "queue": {"droptail": {}},
+        "users": {"per_side": 1},
+        "protocol": {"warmup": "4 s", "duration": "12 s"},
+    }
+    drawn = network(parts)
+    (capacity,) = drawn.capacities
+    assert capacity.name == "internet→home, queue at R2"
+    assert capacity.edges_s[-1] == 16
+    assert capacity.mbps == pytest.approx(2 * (48 * [8] + 48 * [2]))
+    drawing.show(drawn, "walk")
+    text = capsys.readouterr().out
+    assert "Capacity over the run, internet→home, queue at R2, under seed 1:" in text
+    assert f"       8 |{2 * (16 * '#' + 16 * ' ')}".rstrip() in text.splitlines()
+    figure = Figure()
+    plot.draw(figure, drawn, title="walk")
+    assert [axis.get_ylabel() for axis in figure.axes] == ["", "capacity, Mbit/s", ""]
+    assert figure.axes[-1].get_xlabel() == "time, s"
+    bucket = {"token_bucket": {"rate": "5 Mbit/s", "burst": "16 kB"}}
+    assert network({**parts, "link": {"rate": bucket}}).capacities == ()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from aqmlab.spec.schemes import DIRECTION_SEPARATOR
 from aqmlab.topology.network import LinkView, SenderView, Topology, rows
+from aqmlab.traces.drawing import COLUMNS, rates_text
 from aqmlab.ui.console import columns, sheet
 from aqmlab.ui.layout import FittedTable
 from aqmlab.ui.terminal import Terminal
@@ -35,6 +37,10 @@ def show(network: Topology, title: str) -> None:
             console.print(Text(f"Queue at each end of every link: {network.common_queue}"))
         console.print(Text(_directions(network)))
         console.print(Text(f"Time: {network.warmup} of warm-up, then {network.duration} are measured."))
+        for capacity in network.capacities:
+            means = np.array(capacity.mbps).reshape(COLUMNS, -1).mean(axis=1)
+            console.print(Text(f"\nCapacity over the run, {capacity.name}, under seed 1:"))
+            console.print(Text(rates_text(means, capacity.edges_s[-1])))
     # Bypass the escaping stream: Terminal has escaped the text already, and rich's own sequences are colours.
     console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
 from aqmlab._core import Link, Resolved
+from aqmlab.cells.capacity import mean_mbps
 from aqmlab.spec import directions, schema, schemes
 from aqmlab.spec.capacity import impairments, rates
 from aqmlab.spec.experiment import Experiment
@@ -16,6 +19,15 @@ T = TypeVar("T")
 
 _DEFAULTED = ("start", "spread", "request", "jitter")
 """Keys of sources that are shown only if they differ from their defaults."""
+
+_PERIODS = 192
+"""The periods of a drawn capacity: a whole number for each column of a terminal. Ours."""
+
+_SEED = 1
+"""The seed of the drawn capacities: the first of a run."""
+
+_VARYING = 1e-6
+"""The relative range from which on a capacity varies: smaller ones are rounding."""
 
 _OTHER_COLUMNS = ("name", "side", "direction", "path", "rtt", "delay_at")
 """Keys of sources that have a column of their own, or are not shown."""
@@ -46,6 +58,17 @@ class LinkView:
     """The changes of the rate: the times and the new rates."""
     rate_changes_s: tuple[float, ...]
     """The times of the changes in seconds."""
+
+
+@dataclass(frozen=True)
+class CapacityView:
+    """The capacity of one direction of a link over a run, with the place of its queue."""
+
+    name: str
+    """The direction, and the router with the queue that this capacity empties."""
+    edges_s: tuple[float, ...]
+    mbps: tuple[float, ...]
+    """The mean rates between each two of the edges."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +103,8 @@ class Topology:
     warmup_s: float
     duration: str
     duration_s: float
+    capacities: tuple[CapacityView, ...] = ()
+    """The capacities that vary, under the first seed."""
 
     @property
     def common_queue(self) -> str | None:
@@ -128,6 +153,7 @@ def _topology(spec: Resolved, queues: Sequence[Sequence[str]]) -> Topology:
         warmup_s=spec.warmup_s,
         duration=protocol["duration"],
         duration_s=spec.duration_s,
+        capacities=tuple(_capacities(spec, directions.names(sides))),
     )
 
 
@@ -150,6 +176,17 @@ def rows(items: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
         else:
             packed_rows.append((end, [item]))
     return [row for _, row in packed_rows]
+
+
+def _capacities(spec: Resolved, names: directions.Names) -> Iterator[CapacityView]:
+    """Yield the capacity of each direction of a link whose rate varies over a run, under the first seed."""
+    edges = np.linspace(0, spec.warmup_s + spec.duration_s, _PERIODS + 1)
+    for number, link in enumerate(spec.links, start=1):
+        for direction, router in ((0, number), (1, number + 1)) if link.varies else ():
+            mbps = mean_mbps(link, direction, _SEED, edges)
+            if np.ptp(mbps) > _VARYING * mbps.max():
+                place = directions.place(number, names[direction], in_chain=len(spec.links) > 1)
+                yield CapacityView(f"{place}, queue at R{router}", tuple(edges.tolist()), tuple(mbps.tolist()))
 
 
 def _link(link: Mapping[str, Any], numbers: Link, queues: Sequence[str]) -> LinkView:

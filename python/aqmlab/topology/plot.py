@@ -20,6 +20,9 @@ _COLOURS = {"web users": _BLUE, "transfers": _SKY, "bulk": _ORANGE, "datagrams":
 _OTHER = _GREEN
 """The colour of web traffic of other models, and of traces."""
 
+_CAPACITY_HEIGHT = 1.5
+"""The height of the capacities over time, in inches."""
+
 _LINK = "#555555"
 _GREY = "#444444"
 
@@ -27,20 +30,23 @@ _GREY = "#444444"
 def save(file: Path, network: Topology, title: str) -> None:
     """Draw a network and write it in the format of the file's suffix; a ``ValueError`` lists the formats."""
     packed_rows = rows(network.senders, [sender.path for sender in network.senders])
-    height = 2.6 + 0.3 * len(packed_rows)
+    height = 2.6 + 0.3 * len(packed_rows) + (_CAPACITY_HEIGHT if network.capacities else 0)
     width = min(20.0, max(8.0, 1.5 * len(network.links) + 1.5))
     canvas.write(file, lambda figure: draw(figure, network, title=title), size=(width, height))
 
 
 def draw(figure: Figure, network: Topology, *, title: str) -> None:
-    """Draw routers and links, below them the paths of all senders, and the time axis at the bottom."""
+    """Draw routers and links, the paths of all senders, capacities that vary, and the time axis at the bottom."""
     packed_rows = rows(network.senders, [sender.path for sender in network.senders])
-    axes = figure.subplots(2, 1, height_ratios=(2.1 + 0.3 * len(packed_rows), 0.35))
+    heights = [2.1 + 0.3 * len(packed_rows), *([_CAPACITY_HEIGHT] if network.capacities else []), 0.35]
+    axes = figure.subplots(len(heights), 1, height_ratios=heights)
     _draw_network(axes[0], network, packed_rows)
+    if network.capacities:
+        _draw_capacities(axes[1], network)
     axes[0].set_title(title, loc="left", fontsize=10)
     if (queue := network.common_queue) is not None:
         axes[0].set_title(f"queues: {queue}", loc="right", fontsize=9, color=_GREY)
-    _draw_time(axes[1], network)
+    _draw_time(axes[-1], network)
 
 
 def _draw_network(axis: Axes, network: Topology, packed_rows: Sequence[Sequence[SenderView]]) -> None:
@@ -95,9 +101,20 @@ def _draw_sender(axis: Axes, sender: SenderView, y: float) -> None:
     )
 
 
+def _draw_capacities(axis: Axes, network: Topology) -> None:
+    """Draw the capacities that vary over the time axis below."""
+    for number, capacity in enumerate(network.capacities):
+        colour = canvas.PALETTE[number % len(canvas.PALETTE)]
+        axis.stairs(capacity.mbps, capacity.edges_s, baseline=None, color=colour, linewidth=1.2, label=capacity.name)
+    axis.tick_params(labelsize=9, labelbottom=False)
+    axis.set(xlim=(0, network.warmup_s + network.duration_s), ylim=(0, None))
+    axis.set_ylabel("capacity, Mbit/s", fontsize=9)
+    axis.legend(fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
+
+
 def _draw_time(axis: Axes, network: Topology) -> None:
     warmup, duration = network.warmup_s, network.duration_s
-    unit, name = (60.0, "min") if warmup + duration >= 600 else (1.0, "s")
+    unit, unit_name = (60.0, "min") if warmup + duration >= 600 else (1.0, "s")
     axis.barh(0, warmup / unit, color="#e5e5e5")
     axis.barh(0, duration / unit, left=warmup / unit, color="#A6D3F0")
     for start, length, name in ((0.0, warmup, "warm-up"), (warmup, duration, "measured")):
@@ -107,6 +124,6 @@ def _draw_time(axis: Axes, network: Topology) -> None:
         for time_s in link.rate_changes_s[:100]:
             axis.axvline(time_s / unit, color=_LINK, linewidth=0.8, linestyle="--")
     axis.tick_params(labelsize=9)
-    axis.set(xlim=(0, (warmup + duration) / unit), xlabel=f"time, {name}", yticks=[])
+    axis.set(xlim=(0, (warmup + duration) / unit), xlabel=f"time, {unit_name}", yticks=[])
     axis.spines["left"].set_visible(False)
     axis.grid(visible=False)

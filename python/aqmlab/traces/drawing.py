@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from rich.table import Table
 
 from aqmlab.traces.trace import Trace
@@ -14,7 +15,7 @@ from aqmlab.ui import console
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLUMNS, _ROWS = 64, 8
+COLUMNS, _ROWS = 64, 8
 """The size of a drawing in the terminal, in characters."""
 
 _UNITS = {"s": "s", "mbps": "Mbit/s", "percent": "%"}
@@ -45,16 +46,20 @@ def text(trace: Trace) -> str:
     >>> text(Trace((0.0, 1.0), (8.0, 4.0))).splitlines()[4].count("#")
     64
     """
-    means = trace.means(_COLUMNS)
+    return rates_text(trace.means(COLUMNS), trace.period_s)
+
+
+def rates_text(means: NDArray[np.float64], end_s: float) -> str:
+    """Return :data:`COLUMNS` mean rates in Mbit/s as text, over the time from 0 to ``end_s``."""
     top = float(means.max())
     lines = []
     for row in range(_ROWS, 0, -1):
         # A column reaches the row that it fills by half or more.
         filled = "".join("#" if mean >= (row - 0.5) * top / _ROWS else " " for mean in means)
         lines.append(f"{row * top / _ROWS:>8.4g} |{filled}".rstrip())
-    axis = f"{'Mbit/s':>8} +{'-' * _COLUMNS}"
-    end = f"{trace.period_s:,.6g} s"
-    return "\n".join([*lines, axis, f"{'':>9} 0{end:>{_COLUMNS - 1}}"])
+    axis = f"{'Mbit/s':>8} +{'-' * COLUMNS}"
+    end = f"{end_s:,.6g} s"
+    return "\n".join([*lines, axis, f"{'':>9} 0{end:>{COLUMNS - 1}}"])
 
 
 def figure(trace: Trace, canvas_figure: Figure, *, title: str) -> None:
