@@ -1,14 +1,14 @@
 """The map behind ``aqmlab advise``: every candidate on many kinds of links, under the same users.
 
 ``make advice-map`` runs this module. It resumes from the store. The points of a smaller map are the first of a larger
-one.
+one. ``--only cable`` computes the links of some kinds, and takes the others from the map.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,23 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from aqmlab import _core
-from aqmlab.advice.access_link import AccessLink
+from aqmlab.advice.access_link import CONSTANT, AccessLink
 from aqmlab.advice.advice import rankings
 from aqmlab.advice.candidates import CANDIDATES
-from aqmlab.advice.survey import MEASURES, PROVENANCE, SPACE, Survey, link_at, measure_values
+from aqmlab.advice.survey import (
+    KIND_LINKS,
+    KIND_SPACE,
+    KINDS,
+    MEASURES,
+    PROVENANCE,
+    SPACE,
+    Survey,
+    link_at,
+    link_of_kind,
+    measure_values,
+    position,
+    read_survey,
+)
 from aqmlab.campaigns.axes import Samples
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.running.sweep import sweep
@@ -49,22 +62,46 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the map of aqmlab advise.")
     parser.add_argument("file", type=Path, help="the map, a Parquet file")
     parser.add_argument("--points", type=int, default=96, help="links, each with and without ECN")
+    parser.add_argument("--only", nargs="+", choices=[CONSTANT, *KINDS], default=[CONSTANT, *KINDS], metavar="KIND")
     parser.add_argument("--results", type=Path, default=Path("results"), help="results directory")
     parser.add_argument("--workers", type=int, default=None, help="cells run at a time")
     arguments = parser.parse_args()
     store = Store(arguments.results)
     rows = []
-    for seed, point in enumerate(Samples(over=dict(SPACE), points=arguments.points).values(), 1):
-        for ecn in (False, True):
-            cells = dict(_cells(link_at(point, ecn=ecn), seed))
-            results = sweep(list(cells.values()), store, workers=arguments.workers)
-            rows += [
-                {**point, "ecn": ecn, "candidate": candidate, **measure_values(result.summary)}
-                for candidate, result in zip(cells, results, strict=True)
-            ]
-        print(f"{seed} of {arguments.points}", flush=True)
-    _write(rows, arguments.file, points=arguments.points)
-    _print_regrets(pl.DataFrame(rows, infer_schema_length=None))
+    for seed, numbers, link in _links(arguments.points, arguments.only):
+        cells = dict(_cells(link, seed))
+        results = sweep(list(cells.values()), store, workers=arguments.workers)
+        described = {**numbers, "kind": link.kind, "ecn": link.ecn}
+        rows += [
+            {**described, "candidate": candidate, **measure_values(result.summary)}
+            for candidate, result in zip(cells, results, strict=True)
+        ]
+        print(link, flush=True)
+    # Single precision exceeds the precision of the measures.
+    table = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col(MEASURES).cast(pl.Float32))
+    provenance: dict[str, Mapping[str, Any]] = {kind: _provenance(arguments.points) for kind in arguments.only}
+    if missing := {CONSTANT, *KINDS} - {*arguments.only}:
+        known = read_survey(arguments.file.read_bytes())
+        table = pl.concat([known.rows.filter(pl.col("kind").is_in(missing)), table])
+        provenance = {kind: known.provenance[kind] for kind in known.provenance if kind in missing} | provenance
+    metadata = {PROVENANCE: json.dumps(provenance)}
+    pq.write_table(table.to_arrow().replace_schema_metadata(metadata), arguments.file, compression="zstd")
+    for kind in (CONSTANT, *KINDS):
+        print(f"{kind}:")
+        _print_regrets(table.filter(kind=kind), list(_links(arguments.points, [kind])))
+
+
+def _links(points: int, kinds: list[str]) -> Iterator[tuple[int, dict[str, float], AccessLink]]:
+    """Yield each link with its seed and its numbers in the map's dimensions."""
+    if CONSTANT in kinds:
+        for seed, point in enumerate(Samples(over=dict(SPACE), points=points).values(), 1):
+            for ecn in (False, True):
+                yield seed, dict(point), link_at(point, ecn=ecn)
+    for kind in kinds:
+        if kind != CONSTANT:
+            for seed, point in enumerate(Samples(over=dict(KIND_SPACE), points=KIND_LINKS).values(), 1):
+                link = link_of_kind(kind, point)
+                yield seed, position(link), link
 
 
 def _cells(link: AccessLink, seed: int) -> Iterator[tuple[str, Cell]]:
@@ -76,29 +113,22 @@ def _cells(link: AccessLink, seed: int) -> Iterator[tuple[str, Cell]]:
         yield name, cell
 
 
-def _write(rows: list[dict[str, Any]], file: Path, *, points: int) -> None:
-    """Write the rows with their provenance. Single precision exceeds the precision of the measures."""
-    single = [pl.col(name).cast(pl.Float32) for name in MEASURES]
-    table = pl.DataFrame(rows, infer_schema_length=None).with_columns(single).to_arrow()
-    provenance = {
+def _provenance(points: int) -> dict[str, Any]:
+    return {
         "results": _core.results_number(),
         "engine": _core.engine_version(),
         "points": points,
         "command": f"make advice-map POINTS={points}",
     }
-    metadata = {PROVENANCE: json.dumps(provenance)}
-    pq.write_table(table.replace_schema_metadata(metadata), file, compression="zstd")
 
 
-def _print_regrets(rows: pl.DataFrame) -> None:
+def _print_regrets(rows: pl.DataFrame, links: list[tuple[int, dict[str, float], AccessLink]]) -> None:
     """Print the excess of p95 over the best candidate's, under the advice for each link from a map without it."""
-    links = rows.select(*SPACE, "ecn").unique(maintain_order=True)
     regrets: dict[str, list[float]] = {}
-    for row in links.iter_rows(named=True):
-        point = {name: row[name] for name in SPACE}
+    for _, point, link in links:
         is_this_link = pl.all_horizontal(pl.col(name) == value for name, value in point.items())
-        others, link = Survey(rows.filter(~is_this_link), {}), link_at(point, ecn=row["ecn"])
-        measured_link = rows.filter(is_this_link, ecn=row["ecn"]).drop_nulls("p95")
+        others = Survey(rows.filter(~is_this_link), {})
+        measured_link = rows.filter(is_this_link, ecn=link.ecn).drop_nulls("p95")
         p95 = dict(zip(measured_link["candidate"], measured_link["p95"], strict=True))
         answers = {f"always {name}": name for name in CANDIDATES}
         for count in _NEIGHBOUR_COUNTS:

@@ -20,10 +20,23 @@ from hypothesis import strategies as st
 import aqmlab as lab
 from aqmlab.advice import advice
 from aqmlab.advice import survey as maps
+from aqmlab.advice.access_link import CONSTANT
 from aqmlab.advice.advice import rankings
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.ranking import Ranking, rank
-from aqmlab.advice.survey import LOAD, SPACE, Survey, coordinates, link_at, load_survey
+from aqmlab.advice.survey import (
+    KIND_LINKS,
+    KIND_SPACE,
+    KINDS,
+    LOAD,
+    SPACE,
+    Survey,
+    coordinates,
+    link_at,
+    link_of_kind,
+    load_survey,
+    position,
+)
 from aqmlab.campaigns.axes import Samples
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.metrics.numbers import NUMBERS
@@ -46,8 +59,9 @@ def synthetic_map(factor: Mapping[str, float], noise: float = 0.1) -> Survey:
             base = 1e3 * math.exp(rng.normal(0, 1))
             for name in CANDIDATES:
                 value = base * factor.get(name, 1.0) * math.exp(rng.normal(0, noise))
-                rows.append({**point, "ecn": ecn, "candidate": name, **dict.fromkeys(maps.MEASURES, value)})
-    return Survey(pl.DataFrame(rows), {"results": 0})
+                numbers = dict.fromkeys(maps.MEASURES, value)
+                rows.append({**point, "kind": CONSTANT, "ecn": ecn, "candidate": name, **numbers})
+    return Survey(pl.DataFrame(rows), {CONSTANT: {"results": 0}})
 
 
 def cell(scheme: str, link: lab.AccessLink = HOME) -> Cell:
@@ -61,12 +75,16 @@ def cell(scheme: str, link: lab.AccessLink = HOME) -> Cell:
 
 def test_the_shipped_map_has_every_candidate_on_every_link() -> None:
     rows = load_survey().rows
-    links = rows.select(SPACE.keys()).unique().height
-    assert links == load_survey().provenance["points"]
-    assert rows.select(*SPACE, "ecn", "candidate").unique().height == links * 2 * len(CANDIDATES)
+    constant = rows.filter(kind=CONSTANT)
+    links = constant.select(SPACE.keys()).unique().height
+    assert links == load_survey().provenance[CONSTANT]["points"]
+    assert constant.select(*SPACE, "ecn", "candidate").unique().height == links * 2 * len(CANDIDATES)
     assert set(rows["candidate"]) == set(CANDIDATES)
     for name, span in SPACE.items():
-        assert all(span.share_of(number) is not None for number in rows[name])
+        assert all(span.share_of(number) is not None for number in constant[name])
+    assert set(rows["kind"]) == {CONSTANT, *KINDS} == set(load_survey().provenance)
+    for kind in KINDS:
+        assert rows.filter(kind=kind).group_by("candidate").len()["len"].to_list() == [KIND_LINKS] * len(CANDIDATES)
     assert rows.filter(candidate=PLAIN)["p95"].null_count() == 0
     assert len((resources.files("aqmlab.advice") / maps.FILE).read_bytes()) < 1_000_000
 
@@ -106,6 +124,66 @@ def test_a_link_outside_of_the_map_is_refused(change: dict[str, Any], message: s
     with pytest.raises(lab.SpecError, match=f"^link: the map covers {message}"):
         lab.advise(replace(HOME, **change), out=tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+# Links of other kinds.
+
+
+@pytest.mark.parametrize(
+    ("link", "kind", "down_mbps", "rtt_ms"),
+    [
+        ("docsis-3.1 250/25", "cable", 250, (24, 24)),
+        ("gpon 300", "token_bucket", 300, (20, 20)),
+        ("wifi-ac busy", "wifi", 59.8, (21, 21)),
+        ("lte", "cellular", 13, (80, 80)),
+        ("starlink", "leo", 100, (50, 50)),
+        ("vdsl2 50/10", CONSTANT, 49.2, (28, 28)),
+        ({"rate": {"trace": {"seconds": [0, 1], "mbps": [3, 9]}}, "delay": "0 s"}, "trace", 6, (20, 20)),
+        ({"rate": {"up": {"leo": {"rate": "5 Mbit/s"}}, "down": {"wifi": {"rate": "9 Mbit/s"}}}}, None, 8.4, (21, 21)),
+        ({"rate": "9 Mbit/s", "outages": [{"at": "2 s", "lasts": "1 s"}]}, None, 9, (21, 21)),
+    ],
+)
+def test_a_described_link_has_a_kind_and_mean_rates(
+    link: str | dict[str, Any], kind: str | None, down_mbps: float, rtt_ms: tuple[int, int]
+) -> None:
+    described = lab.AccessLink(link=link, rtt="20 ms")
+    assert described.kind == kind
+    assert described.down_mbps == pytest.approx(down_mbps, rel=0.02)
+    assert described.rtt_ms == rtt_ms
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_described_link_is_ranked_on_those_of_its_kind(kind: str) -> None:
+    (point,) = Samples(over=dict(KIND_SPACE), points=1).values()
+    link = link_of_kind(kind, point)
+    assert link.kind == kind
+    near = load_survey().nearest_links(link)
+    assert near["kind"].unique().to_list() == [kind]
+    assert near["link"].n_unique() == KIND_LINKS
+    first = near.filter(link=0)
+    assert [first[name][0] for name in SPACE] == pytest.approx([position(link)[name] for name in SPACE])
+
+
+@pytest.mark.parametrize(
+    ("change", "gap"),
+    [
+        ({"link": {"rate": {"trace": {"seconds": [0, 3], "mbps": [9, 3]}}}}, "The map has no links of kind trace"),
+        ({"link": "lte", "ecn": True}, "The map has no links with ECN of kind cellular"),
+        ({"link": "geo"}, "The map covers rtt, ms from 5 to 200, got 620"),
+    ],
+)
+def test_a_link_that_the_map_lacks_has_all_candidates(
+    change: dict[str, Any], gap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(advice, "_window", lambda link: {"warmup_s": 1, "duration_s": 5})
+    schemes_of = {name: CANDIDATES[name] for name in (PLAIN, "codel", "pie", "pi2", "fq_codel", "fq_pie")}
+    monkeypatch.setattr(advice, "CANDIDATES", schemes_of)
+    link = replace(SMALL, down=None, up=None, **change)
+    result = lab.advise(link, seeds=[1, 2], out=tmp_path, workers=1)
+    assert {ranking.candidate for ranking in result.run} == set(schemes_of)
+    assert result.map == ()
+    assert f"{gap}: all candidates were run on this link instead." in result.notes
+    assert result.notes[-1].startswith("Not tried: other draws of this link than those of 2 seeds; senders other")
 
 
 # Rankings.
@@ -207,8 +285,10 @@ def test_the_run_overrides_the_map_only_if_significant() -> None:
 
 
 def test_where_a_plain_queue_is_as_good_it_is_said() -> None:
-    ties = ranked(droptail=np.array([2.0, 1.9]), codel=np.array([1.9, 2.0]))
+    ties = ranked(droptail=np.array([2.0, 1.99, 2.0]), codel=np.array([1.99, 2.0, 2.0]))
     assert "little to gain" in given_advice(ties, ties).notes[0]
+    unknown = ranked(droptail=np.array([4.0, 1.9]), codel=np.array([1.9, 2.0]))
+    assert "under 2 seeds: more seeds can tell" in given_advice(unknown, unknown).notes[0]
     clear = ranked(droptail=np.array([9.0, 9.1]), codel=np.array([1.0, 1.0]))
     assert not any("little to gain" in note for note in given_advice(clear, clear).notes)
 
@@ -268,6 +348,8 @@ def test_what_people_fetch_comes_down_and_what_they_send_goes_up(tmp_path: Path)
         ({"rtt": "0.5 ms"}, "rtt: must be whole milliseconds, got 0.5 ms"),
         ({"users": 0}, "users: must be a whole number of 1 at least, got 0"),
         ({"uploads": -1}, "uploads: must be a whole number of 0 at least, got -1"),
+        ({"link": "lte"}, "down, up: must be left out with link"),
+        ({"down": None}, "down, up: must be given, or link in place of both"),
     ],
 )
 def test_what_is_no_link_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
@@ -278,6 +360,22 @@ def test_what_is_no_link_is_refused_in_one_line(change: dict[str, Any], message:
 
 
 # The command.
+
+
+def test_advise_takes_the_link_of_a_spec(aqmlab: Command, tmp_path: Path) -> None:
+    (tmp_path / "walk.csv").write_text("seconds,mbps\n0,8\n2,3\n")
+    file = tmp_path / "walk.toml"
+    file.write_text(
+        'link = { rate = { up = "2 Mbit/s", down = { trace = { file = "walk.csv" } } } }\n'
+        "queue.pie = {}\nusers.per_side = 3\n"
+    )
+    options = ("--rtt", "20 ms", "--users", "200", "--seeds", "2", "--minimise", "delay", "--out", tmp_path / "out")
+    outcome = aqmlab("advise", "--link", file, *options, "--json")
+    assert outcome.err.splitlines()[0] == f"{file}: advise uses its link, and not queue, users"
+    record = json.loads(outcome.out)
+    assert record["link"]["link"]["rate"]["down"]["trace"]["mbps"] == [8, 3]
+    assert len(record["run"]) == len({CANDIDATES[name](lab.AccessLink(**record["link"])) for name in CANDIDATES})
+    assert any("The rate of this link varies, and a shaper has one rate" in note for note in record["tc"]["notes"])
 
 
 def test_advise_says_what_it_advises_and_how_it_is_typed(aqmlab: Command, tmp_path: Path) -> None:

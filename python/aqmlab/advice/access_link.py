@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from aqmlab._core import SpecError, bits_per_second
+from aqmlab._core import SpecError, bits_per_second, seconds
 from aqmlab.cells.calibration_model import load_calibrations
-from aqmlab.spec import quantities
+from aqmlab.cells.cell import Cell, cells_of
+from aqmlab.spec import quantities, schemes
+from aqmlab.spec.capacity import rates
 from aqmlab.spec.experiment import Experiment, Users
+
+CONSTANT = "constant"
+"""The kind of a link whose two bit rates never change."""
 
 _MBPS = 1e6
 
@@ -31,8 +38,12 @@ class AccessLink:
     down, up
         The rates towards the home and away from it, such as ``"500 Mbit/s"``, on the wire with the overhead of frames.
         ``up`` is at most ``down``.
+    link
+        The link in place of the two rates: a preset such as ``"docsis-3.1 250/25"``, or the table ``link`` of a spec.
+        It may have any kind of capacity, and impairments.
     rtt
-        Round-trip times without queueing: ``"20 ms"``, or ``"10..80 ms"`` for a uniform distribution.
+        Round-trip times without queueing: ``"20 ms"``, or ``"10..80 ms"`` for a uniform distribution. The delay of
+        ``link`` adds to them.
     users
         People who browse, as in docs/workload.md: each repeatedly thinks, some 38 s on average, and fetches a page.
     downloads, uploads
@@ -54,8 +65,9 @@ class AccessLink:
     (10, 80)
     """
 
-    down: str
-    up: str
+    down: str | None = None
+    up: str | None = None
+    link: str | Mapping[str, Any] | None = None
     rtt: str
     users: int = 4
     downloads: int = 1
@@ -64,30 +76,49 @@ class AccessLink:
     ecn: bool = False
 
     def __post_init__(self) -> None:
-        if self.up_mbps > self.down_mbps:
+        if self.link is not None and (self.down, self.up) != (None, None):
+            raise SpecError("down, up: must be left out with link, which has its rates")
+        if self.link is None and None in (self.down, self.up):
+            raise SpecError("down, up: must be given, or link in place of both")
+        if self.link is None and self.up_mbps > self.down_mbps:
             raise SpecError(f"up: must be at most down, {self.down}, got {self.up}")
         for name, minimum in (("users", 1), ("downloads", 0), ("uploads", 0), ("games", 0)):
             number = getattr(self, name)
             if not isinstance(number, int) or isinstance(number, bool) or number < minimum:
                 raise SpecError(f"{name}: must be a whole number of {minimum} at least, got {number!r}")
-        low, high = self.rtt_ms
+        low, high = quantities.round_trips_ms(self.rtt)
         if not 1 <= low <= high:
             raise SpecError(f"rtt: must be 1 ms at least, the shorter one first, got {self.rtt!r}")
 
     @cached_property
     def down_mbps(self) -> float:
-        """The rate towards the users in Mbit/s."""
-        return _mbps("down", self.down)
+        """The mean rate towards the users in Mbit/s."""
+        return self._cell.links[0].rate_back_bps / _MBPS if self.down is None else _mbps("down", self.down)
 
     @cached_property
     def up_mbps(self) -> float:
-        """The rate away from them in Mbit/s."""
-        return _mbps("up", self.up)
+        """The mean rate away from them in Mbit/s."""
+        return self._cell.links[0].rate_bps / _MBPS if self.up is None else _mbps("up", self.up)
 
     @cached_property
     def rtt_ms(self) -> tuple[int, int]:
-        """The shortest and the longest round-trip time, in whole milliseconds."""
-        return quantities.round_trips_ms(self.rtt)
+        """The shortest and the longest round-trip time, in whole milliseconds, with the delay of the link."""
+        low, high = quantities.round_trips_ms(self.rtt)
+        return low + self._delay_ms, high + self._delay_ms
+
+    @cached_property
+    def kind(self) -> str | None:
+        """The kind of its capacity, :data:`CONSTANT` for two bit rates; ``None`` for several kinds or other changes."""
+        if self.link is None:
+            return CONSTANT
+        link = self._cell.resolved["link"]
+        kinds = {next(iter(rate)) for rate in rates.both(link["rate"]) if isinstance(rate, Mapping)}
+        if "cable" in kinds:
+            # The downstream of cable has the token bucket of its plan.
+            kinds.discard("token_bucket")
+        if len(kinds) > 1 or link.get("rate_changes") or link.get("outages"):
+            return None
+        return kinds.pop() if kinds else CONSTANT
 
     @property
     def rtt_mean_ms(self) -> float:
@@ -102,10 +133,10 @@ class AccessLink:
     def experiment(self, *, warmup_s: float, duration_s: float) -> Experiment:
         """Return the experiment on this link, without the discipline.
 
-        Hosts run modern Linux with CUBIC, and their interfaces do not limit them. The link is a shaper: disciplines
-        count the Ethernet header in a packet, as in Linux, and there is no device FIFO.
+        Hosts run modern Linux with CUBIC, and their interfaces do not limit them. A link of two rates is a shaper:
+        disciplines count the Ethernet header in a packet, as in Linux, and there is no device FIFO.
         """
-        low, high = self.rtt_ms
+        low, high = quantities.round_trips_ms(self.rtt)
         transfers = {"rtt": {"range": {"min": f"{low} ms", "max": f"{high} ms"}}}
         sources = [
             {"bulk": {"name": name, "flows": flows, "direction": name.removesuffix("s"), **transfers}}
@@ -118,7 +149,7 @@ class AccessLink:
             if self.games
         ]
         return Experiment(
-            link={"rate": {"up": self.up, "down": self.down}, "delay": "0 s", "header": "14 B", "device_fifo": 0},
+            link=self._table,
             sides=("home", "internet"),
             hosts={"rate": "10 Gbit/s"},
             tcp={"profile": "linux-6", "ecn": self.ecn},
@@ -129,12 +160,39 @@ class AccessLink:
             record={"queue_every": "1 s", "link_every": "1 s"},
         )
 
+    @property
+    def _table(self) -> dict[str, Any]:
+        """The table ``link`` of a spec."""
+        if self.link is None:
+            rate = {"up": self.up, "down": self.down}
+            return {"rate": rate, "delay": "0 s", "header": "14 B", "device_fifo": 0}
+        return {"preset": self.link} if isinstance(self.link, str) else dict(self.link)
+
+    @cached_property
+    def _cell(self) -> Cell:
+        """A cell with the link."""
+        experiment = self.experiment(warmup_s=1, duration_s=1)
+        return cells_of(schemes.parse("droptail").apply_to(experiment), [1])[0]
+
+    @cached_property
+    def _delay_ms(self) -> int:
+        """The delay of both directions of the link, in whole milliseconds."""
+        return 0 if self.link is None else round(2e3 * seconds(self._cell.resolved["link"]["delay"]))
+
     def __str__(self) -> str:
         preposition = "with" if self.ecn else "without"
         games = f", games: {self.games}" if self.games else ""
+        if self.link is None:
+            link = f"{self.down} down, {self.up} up, round trips of {self.rtt}"
+        else:
+            name = self.link if isinstance(self.link, str) else "The link as described"
+            link = (
+                f"{name}: means of {self.down_mbps:.4g} Mbit/s down and {self.up_mbps:.4g} Mbit/s up, round trips of"
+                f" {self._delay_ms} ms and {self.rtt}"
+            )
         return (
-            f"{self.down} down, {self.up} up, round trips of {self.rtt}; users: {self.users:,}, downloads:"
-            f" {self.downloads}, uploads: {self.uploads}{games}; hosts {preposition} ECN"
+            f"{link}; users: {self.users:,}, downloads: {self.downloads}, uploads: {self.uploads}{games}; hosts"
+            f" {preposition} ECN"
         )
 
 

@@ -14,10 +14,10 @@ from rich.table import Table
 
 from aqmlab._core import SpecError, results_number
 from aqmlab.advice import table
-from aqmlab.advice.access_link import AccessLink
+from aqmlab.advice.access_link import CONSTANT, AccessLink
 from aqmlab.advice.candidates import CANDIDATES, PLAIN
 from aqmlab.advice.ranking import Ranking, rank
-from aqmlab.advice.survey import MEASURES, NEIGHBOURS, Survey, load_survey, measure_values
+from aqmlab.advice.survey import KIND_LINKS, KINDS, MEASURES, NEIGHBOURS, Survey, load_survey, measure_values
 from aqmlab.cells.cell import cells_of
 from aqmlab.metrics.numbers import Number
 from aqmlab.metrics.parts import Parts
@@ -46,8 +46,10 @@ _MIN_S, _MAX_S = 30.0, 300.0
 """The bounds of a run's measurement window, which is otherwise long enough for about :data:`_REQUESTS` requests. A user
 makes :data:`_REQUESTS_PER_USER_S` requests a second on an idle link, by this engine. All are ours."""
 
+_LITTLE_PERCENT = 25.0
+"""A plain queue that is surely less than this behind the best is nearly as good. Ours."""
+
 UNTESTED = (
-    "links of varying or bursty rate, such as wireless links",
     "senders other than CUBIC, such as BBR and those of L4S, and mixes of them",
     "calls and other UDP besides the web, the transfers and games",
     "fairness between hosts, as in CAKE",
@@ -69,7 +71,9 @@ class Advice:
     results: tuple[Result, ...]
     """The run's results, by candidate and seed."""
     provenance: Mapping[str, Any]
-    """The provenance of the map."""
+    """The provenance of the map's links of this kind; empty if it has none."""
+    gap: str = ""
+    """The part of the map that is missing, so that all candidates were run."""
 
     @cached_property
     def best_candidate(self) -> str:
@@ -100,12 +104,20 @@ class Advice:
             f"{SHORT_STEP}: {step}." for cell in advised if cell.seed == self.seeds[0] for step in short_steps(cell)
         ]
         if plain.is_indistinguishable:
+            behind = 0.0 if plain.change_from_best is None else plain.change_from_best.high
+            gain = "there is little to gain" if behind < _LITTLE_PERCENT else "more seeds can tell"
             sentences.append(
-                "On this link a plain queue is not distinguishable from the best: there is little to gain."
+                f"On this link a plain queue is not distinguishable from the best, under {len(self.seeds)} seeds:"
+                f" {gain}."
             )
         if not self.map:
-            sentences.append(f"The map lacks {self.minimised.name}: all candidates were run on this link instead.")
-            return [*sentences, f"Not tried: {'; '.join(UNTESTED)}."]
+            sentences.append(f"{self.gap}: all candidates were run on this link instead.")
+            return [*sentences, self._untested]
+        if (preset := KINDS.get(self.link.kind or "")) is not None:
+            sentences.append(
+                f"The map's links of kind {self.link.kind} are the preset {preset!r} at rates from a fifth to twice its"
+                " own, without ECN."
+            )
         map_change, run_change = (
             next(ranking for ranking in group if ranking.candidate == self.best_candidate).change
             for group in (self.map, self.run)
@@ -119,12 +131,19 @@ class Advice:
             sentences.append(
                 f"The map has the results number {map_results}, this engine {results_number()}: the run counts."
             )
-        return [*sentences, f"Not tried: {'; '.join(UNTESTED)}."]
+        return [*sentences, self._untested]
+
+    @property
+    def _untested(self) -> str:
+        """The conditions that neither the map nor the run covers, as a sentence."""
+        varying = "links of varying or bursty rate, such as wireless links: describe yours with link"
+        seeds = f"other draws of this link than those of {len(self.seeds)} seeds"
+        return f"Not tried: {'; '.join((varying if self.link.link is None else seeds, *UNTESTED))}."
 
     def record(self) -> dict[str, Any]:
         """Return the advice as one object, for ``--json``."""
         return {
-            "link": asdict(self.link),
+            "link": {key: value for key, value in asdict(self.link).items() if value is not None},
             "minimised": self.minimised.name,
             "unit": self.minimised.unit,
             "advised": self.best_candidate,
@@ -179,7 +198,9 @@ class Advice:
         run_title = (
             f"On this link, under seeds {self.seeds[0]} to {self.seeds[-1]}. * not distinguishable from the best"
         )
-        map_title = f"On {NEIGHBOURS} similar links of the map. * not distinguishable from the best"
+        is_constant = self.link.kind == CONSTANT
+        links = f"{NEIGHBOURS} similar links" if is_constant else f"{KIND_LINKS} links of kind {self.link.kind}"
+        map_title = f"On {links} of the map. * not distinguishable from the best"
         groups = [(run_title, self.run), (map_title, self.map)]
         return [table.ranking_table(title, self.link, self.minimised, group) for title, group in groups if group]
 
@@ -199,7 +220,8 @@ def advise(
     """Advise on the queue discipline for an access link, with its settings.
 
     The package has a map: a dozen candidates on many links, under the same users. They are ranked on the links that are
-    similar to this one. The best three and a plain queue are then run on this link itself.
+    similar to this one. The best three and a plain queue are then run on this link itself. If the map lacks a described
+    link, all candidates are run on it.
 
     Parameters
     ----------
@@ -221,11 +243,12 @@ def advise(
     Raises
     ------
     SpecError
-        When the link is outside of the map, or an argument is invalid.
+        When a link of two rates is outside of the map, or an argument is invalid.
 
     Examples
     --------
     >>> advise(AccessLink(down="500 Mbit/s", up="20 Mbit/s", rtt="10..80 ms")).scheme  # doctest: +SKIP
+    >>> advise(AccessLink(link="starlink", rtt="20 ms")).scheme  # doctest: +SKIP
     """
     minimised = _minimized(minimise, link)
     check_workers(workers)
@@ -234,7 +257,7 @@ def advise(
     if len(chosen_seeds) < 2:
         raise SpecError(f"seeds: must be two at least, for an interval, got {len(chosen_seeds)}")
     survey = load_survey()
-    by_map = rankings(survey, link, minimised.name) if minimised.name in MINIMISED else ()
+    by_map, gap = _by_map(survey, link, minimised.name)
     names = _candidates(by_map, link)
     compared = compare(
         *names,
@@ -259,13 +282,27 @@ def advise(
         run=_ranked(rows, minimised.name),
         seeds=chosen_seeds,
         results=compared.results,
-        provenance=survey.provenance,
+        provenance=survey.provenance.get(link.kind or "", {}),
+        gap=gap,
     )
 
 
 def rankings(survey: Survey, link: AccessLink, minimise: str, neighbours: int = NEIGHBOURS) -> tuple[Ranking, ...]:
     """Rank the candidates on the ``neighbours`` links of a map that are most similar to a link."""
     return _ranked(survey.nearest_links(link, neighbours), minimise)
+
+
+def _by_map(survey: Survey, link: AccessLink, minimise: str) -> tuple[tuple[Ranking, ...], str]:
+    """Return the map's ranking, or the part of the map that is missing: a measure, or links like this one."""
+    if minimise not in MINIMISED:
+        return (), f"The map lacks {minimise}"
+    try:
+        return rankings(survey, link, minimise), ""
+    except SpecError as error:
+        if link.link is None:
+            raise
+        reason = str(error).removeprefix("link: ")
+        return (), reason[0].upper() + reason[1:]
 
 
 def _ranked(rows: pl.DataFrame, minimise: str) -> tuple[Ranking, ...]:

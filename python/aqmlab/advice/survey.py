@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from io import BytesIO
@@ -15,10 +15,11 @@ import polars as pl
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from aqmlab._core import SpecError
+from aqmlab._core import SpecError, bits_per_second
 from aqmlab.advice.access_link import AccessLink, users_who_fill
 from aqmlab.campaigns.axes import Span
 from aqmlab.metrics.numbers import NUMBERS
+from aqmlab.spec.capacity import link_presets, rates
 
 FILE = "survey.parquet"
 PROVENANCE = b"advice"
@@ -35,6 +36,26 @@ SPACE: Mapping[str, Span] = {
 """The dimensions of the map, each scaled to the same length; ``rtt`` is the mean. All are logarithmic: from no transfer
 to one is the same step as from one to three. The ranges are ours, access links from ADSL to fibre."""
 
+KINDS: Mapping[str, str] = {
+    "cable": "docsis-3.1 200/20",
+    "token_bucket": "gpon 200/50",
+    "wifi": "wifi-ac busy",
+    "cellular": "lte",
+    "leo": "starlink",
+}
+"""The kinds of capacity of the map besides ``constant``, with the preset of their links."""
+
+KIND_SPACE: Mapping[str, Span] = {
+    "rates of the preset": Span(start=0.2, to=2, scale="log"),
+    **{name: span for name, span in SPACE.items() if not name.startswith("down")},
+}
+"""The dimensions of the links of these kinds: those of :data:`SPACE`, but one factor for both rates of the preset.
+Such links have no ECN. The range is ours."""
+
+KIND_LINKS = 8
+"""The number of the map's links of each of these kinds, all of which count as near a link of the kind. Ours, for their
+time."""
+
 MEASURES = ("mean", "p50", "p90", "p95", "p99", "delay", "delay p99", "loss", "bulk")
 """The measures of each point: those of :data:`aqmlab.metrics.numbers.NUMBERS`, over both directions together,
 and ``bulk``, the goodput of the long transfers in Mbit/s, null without any."""
@@ -47,6 +68,18 @@ NEIGHBOURS = 16
 docs/guide/advice.md; on eight links, candidates whose means differ tenfold could not be distinguished."""
 
 
+def position(link: AccessLink) -> dict[str, float]:
+    """Return the numbers of a link in the dimensions of the map."""
+    return {
+        "down, Mbit/s": link.down_mbps,
+        "down / up": link.down_mbps / link.up_mbps,
+        "rtt, ms": link.rtt_mean_ms,
+        LOAD: max(link.load_percent, SPACE[LOAD].start),
+        "1 + downloads": 1 + link.downloads,
+        "1 + uploads": 1 + link.uploads,
+    }
+
+
 def coordinates(link: AccessLink) -> dict[str, float]:
     """Return the coordinates of a link on the map.
 
@@ -55,14 +88,7 @@ def coordinates(link: AccessLink) -> dict[str, float]:
     SpecError
         When the link is outside of the map.
     """
-    numbers = {
-        "down, Mbit/s": link.down_mbps,
-        "down / up": link.down_mbps / link.up_mbps,
-        "rtt, ms": link.rtt_mean_ms,
-        LOAD: max(link.load_percent, SPACE[LOAD].start),
-        "1 + downloads": 1.0 + link.downloads,
-        "1 + uploads": 1.0 + link.uploads,
-    }
+    numbers = position(link)
     for name, number in numbers.items():
         span = SPACE[name]
         if span.share_of(number) is None:
@@ -73,16 +99,33 @@ def coordinates(link: AccessLink) -> dict[str, float]:
 
 def link_at(point: Mapping[str, Any], *, ecn: bool) -> AccessLink:
     """Return the link at a point of the map; its round-trip times are from half of the mean to one and a half."""
-    down, rtt = point["down, Mbit/s"], point["rtt, ms"]
+    down = point["down, Mbit/s"]
     up = down / point["down / up"]
-    return AccessLink(
-        down=f"{down:.6g} Mbit/s",
-        up=f"{up:.6g} Mbit/s",
+    return _with_users(AccessLink(down=f"{down:.6g} Mbit/s", up=f"{up:.6g} Mbit/s", rtt="1 ms", ecn=ecn), point)
+
+
+def link_of_kind(kind: str, point: Mapping[str, Any]) -> AccessLink:
+    """Return the link of one of :data:`KINDS` at a point of :data:`KIND_SPACE`."""
+    preset, plan = link_presets.find(KINDS[kind], "link.preset")
+    table = preset.filled(plan)
+
+    def scaled(rate: Mapping[str, Any]) -> dict[str, Any]:
+        ((name, values),) = rate.items()
+        return {name: {**values, "rate": f"{point['rates of the preset'] * bits_per_second(values['rate']):.0f} bit/s"}}
+
+    up, down = map(scaled, rates.both(table["rate"]))
+    return _with_users(AccessLink(link={**table, "rate": {"up": up, "down": down}}, rtt="1 ms"), point)
+
+
+def _with_users(link: AccessLink, point: Mapping[str, Any]) -> AccessLink:
+    """Return a link with the round-trip times, the users and the transfers of a point."""
+    rtt = point["rtt, ms"]
+    return replace(
+        link,
         rtt=f"{max(1, round(rtt / 2))}..{round(1.5 * rtt)} ms",
-        users=max(1, round(point[LOAD] / 100 * users_who_fill(down, up))),
+        users=max(1, round(point[LOAD] / 100 * users_who_fill(link.down_mbps, link.up_mbps))),
         downloads=point["1 + downloads"] - 1,
         uploads=point["1 + uploads"] - 1,
-        ecn=ecn,
     )
 
 
@@ -97,12 +140,13 @@ class Survey:
     """The survey: a row for each link, with and without ECN, and candidate."""
 
     rows: pl.DataFrame
-    """The columns of :data:`SPACE`, ``ecn``, ``candidate``, and :data:`MEASURES`."""
-    provenance: Mapping[str, Any]
-    """Its provenance: the results number (``results``), the engine's version, the ``points`` and the ``command``."""
+    """The columns of :data:`SPACE`, ``kind``, ``ecn``, ``candidate``, and :data:`MEASURES`."""
+    provenance: Mapping[str, Mapping[str, Any]]
+    """The provenance of each kind: the results number (``results``), the engine's version, the ``points`` of constant
+    links and the ``command``."""
 
     def nearest_links(self, link: AccessLink, number: int = NEIGHBOURS) -> pl.DataFrame:
-        """Return the rows of the links nearest to one, ``link`` their number, the nearest first.
+        """Return the rows of the links of the same kind nearest to one, ``link`` their number, the nearest first.
 
         Raises
         ------
@@ -110,18 +154,25 @@ class Survey:
             When the link is outside of the map.
         """
         target = _shares(coordinates(link))
-        same_ecn = self.rows.filter(pl.col("ecn") == link.ecn)
-        links = same_ecn.select(SPACE.keys()).unique(maintain_order=True)
+        alike = self.rows.filter(pl.col("kind") == link.kind, pl.col("ecn") == link.ecn)
+        if alike.is_empty():
+            ecn = " with ECN" if link.ecn else ""
+            raise SpecError(f"link: the map has no links{ecn} of kind {link.kind or 'mixed'}")
+        links = alike.select(SPACE.keys()).unique(maintain_order=True)
         positions = np.array([_shares(row) for row in links.iter_rows(named=True)])
         nearest = np.argsort(np.linalg.norm(positions - target, axis=1), kind="stable")[:number]
         selected = links[nearest].with_row_index("link")
-        return selected.join(same_ecn, on=list(SPACE), how="left", maintain_order="left")
+        return selected.join(alike, on=list(SPACE), how="left", maintain_order="left")
 
 
 @cache
 def load_survey() -> Survey:
     """Return the map of the package."""
-    content = (resources.files(__package__) / FILE).read_bytes()
+    return read_survey((resources.files(__package__) / FILE).read_bytes())
+
+
+def read_survey(content: bytes) -> Survey:
+    """Return the map of a file with this content."""
     table = pq.read_table(BytesIO(content))
     rows = pl.from_arrow(table)
     assert isinstance(rows, pl.DataFrame), "a table is a frame"
@@ -129,4 +180,6 @@ def load_survey() -> Survey:
 
 
 def _shares(numbers: Mapping[str, float]) -> NDArray[np.float64]:
-    return np.array([span.share_of(numbers[name]) for name, span in SPACE.items()], dtype=float)
+    # Links of a kind in the map may be beyond the bounds of its dimensions, where they count as at the bounds.
+    bounded = {name: min(max(numbers[name], span.start), span.to) for name, span in SPACE.items()}
+    return np.array([span.share_of(bounded[name]) for name, span in SPACE.items()], dtype=float)

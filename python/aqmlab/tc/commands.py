@@ -16,6 +16,7 @@ from aqmlab._core import Resolved, SpecError
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.disciplines import kernel
 from aqmlab.spec import schemes
+from aqmlab.spec.capacity import rates
 from aqmlab.spec.experiment import Experiment, Users
 from aqmlab.tc import line, nearest, values, words
 
@@ -39,6 +40,9 @@ _NOTES = {
     "dualpi2": "Linux has DualPI2 from 6.17 on.",
     "pi2": "Linux has no PI2 of its own; from 6.17 on the Classic queue of its dualpi2 is one.",
 }
+
+_VARYING = {"wifi", "cellular", "leo", "trace", "mahimahi"}
+"""The kinds of capacity whose rate varies, so that no shaper has it."""
 
 _VARIANT = "variant"
 """The parameter by which a discipline computes as Linux does: the commands always set up Linux's."""
@@ -101,6 +105,11 @@ def commands(cell: Cell) -> Commands:
         lines += [] if device == _EGRESS else _REDIRECTION
         lines += _shaped(device, text, bits, link.overhead_bytes)
         notes += _differences(cell, name, parameters, text)
+    if any(isinstance(rate, Mapping) and rate.keys() & _VARYING for rate in rates.both(cell.resolved["link"]["rate"])):
+        notes.append(
+            "The rate of this link varies, and a shaper has one rate, here the mean: a faster link is not used, and a"
+            " slower one has its queue in the device. The simulation has the discipline in the device itself."
+        )
     return Commands(tuple(disciplines), tuple(lines), tuple(dict.fromkeys(notes)))
 
 
