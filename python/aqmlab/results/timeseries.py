@@ -9,10 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from aqmlab._core import seconds
-from aqmlab.cells.capacity import mean_mbps
 from aqmlab.cells.cell import Cell
 from aqmlab.flows import jain_index, window_rates
 from aqmlab.store.result import Result
+from aqmlab.traces.capacity import mean_mbps
 
 _Floats = NDArray[np.float64]
 

@@ -20,10 +20,10 @@ import polars as pl
 import pyarrow as pa
 
 from aqmlab._core import RecordBatch, SpecError
-from aqmlab.cells.capacity import sendable_bits
 from aqmlab.cells.cell import Cell
 from aqmlab.stats.distributions import quantiles
 from aqmlab.storage.memoize import memoize
+from aqmlab.traces.capacity import sendable_bits
 
 PIPE = "AQMLAB_WATCHED_BY"
 """The environment variable with the descriptor of the pipe."""

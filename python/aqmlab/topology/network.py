@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aqmlab._core import Link, Resolved
-from aqmlab.cells.capacity import mean_mbps
 from aqmlab.spec import directions, schema, schemes
 from aqmlab.spec.capacity import impairments, rates
 from aqmlab.spec.experiment import Experiment
+from aqmlab.traces.capacity import mean_mbps
 
 T = TypeVar("T")
 
