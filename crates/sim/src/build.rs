@@ -7,6 +7,8 @@
 //! | any | a chain | no, or captured | one for each TCP, over chains of them |
 //! | any | one link at one rate | explained | one for each TCP, over queues of numbers |
 //!
+//! Hosts that speak QUIC have one engine for all links, which observes nothing.
+//!
 //! The first is the most frequent run. Each engine takes seconds to compile, so the slower cases share one, and
 //! so does the first in debug builds, whose speed does not matter.
 
@@ -15,7 +17,7 @@ mod plan;
 
 use aqmlab_aqm::{AckFilter, AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdisc, QueueConfig, Visitor};
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{Basic, Full, RequiredStack, Scaled, Sender};
+use aqmlab_tcp::{AnyHeader, AnyTransport, Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
 use aqmlab_workload::WorkloadConfig;
 
@@ -63,6 +65,9 @@ pub fn build(
         return Err(SpecError { path: "queue.kernel".to_owned(), message });
     }
     spec.check_controls()?;
+    if !matches!(watch, Watch::Nothing) {
+        check_observed(spec)?;
+    }
     if matches!(watch, Watch::Explain(_)) {
         check_explained(spec)?;
     }
@@ -76,6 +81,7 @@ pub fn build(
         (RequiredStack::Basic, ..) => plan.engine::<Basic>(watch),
         (RequiredStack::Scaled, ..) => plan.engine::<Scaled>(watch),
         (RequiredStack::Full, ..) => plan.engine::<Full<Any>>(watch),
+        (RequiredStack::AnyTransport, ..) => plan.any_transport(),
     })
 }
 
@@ -94,6 +100,7 @@ pub fn emulate(spec: &Spec, seed: u64, capture: Option<&Capture>) -> Result<Emul
 /// Refuse what a network does not do to packets of real hosts: it forwards each packet once, with the headers it came with,
 /// and reads of those headers only what the IP header has.
 fn check_emulated(spec: &Spec) -> Result<(), SpecError> {
+    refuse_quic(spec, "hosts of a live run and of the kernel have no QUIC of this engine")?;
     if let Some((number, source)) = (0..).zip(&spec.sources).find(|(_, source)| source.ecn.is_some()) {
         let path = format!("sources[{number}].{}.ecn", source.config.kind());
         let message = "needs world = \"simulated\": hosts send datagrams that are not ECN-capable".to_owned();
@@ -133,6 +140,23 @@ pub fn queue_stream(seed: u64, direction: usize) -> Stream {
 /// Return the item of the only link.
 fn single<T>(links: impl IntoIterator<Item = T>) -> T {
     links.into_iter().next().expect("there is a link")
+}
+
+/// Refuse QUIC, whose packets no capture and no explanation reads.
+fn check_observed(spec: &Spec) -> Result<(), SpecError> {
+    refuse_quic(spec, "captures and explanations read TCP headers, and QUIC encrypts its own")
+}
+
+/// Refuse hosts that speak QUIC, for this reason.
+fn refuse_quic(spec: &Spec, reason: &str) -> Result<(), SpecError> {
+    match spec.tcp.profiles().position(|stack| stack.quic.is_some()) {
+        None => Ok(()),
+        Some(number) => {
+            let entry = number.checked_sub(1).map_or("tcp".to_owned(), |entry| format!("tcp.mix[{entry}]"));
+            let message = format!("must be a profile of TCP: {reason}, got \"quic\"");
+            Err(SpecError { path: format!("{entry}.profile"), message })
+        }
+    }
 }
 
 /// Refuse a network that explanations do not support: they need one link whose packets take the time of their
@@ -181,6 +205,16 @@ impl Plan<'_> {
             let network = Network { links: single(hops), capture };
             Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
         }
+    }
+
+    /// Return the run with hosts of which some speak QUIC. One engine serves links and chains of any kind: its packets
+    /// are large, so that faster queues would matter little.
+    fn any_transport(self) -> Box<dyn Simulation> {
+        let Plan { spec, seed, traffic, hops, .. } = self;
+        let hops: Vec<[Boxed<AnyHeader>; 2]> = hops.into_iter().map(Hop::of_any_discipline).collect();
+        let links = if spec.links.is_chain() { chains(spec, hops).map(Boxed::new) } else { single(hops) };
+        let network = Network { links, capture: None };
+        Box::new(Engine::<AnyTransport<Any>, _>::new(spec, seed, traffic, network, ()))
     }
 
     /// Return the run over one link whose two directions `make` makes, with hosts of the TCP of 2001.

@@ -137,7 +137,7 @@ pub(crate) struct Packet<O = WindowScale> {
 }
 
 impl<O: HeaderOptions> Packet<O> {
-    /// Length of the IP packet.
+    /// Length of the IP packet. Options of a QUIC datagram count what its headers exceed those of TCP by.
     #[inline]
     pub(crate) fn size(&self) -> Bytes {
         Bytes::new(HEADERS + u64::from(self.segment.options.len() + self.segment.len))
@@ -160,7 +160,7 @@ impl<O: HeaderOptions> Packet<O> {
 
     /// The TCP header as a queue discipline reads it, unless the packet is a datagram.
     pub(crate) fn tcp_header(&self) -> Option<TcpHeader> {
-        if self.to.is_datagram() {
+        if self.to.is_datagram() || !self.segment.options.is_tcp() {
             return None;
         }
         let Segment { ack, len, flags, ref options, .. } = self.segment;

@@ -254,6 +254,23 @@ impl Spec {
         Ok(())
     }
 
+    /// Refuses pages over QUIC: they bring the handshake of TLS with them, and know of no streams.
+    fn check_pages(&self) -> Result<(), SpecError> {
+        if !matches!(self.users.workload, WorkloadConfig::Pages(_)) || self.users.per_side == 0 {
+            return Ok(());
+        }
+        let mix = (0..).zip(&self.tcp.mix).filter(|(_, entry)| entry.source.is_none());
+        let mix = mix.map(|(number, entry)| (format!("tcp.mix[{number}]"), &entry.values));
+        let mut stacks = std::iter::once(("tcp".to_owned(), &self.tcp.values)).chain(mix);
+        match stacks.find(|(_, values)| values.quic.is_some()) {
+            Some((path, _)) => {
+                let message = "must be a profile of TCP: pages bring their own TLS, got \"quic\"".to_owned();
+                Err(fault(&format!("{path}.profile"), message))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Checks conditions between parts, and absurd sizes.
     fn check(&self) -> Result<(), SpecError> {
         within("protocol", &self.protocol)?;
@@ -265,6 +282,7 @@ impl Spec {
             self.check_labels()?;
         }
         self.links.check_ecn_paths(&self.tcp)?;
+        self.check_pages()?;
         self.tcp.check(self.links.mtu(), &self.sources)
     }
 }

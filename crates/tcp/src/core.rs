@@ -13,7 +13,7 @@ use aqmlab_units::Time;
 use crate::congestion::CongestionControl;
 use crate::ecn::policy::PacketKind;
 use crate::ecn::state::EcnState;
-use crate::reassembly::Reassembly;
+use crate::intervals::Intervals;
 use crate::rtt::RttEstimator;
 use crate::timer::Timer;
 use crate::{Flags, Profile, Segment, Seq};
@@ -78,7 +78,7 @@ pub struct Core {
     pub(crate) recover: Seq,
     pub(crate) ecn: EcnState,
     /// Empty unless [`Status::OUT_OF_ORDER`].
-    pub(crate) reassembly: Reassembly,
+    pub(crate) reassembly: Intervals,
     pub(crate) recovery: RecoveryCounts,
 }
 
@@ -108,7 +108,7 @@ impl Core {
             delayed_ack_timer: Timer::OFF,
             recover: Seq::ZERO,
             ecn: EcnState::default(),
-            reassembly: Reassembly::default(),
+            reassembly: Intervals::default(),
             recovery: RecoveryCounts::default(),
         }
     }

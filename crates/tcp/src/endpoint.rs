@@ -13,6 +13,7 @@ use aqmlab_units::Time;
 
 use crate::congestion::{CongestionControl, MAX_WINDOW};
 use crate::core::{Core, Status};
+use crate::quic::Connection;
 use crate::timer::TimerKind;
 use crate::{Basic, Full, Info, LimitedBy, Profile, RecoveryCounts, Sender, Seq, State};
 
@@ -46,7 +47,7 @@ impl<S: Sender> Endpoint<S> {
     /// `connect()`: a client that has a SYN to send.
     pub fn connect(profile: &Profile, now: Time) -> Endpoint<S> {
         let mut endpoint = Endpoint::with_state(State::SynSent, profile, now);
-        endpoint.core.status.set(Status::SYN_DUE);
+        endpoint.begin_connect(profile, now);
         endpoint
     }
 
@@ -58,7 +59,14 @@ impl<S: Sender> Endpoint<S> {
     /// [`Endpoint::connect`], reusing the memory of an endpoint whose connection is over.
     pub fn reconnect(&mut self, profile: &Profile, now: Time) {
         self.reuse(State::SynSent, profile, now);
-        self.core.status.set(Status::SYN_DUE);
+        self.begin_connect(profile, now);
+    }
+
+    fn begin_connect(&mut self, profile: &Profile, now: Time) {
+        match self.sender.quic_mut() {
+            Some(quic) => *quic = Connection::connect(profile, now),
+            None => self.core.status.set(Status::SYN_DUE),
+        }
     }
 
     /// [`Endpoint::listen`], reusing memory in the same way.
@@ -78,6 +86,9 @@ impl<S: Sender> Endpoint<S> {
     /// `write()`: append `bytes` to the data to send. They leave with the next [`Endpoint::poll_transmit`]s as
     /// the windows permit. Data written and not yet acknowledged must stay below 2^31 bytes.
     pub fn write(&mut self, bytes: u32) {
+        if let Some(quic) = self.sender.quic_mut() {
+            return quic.write(bytes);
+        }
         debug_assert!(!self.core.status.any(Status::CLOSED), "data written after close()");
         self.sender.on_write(&self.core);
         self.core.snd_end += bytes;
@@ -85,6 +96,9 @@ impl<S: Sender> Endpoint<S> {
 
     /// `close()`: no more data follow; a FIN follows the data written.
     pub fn close(&mut self) {
+        if let Some(quic) = self.sender.quic_mut() {
+            return quic.close();
+        }
         match self.core.state {
             State::Listen | State::SynSent => self.core.enter_closed(),
             _ => self.core.status.set(Status::CLOSED),
@@ -93,6 +107,9 @@ impl<S: Sender> Endpoint<S> {
 
     /// Ask for [`Event::Received`] when `bytes` more have arrived in order (a socket's `SO_RCVLOWAT`).
     pub fn await_data(&mut self, bytes: u32) {
+        if let Some(quic) = self.sender.quic_mut() {
+            return quic.await_data(bytes);
+        }
         debug_assert!(bytes > 0, "waiting for no data");
         // Before the handshake `rcv_nxt` is still 0 and the peer's SYN will take that number.
         let first = if matches!(self.core.state, State::SynSent | State::Listen) {
@@ -107,12 +124,18 @@ impl<S: Sender> Endpoint<S> {
     /// True if [`Endpoint::poll_event`] has an event.
     #[inline]
     pub fn has_event(&self) -> bool {
+        if let Some(quic) = self.sender.quic() {
+            return quic.has_event();
+        }
         self.core.status.any(Status::EVENTS)
     }
 
     /// Return the next event for the application. Poll again after each segment or timeout.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
+        if let Some(quic) = self.sender.quic_mut() {
+            return quic.poll_event();
+        }
         // The lowest bit first: their order is the order in which applications expect events.
         let first = self.core.status.first(Status::EVENTS);
         self.core.status.clear(first);
@@ -129,6 +152,9 @@ impl<S: Sender> Endpoint<S> {
     /// after any call.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
+        if let Some(quic) = self.sender.quic() {
+            return quic.poll_timeout();
+        }
         if self.core.state == State::Closed {
             return Time::MAX;
         }
@@ -139,6 +165,9 @@ impl<S: Sender> Endpoint<S> {
     /// The expiration time of each timer; [`Time::MAX`] for one that is off.
     pub fn deadlines(&self) -> [(TimerKind, Time); TimerKind::ALL.len()] {
         TimerKind::ALL.map(|timer| {
+            if let Some(quic) = self.sender.quic() {
+                return (timer, quic.deadline(timer));
+            }
             let deadline = match timer {
                 TimerKind::Retransmission => self.retransmit_deadline(),
                 TimerKind::DelayedAck => self.delayed_ack_deadline(),
@@ -152,19 +181,33 @@ impl<S: Sender> Endpoint<S> {
     /// The expiration time of the retransmission timer; [`Time::MAX`] if it is off.
     #[inline]
     pub fn retransmit_deadline(&self) -> Time {
+        if let Some(quic) = self.sender.quic() {
+            return quic.deadline(TimerKind::Retransmission);
+        }
         self.core.retransmit_timer.deadline()
     }
 
     /// The time at which a delayed acknowledgement is due; [`Time::MAX`] if none is.
     #[inline]
     pub fn delayed_ack_deadline(&self) -> Time {
+        if let Some(quic) = self.sender.quic() {
+            return quic.deadline(TimerKind::DelayedAck);
+        }
         self.core.delayed_ack_deadline()
     }
 
     /// The state of the connection.
     #[inline]
     pub fn state(&self) -> State {
+        if let Some(quic) = self.sender.quic() {
+            return quic.state();
+        }
         self.core.state
+    }
+
+    /// The QUIC connection that it is, if it is one, with its streams.
+    pub fn quic_mut(&mut self) -> Option<&mut Connection<S::Congestion>> {
+        self.sender.quic_mut()
     }
 
     /// The congestion control.
@@ -174,27 +217,42 @@ impl<S: Sender> Endpoint<S> {
 
     /// Counts of recoveries so far.
     pub fn recovery(&self) -> RecoveryCounts {
+        if let Some(quic) = self.sender.quic() {
+            return quic.recovery();
+        }
         self.core.recovery
     }
 
     /// True during fast recovery from a loss.
     pub fn in_recovery(&self) -> bool {
+        if let Some(quic) = self.sender.quic() {
+            return quic.in_recovery();
+        }
         self.core.status.any(Status::IN_RECOVERY)
     }
 
     /// True if data are missing before others that have arrived.
     pub fn has_gap(&self) -> bool {
+        if let Some(quic) = self.sender.quic() {
+            return quic.has_gap();
+        }
         self.core.status.any(Status::OUT_OF_ORDER)
     }
 
     /// The reason why it sends no more at the moment. Valid between calls: after an event, drain
     /// [`Endpoint::poll_transmit`] first.
     pub fn limited_by(&self, profile: &Profile) -> LimitedBy {
+        if let Some(quic) = self.sender.quic() {
+            return quic.limited_by();
+        }
         self.sender.limited_by(&self.core, profile)
     }
 
     /// The state of its sender. Valid between calls, as [`Endpoint::limited_by`].
     pub fn info(&self, profile: &Profile) -> Info {
+        if let Some(quic) = self.sender.quic() {
+            return quic.info();
+        }
         let (core, congestion) = (&self.core, self.sender.congestion());
         Info {
             sender: self.sender.info(core),
@@ -211,17 +269,26 @@ impl<S: Sender> Endpoint<S> {
 
     /// Bytes sent and not acknowledged.
     pub fn in_flight(&self) -> u32 {
+        if let Some(quic) = self.sender.quic() {
+            return quic.in_flight();
+        }
         self.core.in_flight()
     }
 
     /// One past the highest byte sent.
     #[inline]
     pub fn highest_sent(&self) -> Seq {
+        if let Some(quic) = self.sender.quic() {
+            return quic.highest_sent();
+        }
         self.core.snd_max
     }
 
     /// Bytes of the peer's data received in order.
     pub fn received(&self) -> Seq {
+        if let Some(quic) = self.sender.quic() {
+            return quic.received();
+        }
         self.core.rcv_nxt
     }
 

@@ -1,9 +1,10 @@
-//! A TCP endpoint as a sans-IO state machine.
+//! Endpoints of TCP and QUIC as sans-IO state machines.
 //!
 //! [`Endpoint`] takes segments and the time, and gives segments, events and the time of its next timer. It counts
 //! data and does not carry them. A [`Profile`] holds the values in which implementations differ (initial window,
 //! timers, delayed acknowledgements), with their sources. [`CongestionControl`] is the interface of congestion
-//! controls. An endpoint's [`Sender`] is the half in which endpoints of different stacks differ.
+//! controls. An endpoint's [`Sender`] is the half in which endpoints of different stacks differ. The sender of a host that
+//! may speak QUIC, [`AnyTransport`], can hold a whole [`quic::Connection`], which then takes the place of TCP's state.
 //!
 //! The contract of use: after each [`Endpoint::handle_segment`], [`Endpoint::handle_timeout`],
 //! [`Endpoint::write`] or [`Endpoint::close`], drain [`Endpoint::poll_transmit`], then [`Endpoint::poll_event`].
@@ -14,9 +15,10 @@ mod core;
 mod ecn;
 mod endpoint;
 mod info;
+mod intervals;
 mod limited;
 mod profile;
-mod reassembly;
+pub mod quic;
 mod recovery;
 mod rtt;
 mod segment;
@@ -31,5 +33,5 @@ pub use info::{CongestionState, ControlVariables, Info, SenderInfo};
 pub use limited::LimitedBy;
 pub use profile::{HyStartForm, Profile, RequiredStack};
 pub use segment::{Flags, HeaderOptions, Options, Segment, Seq, WindowScale, options};
-pub use sender::{Basic, Full, Scaled, Sender};
+pub use sender::{AnyHeader, AnyTransport, Basic, Full, Scaled, Sender};
 pub use timer::TimerKind;

@@ -4,11 +4,13 @@ mod check;
 mod freebsd;
 mod linux;
 mod ns2;
+mod quic;
 
 use aqmlab_units::Duration;
 
 use crate::EcnPolicy;
 use crate::congestion::Algorithm;
+use crate::quic::QuicValues;
 
 /// The constants of one TCP stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +119,9 @@ pub struct Profile {
     /// The sign that ends slow start before a loss: `off`, `hystart` of Linux for CUBIC, or `hystart++` (RFC 9406)
     /// for Reno and `cubic-rfc9438`.
     pub hystart: HyStartForm,
+    /// QUIC in place of TCP, and the values that only QUIC has; see docs/guide/quic.md.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub quic: Option<QuicValues>,
 }
 
 /// The sign that ends slow start before a loss.
@@ -155,6 +160,7 @@ const ALL: &[(&str, Constructor)] = &[
     ("linux-6", Profile::linux_6),
     ("ns2-reno", Profile::ns2_reno),
     ("ns2-newreno", Profile::ns2_newreno),
+    ("quic", Profile::quic),
 ];
 
 impl Profile {
@@ -170,6 +176,9 @@ impl Profile {
 
     /// The smallest stack with all that the profile uses.
     pub fn required_stack(&self) -> RequiredStack {
+        if self.quic.is_some() {
+            return RequiredStack::AnyTransport;
+        }
         let full = self.sack
             || self.timestamps
             || self.frto
@@ -244,6 +253,7 @@ pub enum RequiredStack {
     Basic,
     Scaled,
     Full,
+    AnyTransport,
 }
 
 /// Return entry `index` of a back-off table, whose last entry repeats.

@@ -46,6 +46,15 @@ impl<O> Segment<O> {
 }
 
 impl<O: HeaderOptions> Segment<O> {
+    /// Return the data bytes that it repeats, if it is a retransmission by an endpoint that has sent all before `highest`.
+    #[inline]
+    pub fn retransmitted(&self, highest: Seq) -> Option<u32> {
+        match self.options.retransmitted() {
+            Some(bytes) => (bytes > 0).then_some(bytes),
+            None => self.is_retransmission(highest).then(|| u32::from(self.len).min(highest - self.seq)),
+        }
+    }
+
     /// Bytes of the TCP header with its options.
     #[inline]
     pub fn header_len(&self) -> u16 {

@@ -1,5 +1,6 @@
 //! Senders: the part of an endpoint that is chosen at compile time.
 
+mod any_transport;
 mod classic;
 mod modern;
 mod scale;
@@ -11,9 +12,11 @@ use aqmlab_units::Time;
 use crate::congestion::{ClassicReno, CongestionControl};
 use crate::core::{Core, Limits};
 use crate::options::HeaderOptions;
+use crate::quic::Connection;
 use crate::timer::TimerKind;
 use crate::{LimitedBy, Profile, Segment, SenderInfo, Seq};
 
+pub use any_transport::{AnyHeader, AnyTransport};
 pub(crate) use classic::Classic;
 pub(crate) use modern::Modern;
 pub(crate) use scale::{Scale, Scaling, Unscaled};
@@ -53,6 +56,26 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// Reset it for another connection that starts at `now`, as if new; it may keep allocated memory.
     fn reset(&mut self, profile: &Profile, now: Time) {
         *self = Self::new(profile, now);
+    }
+
+    /// The QUIC connection that the endpoint is, if it is one. Then the rest of the sender is idle.
+    #[inline(always)]
+    fn quic(&self) -> Option<&Connection<Self::Congestion>> {
+        None
+    }
+
+    /// The same, to change it.
+    #[inline(always)]
+    fn quic_mut(&mut self) -> Option<&mut Connection<Self::Congestion>> {
+        None
+    }
+
+    /// Handle a received datagram of the QUIC connection.
+    fn handle_datagram(&mut self, _segment: &Segment<Self::Options>, _now: Time, _profile: &Profile) {}
+
+    /// Return the next datagram of the QUIC connection.
+    fn poll_datagram(&mut self, _now: Time, _profile: &Profile) -> Option<Segment<Self::Options>> {
+        None
     }
 
     /// The congestion control.

@@ -67,8 +67,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         handle(socket, self.now, profile);
         let highest = socket.tcp.highest_sent();
         while let Some(segment) = socket.tcp.poll_transmit(self.now, profile) {
-            if segment.is_retransmission(highest) {
-                let again = u32::from(segment.len).min(highest - segment.seq);
+            if let Some(again) = segment.retransmitted(highest) {
                 self.recorder.repeated(id, again, self.now);
             }
             socket.sent_packet();

@@ -142,8 +142,11 @@ const EFFECTS: [Effect; 5] = [
     (
         "pacing_burst",
         |its| its.pacing_burst.to_string(),
-        |its| matches!(its.congestion, Algorithm::Prague | Algorithm::Bbr | Algorithm::Custom(_)),
-        "congestion = prague, bbr or a custom control",
+        |its| {
+            its.quic.is_some()
+                || matches!(its.congestion, Algorithm::Prague | Algorithm::Bbr | Algorithm::Custom(_))
+        },
+        "congestion = prague, bbr or a custom control, or QUIC",
     ),
     (
         "ledbat_target",
@@ -216,6 +219,10 @@ impl TcpSpec {
             let path = format!("tcp.mix[{number}]");
             check_values(&path, &entry.values, mtu)?;
             check_use(&path, &entry.values, entry.control.as_ref())?;
+            if entry.role == Some(Role::Server) && entry.values.quic.is_some() != self.values.quic.is_some() {
+                let message = "must not be server: a client chooses between TCP and QUIC, got server";
+                return Err(fault(&format!("{path}.role"), message.to_owned()));
+            }
             if let Some(name) = &entry.source {
                 check_source(&format!("{path}.source"), name, sources)?;
             }
@@ -326,6 +333,9 @@ fn with_values(
 ) -> Result<Profile, SpecError> {
     let mut values = serde_json::to_value(profile).expect("a profile has a JSON form");
     let table = values.as_object_mut().expect("a profile is an object");
+    if let Some(quic) = written.remove(QUIC) {
+        merge_quic(path, table, quic)?;
+    }
     if let Some(unknown) = written.keys().find(|key| !table.contains_key(*key)) {
         let known: Vec<&str> = beside.iter().copied().chain(table.keys().map(String::as_str)).collect();
         return Err(fault(&format!("{path}.{unknown}"), messages::unknown_key(unknown, &known)));
@@ -343,13 +353,80 @@ fn with_values(
     Ok(Profile { congestion, ..read(path, values)? })
 }
 
+/// The key of the values that only QUIC has.
+const QUIC: &str = "quic";
+
+/// Merge the written values of QUIC into those of the profile `table`.
+fn merge_quic(path: &str, table: &mut Map<String, Value>, quic: Value) -> Result<(), SpecError> {
+    let path = format!("{path}.{QUIC}");
+    let written: Map<String, Value> = read(&path, quic)?;
+    match table.get_mut(QUIC).and_then(Value::as_object_mut) {
+        Some(values) => {
+            if let Some(unknown) = written.keys().find(|key| !values.contains_key(*key)) {
+                let known: Vec<&str> = values.keys().map(String::as_str).collect();
+                return Err(fault(&format!("{path}.{unknown}"), messages::unknown_key(unknown, &known)));
+            }
+            values.extend(written);
+            Ok(())
+        }
+        None => Err(fault(&path, "has no effect on TCP: it needs profile = \"quic\"".to_owned())),
+    }
+}
+
+/// Refuse values of TCP that differ from the profile's where the hosts speak QUIC.
+fn check_quic(path: &str, values: &Profile) -> Result<(), SpecError> {
+    let usual = Profile::quic();
+    let in_json = |profile: &Profile| serde_json::to_value(profile).expect("a profile has a JSON form");
+    let (values, usual) = (in_json(values), in_json(&usual));
+    match TCP_ONLY.iter().find(|&&key| values[key] != usual[key]) {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!("has no effect on QUIC, got {}", values[key]);
+            Err(fault(&format!("{path}.{key}"), message))
+        }
+    }
+}
+
+/// Values that QUIC does not use.
+const TCP_ONLY: [&str; 22] = [
+    "receive_window_tuning",
+    "window_scaling",
+    "timestamps",
+    "sack",
+    "rack",
+    "frto",
+    "newreno",
+    "handshake_ack_opens_window",
+    "min_rto",
+    "rto_margin",
+    "max_rto",
+    "syn_backoff",
+    "syn_ack_retransmits",
+    "data_backoff",
+    "data_retransmits",
+    "quick_acks",
+    "quick_acks_after_mark",
+    "restart_after_idle",
+    "nagle",
+    "dctcp_two_acks",
+    "ecn_fallback",
+    "accecn_option",
+];
+
+/// Bytes of IPv4 and UDP header.
+const UDP_HEADERS: u64 = 28;
+
 /// Checks the values of a stack, and the size of its segments.
 fn check_values(path: &str, values: &Profile, mtu: Bytes) -> Result<(), SpecError> {
     let at = |field: &str| format!("{path}.{field}");
     values.check().map_err(|(field, message)| fault(&at(field), message))?;
-    let most_data = mtu.get().saturating_sub(HEADERS);
+    let headers = if values.quic.is_some() { UDP_HEADERS } else { HEADERS };
+    if values.quic.is_some() {
+        check_quic(path, values)?;
+    }
+    let most_data = mtu.get().saturating_sub(headers);
     if u64::from(values.mss) > most_data {
-        let message = format!("must be at most link.mtu - {HEADERS} = {most_data}, got {}", values.mss);
+        let message = format!("must be at most link.mtu - {headers} = {most_data}, got {}", values.mss);
         return Err(fault(&at("mss"), message));
     }
     Ok(())

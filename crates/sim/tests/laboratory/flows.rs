@@ -89,7 +89,7 @@ fn rows_are_regular_and_totals_never_fall() {
 
 #[test]
 fn recording_flows_changes_no_result() {
-    for profile in ["linux-6", "ns2-newreno"] {
+    for profile in ["linux-6", "ns2-newreno", "quic"] {
         let mut spec = congested(&law("pi"));
         spec["tcp"] = json!({"profile": profile});
         spec["sources"] = json!([{"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}}]);

@@ -18,6 +18,7 @@ mod hosts {
     mod delay_at;
     mod ecn;
     mod modern;
+    mod quic;
     mod stacks;
 }
 

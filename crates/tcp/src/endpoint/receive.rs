@@ -11,6 +11,9 @@ impl<S: Sender> Endpoint<S> {
     /// Handle a received segment.
     #[inline(always)]
     pub fn handle_segment(&mut self, segment: &Segment<S::Options>, now: Time, profile: &Profile) {
+        if self.sender.quic().is_some() {
+            return self.sender.handle_datagram(segment, now, profile);
+        }
         if segment.flags.intersects(Flags::SYN | Flags::RST) || self.core.is_unsynchronised() {
             return self.handle_control(segment, now, profile);
         }

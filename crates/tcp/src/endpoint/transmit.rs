@@ -12,12 +12,18 @@ impl<S: Sender> Endpoint<S> {
     /// [`Endpoint::poll_event`].
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, profile: &Profile) -> Option<Segment<S::Options>> {
+        if self.sender.quic().is_some() {
+            return self.sender.poll_datagram(now, profile);
+        }
         if self.may_send() { self.transmit(now, profile) } else { None }
     }
 
     /// True if [`Endpoint::poll_transmit`] may return a segment. If false, that call would do nothing.
     #[inline(always)]
     pub fn may_send(&self) -> bool {
+        if let Some(quic) = self.sender.quic() {
+            return quic.may_send();
+        }
         self.core.snd_nxt != self.core.snd_end || self.core.status.any(Status::TO_SEND)
     }
 

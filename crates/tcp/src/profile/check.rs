@@ -6,6 +6,7 @@ use aqmlab_units::{Duration, Range, ranges};
 use super::Profile;
 use crate::EcnPolicy;
 use crate::congestion::{Algorithm, Any, CongestionControl, Marks};
+use crate::quic::{HANDSHAKE_DATAGRAM, QuicValues};
 
 /// The largest window that 16 bits hold.
 const MAX_UNSCALED_WINDOW: u32 = 65_535;
@@ -58,6 +59,9 @@ impl Profile {
     /// Return the first field with an impossible value, with a message.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         self.check_ranges().map_err(|outside| (outside.field, outside.message))?;
+        if let Some(quic) = &self.quic {
+            self.check_quic(quic)?;
+        }
         if (self.sack || self.timestamps || self.counts_bytes()) && self.mss < MIN_MSS_WITH_OPTIONS {
             let message = format!(
                 "must be at least {MIN_MSS_WITH_OPTIONS} bytes with sack, timestamps or accecn_option, got {}",
@@ -90,12 +94,33 @@ impl Profile {
         self.check_congestion()
     }
 
+    /// Check the values of QUIC, and those that it shares with TCP.
+    fn check_quic(&self, quic: &QuicValues) -> Result<(), (&'static str, String)> {
+        quic.check_ranges().map_err(|outside| ("quic", format!("{} {}", outside.field, outside.message)))?;
+        if self.mss < HANDSHAKE_DATAGRAM {
+            let message =
+                format!("must be at least {HANDSHAKE_DATAGRAM} with QUIC (RFC 9000 §14), got {}", self.mss);
+            return Err(("mss", message));
+        }
+        let is_known = matches!(
+            self.ecn,
+            EcnPolicy::Off | EcnPolicy::Rfc3168 | EcnPolicy::Accurate | EcnPolicy::AccuratePlusPlus
+        );
+        if !is_known {
+            let message =
+                format!("must be false or true with QUIC, whose feedback has one form, got {}", self.ecn);
+            return Err(("ecn", message));
+        }
+        Ok(())
+    }
+
     /// Check the options of congestion control; an option without effect is an error.
     fn check_congestion(&self) -> Result<(), (&'static str, String)> {
         let name = &self.congestion;
         let (marks, has_abe) = self.response_to_marks();
         let (has_feedback, needed) = match marks {
             Marks::Echoed => (true, ""),
+            Marks::Counted | Marks::L4s if self.quic.is_some() => (self.ecn != EcnPolicy::Off, "true"),
             Marks::Counted => (self.ecn.counts_marks(), "dctcp, accurate or accurate++"),
             Marks::L4s => (self.ecn.is_accurate(), "accurate or accurate++"),
         };

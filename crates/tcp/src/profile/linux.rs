@@ -84,6 +84,7 @@ impl Profile {
             ledbat_target: Profile::LEDBAT_TARGET,
             prague_reference_rtt: Profile::PRAGUE_REFERENCE_RTT,
             hystart: HyStartForm::Linux,
+            quic: None,
         }
     }
 }

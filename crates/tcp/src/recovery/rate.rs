@@ -69,7 +69,12 @@ impl NewestSegment {
     /// Add a segment that the acknowledgement delivers.
     #[inline]
     pub(crate) fn add(&mut self, record: &Record) {
-        let &Record { delivered: prior_delivered, sent_at, end, .. } = record;
+        self.add_sent(record.delivered, record.sent_at, record.end);
+    }
+
+    /// Add one by its fields: the bytes delivered when it was sent, its departure and its end.
+    #[inline]
+    pub(crate) fn add_sent(&mut self, prior_delivered: u64, sent_at: Time, end: Seq) {
         if self.0.is_none_or(|newest| (newest.prior_delivered, newest.sent_at) <= (prior_delivered, sent_at))
         {
             self.0 = Some(SegmentFields { prior_delivered, sent_at, end });

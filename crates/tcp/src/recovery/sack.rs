@@ -1,8 +1,8 @@
 //! Reports of a receiver: data beyond a gap (RFC 2018 §4), and duplicates (RFC 2883).
 
 use crate::Seq;
+use crate::intervals::Intervals;
 use crate::options::{MAX_SACK_BLOCKS, Options};
-use crate::reassembly::Reassembly;
 
 /// State of a receiver's reports.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl RecentSegments {
 impl SackReporter {
     /// Record `from..to` as a duplicate if it has arrived before (RFC 2883 §4). Call it before inserting the
     /// range.
-    pub(crate) fn note_duplicate(&mut self, from: Seq, to: Seq, next: Seq, reassembly: &Reassembly) {
+    pub(crate) fn note_duplicate(&mut self, from: Seq, to: Seq, next: Seq, reassembly: &Intervals) {
         if from < next {
             self.duplicate = Some((from, to.min(next)));
         } else if reassembly.range_around(from).is_some_and(|(_, end)| to <= end) {
@@ -55,7 +55,7 @@ impl SackReporter {
     }
 
     /// Record that a segment from `from` was inserted; the data before `next` are in order.
-    pub(crate) fn note_inserted(&mut self, from: Seq, next: Seq, reassembly: &Reassembly) {
+    pub(crate) fn note_inserted(&mut self, from: Seq, next: Seq, reassembly: &Intervals) {
         let range = reassembly.range_around(from);
         let is_inside = |other| range.is_some_and(|(start, end)| start <= other && other < end);
         self.recent.retain(|other| next <= other && !is_inside(other));
@@ -71,7 +71,7 @@ impl SackReporter {
 
     /// Return `options` with at most `max_blocks` blocks: the duplicate, then the range of the latest segment,
     /// then those of earlier ones.
-    pub(crate) fn report(&mut self, reassembly: &Reassembly, max_blocks: usize, options: Options) -> Options {
+    pub(crate) fn report(&mut self, reassembly: &Intervals, max_blocks: usize, options: Options) -> Options {
         let (mut options, mut room) = (options, max_blocks);
         let mut report = |(from, to)| {
             if room > 0 {
@@ -97,7 +97,7 @@ mod tests {
     #[derive(Default)]
     struct Receiver {
         reporter: SackReporter,
-        reassembly: Reassembly,
+        reassembly: Intervals,
     }
 
     impl Receiver {

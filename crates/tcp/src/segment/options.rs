@@ -29,6 +29,16 @@ pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
     fn modern(&self) -> Option<&Options> {
         None
     }
+
+    /// True if the packet is a TCP segment.
+    fn is_tcp(&self) -> bool {
+        true
+    }
+
+    /// Data bytes that were sent before, if the packet tells: a TCP segment's numbers do.
+    fn retransmitted(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// The options of a modern segment.

@@ -9,6 +9,7 @@ mod invariants;
 #[expect(dead_code, reason = "the transfers use more of it")]
 #[path = "../transfers/network.rs"]
 mod network;
+mod quic;
 mod response;
 
 use aqmlab_tcp::{Algorithm, Profile};

@@ -92,7 +92,11 @@ impl Stacks {
     }
 
     fn of_ends(&self, owner: Owner, side: Side, number: u64, connection: u64) -> [StackId; 2] {
-        [self.of_client(owner, side, number), self.of_server(owner, side.other(), number, connection)]
+        let client = self.of_client(owner, side, number);
+        let server = self.of_server(owner, side.other(), number, connection);
+        // The client chooses the transport. A server with a stack of the other one has the client's.
+        let is_quic = |id| self.profile(id).quic.is_some();
+        [client, if is_quic(server) == is_quic(client) { server } else { client }]
     }
 
     /// Return the stacks that hosts on `side` may have, clients and servers, for the owners for which `counts`

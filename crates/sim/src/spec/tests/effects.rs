@@ -27,11 +27,11 @@ fn a_value_without_an_effect_is_refused() {
         ),
         (
             json!({"tcp": {"pacing_burst": 10}}),
-            "tcp.pacing_burst: has no effect: no host has congestion = prague, bbr or a custom control, got 10",
+            "tcp.pacing_burst: has no effect: no host has congestion = prague, bbr or a custom control, or QUIC, got 10",
         ),
         (
             json!({"tcp": {"pacing_burst": 10, "mix": [{"share": 0.5, "congestion": "bbr", "pacing_burst": 4}]}}),
-            "tcp.pacing_burst: has no effect: no host has congestion = prague, bbr or a custom control, got 10",
+            "tcp.pacing_burst: has no effect: no host has congestion = prague, bbr or a custom control, or QUIC, got 10",
         ),
         (
             json!({"tcp": {"mix": [{"share": 0.5, "congestion": "bbr", "hystart": "off"}]}}),
@@ -69,6 +69,54 @@ fn a_value_without_an_effect_is_refused() {
         (
             json!({"queue": {"droptail": {"noecn": true}}}),
             "queue.droptail.noecn: has no effect: this discipline never marks in place of a drop, got true",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+}
+
+#[test]
+fn values_that_quic_cannot_have_are_refused() {
+    for (parts, message) in [
+        (
+            json!({"tcp": {"quic": {"certificate": 4000}}}),
+            "tcp.quic: has no effect on TCP: it needs profile = \"quic\"",
+        ),
+        (
+            json!({"tcp": {"profile": "quic", "min_rto": "1 s"}}),
+            "tcp.min_rto: has no effect on QUIC, got \"1 s\"",
+        ),
+        (
+            json!({"tcp": {"profile": "quic", "ecn": "ecn+"}}),
+            "tcp.ecn: must be false or true with QUIC, whose feedback has one form, got ecn+",
+        ),
+        (
+            json!({"tcp": {"profile": "quic", "congestion": "prague"}}),
+            "tcp.congestion: prague counts marks: it needs ecn = true, got off",
+        ),
+        (
+            json!({"tcp": {"profile": "quic", "mss": 1199}}),
+            "tcp.mss: must be at least 1200 with QUIC (RFC 9000 §14), got 1199",
+        ),
+        (
+            json!({"tcp": {"profile": "quic", "mss": 1473}}),
+            "tcp.mss: must be at most link.mtu - 28 = 1472, got 1473",
+        ),
+        (
+            json!({"tcp": {"profile": "quic", "quic": {"certificate": 0}}}),
+            "tcp.quic: certificate must be between 1 and 30000, got 0",
+        ),
+        (
+            json!({"tcp": {"profile": "quic"}, "users": {"per_side": 1, "workload": "web-2024"}}),
+            "tcp.profile: must be a profile of TCP: pages bring their own TLS, got \"quic\"",
+        ),
+        (
+            json!({"tcp": {"mix": [{"share": 0.5, "profile": "quic"}]}, "users": {"per_side": 1, "workload": "web-2024"}}),
+            "tcp.mix[0].profile: must be a profile of TCP: pages bring their own TLS, got \"quic\"",
+        ),
+        (
+            json!({"tcp": {"mix": [{"share": 0.5, "role": "server", "profile": "quic"}]}}),
+            "tcp.mix[0].role: must not be server: a client chooses between TCP and QUIC, got server",
         ),
     ] {
         assert_refused(parts, message);

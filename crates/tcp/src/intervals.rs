@@ -1,14 +1,14 @@
-//! Reassembly of data that arrived out of order.
+//! Intervals of data that arrived out of order.
 
 use crate::Seq;
 
-/// Ranges received beyond the next expected byte, in order, neither touching nor overlapping. Without losses it
-/// uses no memory.
+/// Ranges in order, neither touching nor overlapping: for reassembly, those received beyond the next expected byte.
+/// Without losses it uses no memory.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::box_collection, reason = "8 bytes in each endpoint, not 24; it is almost always empty")]
-pub(crate) struct Reassembly(Option<Box<Vec<(Seq, Seq)>>>);
+pub(crate) struct Intervals(Option<Box<Vec<(Seq, Seq)>>>);
 
-impl Reassembly {
+impl Intervals {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|ranges| ranges.is_empty())
@@ -19,6 +19,44 @@ impl Reassembly {
         let ranges = self.0.as_ref()?;
         let index = ranges.partition_point(|&(_, end)| end <= seq);
         ranges.get(index).copied().filter(|&(start, _)| start <= seq)
+    }
+
+    /// The ranges, the lowest first.
+    pub(crate) fn ranges(&self) -> &[(Seq, Seq)] {
+        self.0.as_ref().map_or(&[], |ranges| ranges)
+    }
+
+    /// Return how many numbers of `from..to` are in the ranges.
+    pub(crate) fn covered(&self, from: Seq, to: Seq) -> u32 {
+        let inside = self.ranges().iter().filter(|&&(start, end)| start < to && from < end);
+        inside.map(|&(start, end)| end.min(to) - start.max(from)).sum()
+    }
+
+    /// Remove the numbers `from..to`.
+    pub(crate) fn remove(&mut self, from: Seq, to: Seq) {
+        let Some(ranges) = &mut self.0 else { return };
+        let first = ranges.partition_point(|&(_, end)| end <= from);
+        let last = ranges.partition_point(|&(start, _)| start < to);
+        if first < last {
+            let (before, after) = ((ranges[first].0, from), (to, ranges[last - 1].1));
+            let rest = [before, after].into_iter().filter(|&(start, end)| start < end);
+            ranges.splice(first..last, rest.collect::<Vec<_>>());
+        }
+    }
+
+    /// Remove the lowest range.
+    pub(crate) fn remove_lowest(&mut self) {
+        if let Some(ranges) = &mut self.0 {
+            ranges.remove(0);
+        }
+    }
+
+    /// Remove and return up to `most` of the lowest numbers.
+    pub(crate) fn take_front(&mut self, most: u32) -> Option<(Seq, Seq)> {
+        let &(start, end) = self.ranges().first()?;
+        let end = end.min(start + most);
+        self.remove(start, end);
+        Some((start, end))
     }
 
     /// Insert the range `from..to`.
@@ -70,12 +108,30 @@ mod tests {
     use super::*;
 
     proptest! {
+        /// Removal leaves exactly the numbers that were inserted and not removed.
+        #[test]
+        fn insertions_and_removals_act_on_a_set(
+            steps in prop::collection::vec((any::<bool>(), 0u32..60, 1u32..9), 1..40),
+        ) {
+            let mut intervals = Intervals::default();
+            let mut expected = [false; 80];
+            for (inserts, from, len) in steps {
+                expected[from as usize..(from + len) as usize].fill(inserts);
+                let (from, to) = (Seq::new(from), Seq::new(from + len));
+                if inserts { intervals.insert(from, to) } else { intervals.remove(from, to) }
+                for (number, &is_member) in (0..).zip(&expected) {
+                    prop_assert_eq!(intervals.covered(Seq::new(number), Seq::new(number + 1)) == 1, is_member);
+                }
+                prop_assert!(intervals.ranges().windows(2).all(|pair| pair[0].1 < pair[1].0));
+            }
+        }
+
         /// The bytes received are known exactly, for any order, overlap and repetition.
         #[test]
         fn any_arrival_order_gives_the_same_stream(
             pieces in prop::collection::vec((0u32..60, 1u32..9), 1..40),
         ) {
-            let mut reassembly = Reassembly::default();
+            let mut reassembly = Intervals::default();
             let mut received = [false; 80];
             let mut next = Seq::ZERO;
             for (from, len) in pieces {
