@@ -255,6 +255,8 @@ kinds! {
     policer: Policer(PolicerSpec),
     /// The upstream of a cable modem.
     cable: Cable(CableSpec),
+    /// The upstream of a passive optical network.
+    pon: Pon(PonSpec),
     /// A station of a Wi-Fi network.
     wifi: Wifi(WifiSpec),
     /// One user of a cell.
