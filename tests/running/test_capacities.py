@@ -114,6 +114,7 @@ def test_a_policers_drops_are_counted_apart_from_the_queues() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
+        {"pon": {"rate": "5 Mbit/s"}},
         {"cellular": {"rate": "5 Mbit/s", "users": 3}},
         {"leo": {"rate": "3 Mbit/s", "offset": "6 s", "every": "5 s"}},
         {"cable": {"rate": "3 Mbit/s"}},

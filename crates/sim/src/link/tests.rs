@@ -8,6 +8,7 @@ mod kinds;
 mod leo;
 mod losses;
 mod plain;
+mod pon;
 mod rates;
 mod shaped;
 mod theory;

@@ -83,6 +83,7 @@ fn capacities_that_depend_on_the_queue_are_not_known_ahead() {
         json!({ "policer": bucket }),
         json!({ "wifi": { "rate": "100 Mbit/s" } }),
         json!({ "cellular": { "rate": "10 Mbit/s" } }),
+        json!({ "pon": { "rate": "10 Mbit/s" } }),
         json!({ "mahimahi": { "opportunities": [1, 2] } }),
         json!({ "atm": { "rate": "10 Mbit/s" } }),
     ];

@@ -233,6 +233,7 @@ fn packets_wait_in_the_queue_in_an_outage_of_any_kind() {
     for kind in [
         json!({ "token_bucket": bucket }),
         json!({ "cable": { "rate": "2 Mbit/s", "line": "10 Mbit/s" } }),
+        json!({ "pon": { "rate": "2 Mbit/s" } }),
         json!({ "wifi": { "rate": "10 Mbit/s", "stations": 2 } }),
         json!({ "cellular": { "rate": "2 Mbit/s", "users": 2 } }),
         json!({ "leo": { "rate": "2 Mbit/s" } }),

@@ -53,6 +53,10 @@ fn a_capacity_that_cannot_be_is_refused() {
             "link.rate.wifi.others: has no effect: there is no other station, got 1 ms",
         ),
         (
+            json!({"link": {"rate": {"pon": {"rate": "20 Mbit/s", "interval": "1.1 ms"}}}}),
+            "link.rate.pon.interval: must be a multiple of 125 us, got 1.1 ms",
+        ),
+        (
             json!({"link": {"rate": {"cellular": {"rate": "20 Mbit/s", "average": "2 s"}}}}),
             "link.rate.cellular.average: has no effect: there is no other user, got 2 s",
         ),

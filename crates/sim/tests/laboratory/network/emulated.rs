@@ -251,6 +251,7 @@ fn packets_cross_any_kind_of_capacity_as_in_the_simulator() {
         json!({"policer": bucket}),
         json!({"cable": {"rate": "2 Mbit/s", "line": "10 Mbit/s"}}),
         json!({"wifi": {"rate": "10 Mbit/s", "stations": 3}}),
+        json!({"pon": {"rate": "5 Mbit/s"}}),
         json!({"cellular": {"rate": "5 Mbit/s", "users": 2}}),
         json!({"leo": {"rate": "2 Mbit/s", "offset": "1 s", "every": "1 s"}}),
         json!({"trace": {"seconds": [0, 1.5, 2], "mbps": [3, 0, 1]}}),
