@@ -46,14 +46,15 @@ def fields(kind: pa.DataType, value: object) -> None:
 
 
 def test_the_summarys_columns_are_those_the_engine_writes() -> None:
-    experiment = brief(
-        users={"per_side": 50}, queue={"dualpi2": {}}, sources=[BULK, DATAGRAMS], tcp={"profile": "linux-6"}
-    )
+    # Only users who load pages have the row of pages.
+    users = {"per_side": 50, "workload": "web-2024"}
+    experiment = brief(users=users, queue={"dualpi2": {}}, sources=[BULK, DATAGRAMS], tcp={"profile": "linux-6"})
     simulation = _core.Simulation(cells_of(experiment, [1])[0].spec, 1)
     simulation.advance(simulation.end)
     row = json.loads(simulation.summary())
     assert row["users"]
     assert row["classes"]
+    assert row["pages"]
     assert row["sources"][1]["datagrams"]
     fields(pa.struct(list(summary.SCHEMA)), row)
 
