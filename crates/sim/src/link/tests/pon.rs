@@ -50,6 +50,7 @@ fn a_backlog_gets_the_rate_to_one_grant() {
         }
         let end = Time::from_nanos(10 * INTERVAL);
         let whole_bytes = kind.rate().bits_per_sec() / 100 / 8;
-        assert_eq!(kind.bits_between(Time::ZERO, end, &STREAMS), (8 * whole_bytes) as f64, "{rate}");
+        let offered = kind.bits_between(Time::ZERO, end, &STREAMS);
+        assert!((offered - (8 * whole_bytes) as f64).abs() < 0.5, "{rate}: {offered} bits");
     }
 }
