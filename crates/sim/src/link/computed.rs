@@ -1,9 +1,10 @@
 //! The link for laws that decide when a packet arrives.
 //!
 //! All that such a discipline will do with a packet can be worked out at that moment: it will leave at max(now, when
-//! the one before it leaves) + its time on the wire, or whenever a capacity sends it whose rates are known ahead. So a departure is not an event but a number in a ring, packets on
-//! their way to the other end stand in the same ring (a constant delay keeps them in order), and the length of the
-//! queue is how many in the ring have not left yet, less those that the device holds.
+//! the one before it leaves) + its time on the wire, or when a capacity whose rates are known ahead sends it. So a
+//! departure is not an event but a number in a ring, packets on their way to the other end stand in the same ring (a
+//! constant delay keeps them in order), and the length of the queue is how many in the ring have not left yet, less
+//! those that the device holds.
 
 use aqmlab_aqm::{Admission, AdmissionControl, DecidesAtEnqueue, QueueState};
 use aqmlab_tcp::{Flags, HeaderOptions, WindowScale};

@@ -11,7 +11,7 @@ impl<S: Sender> Endpoint<S> {
     /// Handle the timers that have expired. Early calls are harmless.
     pub fn handle_timeout(&mut self, now: Time, profile: &Profile) {
         if let Some(quic) = self.sender.quic_mut() {
-            return quic.handle_timeout(now, profile);
+            return quic.handle_timeout(now);
         }
         if self.core.state == State::Closed {
             return;

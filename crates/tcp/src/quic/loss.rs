@@ -5,10 +5,10 @@ use aqmlab_units::{Duration, Time};
 use super::Connection;
 use super::handshake::Role;
 use super::wire::{Frame, Space};
+use crate::Seq;
 use crate::congestion::CongestionControl;
 use crate::core::increment;
 use crate::timer::Timer;
-use crate::{Profile, Seq};
 
 /// Packets sent later and acknowledged that indicate a loss (`kPacketThreshold`).
 const PACKET_THRESHOLD: u32 = 3;
@@ -31,7 +31,7 @@ struct Losses {
 
 impl<C: CongestionControl> Connection<C> {
     /// RFC 9002 A.10, `DetectAndRemoveLostPackets`, and B.8, `OnPacketsLost`.
-    pub(super) fn detect_losses(&mut self, space: Space, now: Time, _profile: &Profile) {
+    pub(super) fn detect_losses(&mut self, space: Space, now: Time) {
         let delay = self.rtt.loss_delay();
         let first_sample = self.rtt.first_at;
         let of = &mut self.spaces[space.index()];
@@ -125,9 +125,14 @@ impl<C: CongestionControl> Connection<C> {
         };
     }
 
+    /// The factor of the PTO after its expirations so far.
+    pub(super) fn back_off(&self) -> u64 {
+        1 << self.pto_count.min(MOST_BACKOFF)
+    }
+
     /// RFC 9002 A.8, `GetPtoTimeAndSpace`.
     fn pto(&self, now: Time) -> Option<(Time, Space)> {
-        let back_off = 1 << self.pto_count.min(MOST_BACKOFF);
+        let back_off = self.back_off();
         let duration = self.rtt.pto() * back_off;
         let is_confirmed = self.handshake.is_confirmed();
         let times = Space::ALL.into_iter().filter_map(|space| {
@@ -150,13 +155,13 @@ impl<C: CongestionControl> Connection<C> {
     }
 
     /// RFC 9002 A.9, `OnLossDetectionTimeout`.
-    pub(super) fn on_loss_timer(&mut self, now: Time, profile: &Profile) {
+    pub(super) fn on_loss_timer(&mut self, now: Time) {
         let lost = Space::ALL.into_iter().filter_map(|space| {
             let loss_time = self.spaces[space.index()].loss_time?;
             Some((loss_time, space))
         });
         if let Some((_, space)) = lost.min_by_key(|&(at, _)| at) {
-            self.detect_losses(space, now, profile);
+            self.detect_losses(space, now);
         } else if let Some((_, space)) = self.pto(now) {
             self.probe(space);
             // §6.2.4: packets of other spaces come along, as the peer may need them to read this one.

@@ -215,7 +215,7 @@ impl<C: CongestionControl> Connection<C> {
         if space == Space::Data && is_newest {
             self.handle_marks(ecn, ect, &newest, &mut acked, now);
         }
-        self.detect_losses(space, now, profile);
+        self.detect_losses(space, now);
         let first_tracked =
             self.spaces.iter().filter_map(super::PacketSpace::first_tracked).min().unwrap_or(self.tracked);
         let min_rtt = self.rtt.min.unwrap_or(Duration::ZERO);

@@ -94,7 +94,7 @@ impl<C: CongestionControl> Connection<C> {
                 lost: Some(self.window.lost),
                 marked: self.ecn.is_capable().then_some(self.marked_bytes),
                 min_rtt: self.rtt.min,
-                receive_window: self.streams.peer_window(),
+                receive_window: self.streams.credit(),
             },
             sent: self.sent_bytes,
             cwnd: self.window.size(),
@@ -102,7 +102,7 @@ impl<C: CongestionControl> Connection<C> {
             pacing_rate: control.pacing_rate(),
             srtt: self.rtt.smoothed(),
             rttvar: self.rtt.variation(),
-            rto: self.rtt.pto() * (1 << self.pto_count.min(16)),
+            rto: self.rtt.pto() * self.back_off(),
             limited_by: self.limited_by(),
         }
     }

@@ -137,7 +137,7 @@ impl Streams {
     // Sending.
 
     /// New bytes that the connection's limit permits.
-    fn credit(&self) -> u32 {
+    pub(super) fn credit(&self) -> u32 {
         if self.sent < self.limit { self.limit - self.sent } else { 0 }
     }
 
@@ -166,11 +166,6 @@ impl Streams {
     /// True if flow control holds back all unsent data.
     pub(super) fn is_blocked(&self) -> bool {
         self.unsent() > 0 && !self.has_sendable()
-    }
-
-    /// The window that the peer leaves on the connection, beyond what was sent.
-    pub(super) fn peer_window(&self) -> u32 {
-        self.credit()
     }
 
     /// Return the next frame of at most `room` bytes, and true if it repeats data: from the most urgent streams, which

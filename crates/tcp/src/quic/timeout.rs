@@ -5,13 +5,13 @@ use aqmlab_units::Time;
 use super::Connection;
 use super::handshake::Role;
 use super::wire::Space;
+use crate::Event;
 use crate::congestion::CongestionControl;
 use crate::timer::{Timer, TimerKind};
-use crate::{Event, Profile};
 
 impl<C: CongestionControl> Connection<C> {
     /// Handle the timers that have expired. Early calls are harmless.
-    pub fn handle_timeout(&mut self, now: Time, profile: &Profile) {
+    pub fn handle_timeout(&mut self, now: Time) {
         if self.is_closed {
             return;
         }
@@ -30,7 +30,7 @@ impl<C: CongestionControl> Connection<C> {
             self.pacing_timer = Timer::OFF;
         }
         if self.loss_timer.is_due(now) {
-            self.on_loss_timer(now, profile);
+            self.on_loss_timer(now);
         }
     }
 

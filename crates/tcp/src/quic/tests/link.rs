@@ -157,8 +157,8 @@ impl<C: CongestionControl> Link<C> {
             if let Some(oracle) = self.oracle.as_mut().filter(|_| self.client.loss_timer.is_due(self.now)) {
                 oracle.on_loss_detection_timeout(self.now);
             }
-            self.client.handle_timeout(self.now, &self.profile);
-            self.server.handle_timeout(self.now, &self.profile);
+            self.client.handle_timeout(self.now);
+            self.server.handle_timeout(self.now);
         }
         for (at_client, end) in [(true, &mut self.client), (false, &mut self.server)] {
             while self.now < Time::MAX
