@@ -82,6 +82,10 @@ class Link:
         """True if the rate changes, or the capacity is another kind than a bit rate."""
 
     @property
+    def is_random(self) -> bool:
+        """True if a direction draws its rates, each of which takes time to compute."""
+
+    @property
     def rate_changes(self) -> list[tuple[float, list[int]]]:
         """Changes of the rate: the time in seconds, and the new rates of direction 0 and 1 in bits a second."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import aqmlab as lab
@@ -15,6 +17,7 @@ from aqmlab.cells.cell import cells_of
 from aqmlab.results.timeseries import link_delays_ms
 from aqmlab.spec import presets
 from aqmlab.topology.network import topology
+from aqmlab.traces.capacity import SendableBits, sendable_bits
 
 FRAME = 1038
 """The bytes of a datagram's frame: 1,000 of IP and 38 of Ethernet."""
@@ -192,3 +195,13 @@ def test_runs_over_a_kind_of_capacity_are_not_explained(tmp_path: Path) -> None:
     result = lab.run(experiment({"token_bucket": BUCKET}, **users), out=tmp_path)
     with pytest.raises(lab.SpecError, match=r"^link\.rate: such a run cannot be explained"):
         lab.explain(result.directory)
+
+
+def test_bits_between_two_times_are_those_of_the_whole_run() -> None:
+    (cell,) = cells_of(experiment({"leo": {"rate": "5 Mbit/s", "offset": "6 s", "every": "5 s"}}), [3])
+    (link,) = cell.links
+    times, bits = sendable_bits(link, 1, cell.seed, 60)
+    growing = SendableBits(link, 1, cell.seed)
+    for start, end in itertools.pairwise([0.0, 1.3, 4.0, 21.5, 22.0, 60.0]):
+        whole = np.interp(end, times, bits) - np.interp(start, times, bits)
+        assert growing.between(start, end) == pytest.approx(whole, rel=1e-9)

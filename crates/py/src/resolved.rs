@@ -94,6 +94,11 @@ impl Link {
         self.mean_bps(1)
     }
 
+    #[getter]
+    fn is_random(&self) -> bool {
+        self.spec.is_random()
+    }
+
     /// Returns true if the capacity varies: the rate changes, packets wait in outages, or it is another kind than a bit rate.
     #[getter]
     fn varies(&self) -> bool {

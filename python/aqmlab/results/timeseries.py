@@ -12,7 +12,7 @@ from aqmlab._core import seconds
 from aqmlab.cells.cell import Cell
 from aqmlab.flows import jain_index, window_rates
 from aqmlab.store.result import Result
-from aqmlab.traces.capacity import mean_mbps
+from aqmlab.traces.capacity import differ, mean_mbps
 
 _Floats = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ def capacity(result: Result) -> pl.DataFrame:
     for number, link in enumerate(cell.links, start=1):
         for direction in (0, 1):
             mbps = mean_mbps(link, direction, cell.seed, edges)
-            if np.ptp(mbps) > 1e-6 * mbps.max():
+            if differ(mbps):
                 rows = {"time_s": edges, "mbps": np.append(mbps, mbps[-1])}
                 frames.append(pl.DataFrame({"link": number, "direction": direction, **rows}, schema=frames[0].schema))
     return pl.concat(frames)

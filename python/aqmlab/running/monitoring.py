@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 
@@ -23,7 +22,7 @@ from aqmlab._core import RecordBatch, SpecError
 from aqmlab.cells.cell import Cell
 from aqmlab.stats.distributions import quantiles
 from aqmlab.storage.memoize import memoize
-from aqmlab.traces.capacity import sendable_bits
+from aqmlab.traces.capacity import SendableBits
 
 PIPE = "AQMLAB_WATCHED_BY"
 """The environment variable with the descriptor of the pipe."""
@@ -109,8 +108,8 @@ class Monitored:
         self._previous_times = pl.DataFrame()
         is_chain = len(cell.links) > 1
         self._capacities = {
-            _name({"direction": direction} | ({"link": number} if is_chain else {})): sendable_bits(
-                link, direction, cell.seed, simulation.end
+            _name({"direction": direction} | ({"link": number} if is_chain else {})): SendableBits(
+                link, direction, cell.seed
             )
             for number, link in enumerate(cell.links, start=1)
             if link.varies
@@ -179,8 +178,8 @@ class Monitored:
             },
             "throughput": {name: _ratio(8e-6 * change["bytes"], span_s) for name, change in changes.items()},
             "capacity": {
-                name: _ratio(1e-6 * float(np.diff(np.interp((self._read_at, self.now), times, bits))[0]), span_s)
-                for name, (times, bits) in self._capacities.items()
+                name: _ratio(1e-6 * capacity.between(self._read_at, self.now), span_s)
+                for name, capacity in self._capacities.items()
             },
             "response": self._quantiles(),
         }

@@ -39,7 +39,8 @@ def show(network: Topology, title: str) -> None:
         console.print(Text(f"Time: {network.warmup} of warm-up, then {network.duration} are measured."))
         for capacity in network.capacities:
             means = np.array(capacity.mbps).reshape(COLUMNS, -1).mean(axis=1)
-            console.print(Text(f"\nCapacity over the run, {capacity.name}, under seed 1:"))
+            period = "the run" if capacity.edges_s[-1] >= network.warmup_s + network.duration_s else "its first 10 min"
+            console.print(Text(f"\nCapacity over {period}, {capacity.name}, under seed 1:"))
             console.print(Text(rates_text(means, capacity.edges_s[-1])))
     # Bypass the escaping stream: Terminal has escaped the text already, and rich's own sequences are colours.
     console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from aqmlab._core import Link, Resolved
 from aqmlab.spec import directions, schema, schemes
 from aqmlab.spec.capacity import impairments, rates
 from aqmlab.spec.experiment import Experiment
-from aqmlab.traces.capacity import mean_mbps
+from aqmlab.traces.capacity import differ, mean_mbps
 
 T = TypeVar("T")
 
@@ -26,8 +27,8 @@ _PERIODS = 192
 _SEED = 1
 """The seed of the drawn capacities: the first of a run."""
 
-_VARYING = 1e-6
-"""The relative range from which on a capacity varies: smaller ones are rounding."""
+_MOST_DRAWN_S = 600.0
+"""The time for which rates that are drawn are computed, which takes as long as the link's part of a run. Ours."""
 
 _OTHER_COLUMNS = ("name", "side", "direction", "path", "rtt", "delay_at")
 """Keys of sources that have a column of their own, or are not shown."""
@@ -103,8 +104,12 @@ class Topology:
     warmup_s: float
     duration: str
     duration_s: float
-    capacities: tuple[CapacityView, ...] = ()
-    """The capacities that vary, under the first seed."""
+    spec: Resolved = field(repr=False, compare=False)
+
+    @cached_property
+    def capacities(self) -> tuple[CapacityView, ...]:
+        """The capacities that vary, under the first seed; random ones over the first 10 min at most."""
+        return tuple(_capacities(self.spec, self.directions))
 
     @property
     def common_queue(self) -> str | None:
@@ -153,7 +158,7 @@ def _topology(spec: Resolved, queues: Sequence[Sequence[str]]) -> Topology:
         warmup_s=spec.warmup_s,
         duration=protocol["duration"],
         duration_s=spec.duration_s,
-        capacities=tuple(_capacities(spec, directions.names(sides))),
+        spec=spec,
     )
 
 
@@ -180,11 +185,12 @@ def rows(items: Sequence[T], spans: Iterable[tuple[int, int]]) -> list[list[T]]:
 
 def _capacities(spec: Resolved, names: directions.Names) -> Iterator[CapacityView]:
     """Yield the capacity of each direction of a link whose rate varies over a run, under the first seed."""
-    edges = np.linspace(0, spec.warmup_s + spec.duration_s, _PERIODS + 1)
+    end_s = spec.warmup_s + spec.duration_s
     for number, link in enumerate(spec.links, start=1):
+        edges = np.linspace(0, min(end_s, _MOST_DRAWN_S) if link.is_random else end_s, _PERIODS + 1)
         for direction, router in ((0, number), (1, number + 1)) if link.varies else ():
             mbps = mean_mbps(link, direction, _SEED, edges)
-            if np.ptp(mbps) > _VARYING * mbps.max():
+            if differ(mbps):
                 place = directions.place(number, names[direction], in_chain=len(spec.links) > 1)
                 yield CapacityView(f"{place}, queue at R{router}", tuple(edges.tolist()), tuple(mbps.tolist()))
 

@@ -25,3 +25,23 @@ def mean_mbps(link: Link, direction: int, seed: int, edges_s: _Floats) -> _Float
     """Return the mean rates in Mbit/s between each two of ``edges_s``, in order of time."""
     times, bits = sendable_bits(link, direction, seed, float(edges_s[-1]))
     return np.asarray(np.diff(np.interp(edges_s, times, bits)) / np.diff(edges_s) / 1e6)
+
+
+def differ(mbps: _Floats) -> bool:
+    """Return whether rates differ by more than their rounding."""
+    return bool(np.ptp(mbps) > 1e-6 * mbps.max())
+
+
+class SendableBits:
+    """The bits that a direction can send between two times, computed no further than twice the times asked for."""
+
+    def __init__(self, link: Link, direction: int, seed: int) -> None:
+        self._link, self._direction, self._seed = link, direction, seed
+        self._times = self._bits = np.zeros(1)
+
+    def between(self, start_s: float, end_s: float) -> float:
+        """Return the bits between two times in seconds."""
+        if end_s > self._times[-1]:
+            # Rates that are drawn are drawn from the start each time.
+            self._times, self._bits = sendable_bits(self._link, self._direction, self._seed, 2 * end_s)
+        return float(np.diff(np.interp((start_s, end_s), self._times, self._bits))[0])

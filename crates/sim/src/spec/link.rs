@@ -216,6 +216,12 @@ impl LinkSpec {
         Direction::BOTH.iter().any(|&direction| self.rate.of(direction).kind().is_some())
     }
 
+    /// Returns true if a direction draws its rates.
+    pub fn is_random(&self) -> bool {
+        let draws = |direction| self.rate.of(direction).kind().is_some_and(CapacitySpec::is_random);
+        [Direction::FORWARD, Direction::REVERSE].into_iter().any(draws)
+    }
+
     /// Returns true if its capacity varies: the rate changes, packets wait in outages, or it is another kind than a bit rate.
     pub fn varies(&self) -> bool {
         !self.rate_changes.is_empty() || self.has_kind() || !self.waiting_outages().is_empty()
@@ -228,8 +234,9 @@ impl LinkSpec {
 
     /// Returns true if both directions always have the same rate.
     pub(crate) fn is_symmetric(&self) -> bool {
-        let is_random = self.rate.of(Direction::FORWARD).kind().is_some_and(CapacitySpec::is_random);
-        !is_random && self.rate.is_same() && self.rate_changes.iter().all(|change| change.rate.is_same())
+        !self.is_random()
+            && self.rate.is_same()
+            && self.rate_changes.iter().all(|change| change.rate.is_same())
     }
 
     /// Returns true if both directions have one bit rate that does not change, and no impairments.
