@@ -247,9 +247,7 @@ def test_capacities_that_vary_are_drawn_with_their_queues(capsys: pytest.Capture
 def test_only_the_beginning_of_random_capacities_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     cell = {"cellular": {"rate": "10 Mbit/s", "users": 2}}
     protocol = {"warmup": "1 min", "duration": "5 d"}
-    drawn = network(
-        {"link": {"rate": cell}, "queue": {"droptail": {}}, "users": {"per_side": 1}, "protocol": protocol}
-    )
+    drawn = network({"link": {"rate": cell}, "queue": {"droptail": {}}, "users": {"per_side": 1}, "protocol": protocol})
     assert [capacity.edges_s[-1] for capacity in drawn.capacities] == [600, 600]
     drawing.show(drawn, "cell")
     assert "Capacity over its first 10 min, forward, queue at R1, under seed 1:" in capsys.readouterr().out
