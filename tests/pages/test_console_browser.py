@@ -135,8 +135,8 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     assert page.get_by_role("button", name="Stop").count() == 0
     assert "pi:q_ref=7" in page.locator("#lines").inner_text()
     page.locator("canvas").nth(3).wait_for()
-    assert {"direction 0", "direction 1"} < set(page.locator("[data-quantity=queue] .u-legend th").all_inner_texts())
-    assert {"median", "99 %"} < set(page.locator("[data-quantity=response] .u-legend th").all_inner_texts())
+    assert {"forward", "reverse"} < set(page.locator("[data-quantity=queue] .u-legend th").all_inner_texts())
+    assert {"median", "p99"} < set(page.locator("[data-quantity=response] .u-legend th").all_inner_texts())
     assert "--" not in page.locator("#charts").inner_text(), "without a pointer the newest values are shown"
     ink = "[getComputedStyle(document.body).color, [...charts.values()].map(chart => chart.axes[0].stroke())[0]]"
     for scheme in ("light", "dark"):

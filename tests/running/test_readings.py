@@ -29,10 +29,10 @@ def reading(cell: str, scheme: str, *numbers: float | None, now_s: float = 50.0,
         "scheme": scheme,
         "now_s": now_s,
         "warmup_s": 20.0,
-        "queue": {"direction 0": 1.0, "direction 1": 30.0},
-        "delay": {"direction 0": 0.5, "direction 1": delay},
-        "loss": {"direction 0": 0.0, "direction 1": loss},
-        "throughput": {"direction 0": 1.0, "direction 1": throughput},
+        "queue": {"forward": 1.0, "reverse": 30.0},
+        "delay": {"forward": 0.5, "reverse": delay},
+        "loss": {"forward": 0.0, "reverse": loss},
+        "throughput": {"forward": 1.0, "reverse": throughput},
     } | other
 
 
@@ -76,11 +76,11 @@ def test_delay_and_loss_of_readings_agree_with_the_results(
     readings: list[Mapping[str, Any]] = []
     with monitoring.observed(readings.append):
         result = run_cell(small_cell, store)
-    for number, direction in enumerate(result.record()["directions"]):
+    for direction in result.record()["directions"]:
         delays = direction["queue_delay_ms"]
         sojourn_ms = delays["mean"] - delays["device_fifo_mean"]
-        assert readings[-1]["delay"][f"direction {number}"] == pytest.approx(sojourn_ms, rel=0.1)
-        assert readings[-1]["loss"][f"direction {number}"] == pytest.approx(direction["loss_percent"], rel=0.1)
+        assert readings[-1]["delay"][direction["name"]] == pytest.approx(sojourn_ms, rel=0.1)
+        assert readings[-1]["loss"][direction["name"]] == pytest.approx(direction["loss_percent"], rel=0.1)
     assert {reading["scheme"] for reading in readings} == {small_cell.label}
 
 

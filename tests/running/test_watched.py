@@ -96,14 +96,14 @@ def test_a_watched_run_is_the_same_and_reports_its_readings(tmp_path: Path) -> N
     assert {reading["warmup_s"] for reading in readings} == {20}
     first, last = readings[0], readings[-1]
     assert first["now_s"] < 20, "the warm-up is reported"
-    assert first["throughput"].keys() == first["queue"].keys() == {"direction 0", "direction 1"}
-    assert 0 < first["throughput"]["direction 0"] < 10
+    assert first["throughput"].keys() == first["queue"].keys() == {"forward", "reverse"}
+    assert 0 < first["throughput"]["forward"] < 10
     assert first["response"] == first["capacity"] == {}, "no requests yet, and one rate"
     assert last["now_s"] == last["end_s"] == 90
-    assert 0 < last["throughput"]["direction 0"] < 10
-    assert last["signals"]["direction 0"] > 0
-    assert last["queue"]["direction 0"] > 0
-    assert 0 < last["response"]["median"] < last["response"]["90 %"] < last["response"]["99 %"]
+    assert 0 < last["throughput"]["forward"] < 10
+    assert last["signals"]["forward"] > 0
+    assert last["queue"]["forward"] > 0
+    assert 0 < last["response"]["median"] < last["response"]["p90"] < last["response"]["p99"]
 
 
 def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,8 +137,8 @@ def test_readings_have_the_capacity_of_links_that_vary(monkeypatch: pytest.Monke
     run.advance(1)
     run.advance(9)
     # 8 Mbit/s for 4 s, 2 Mbit/s for 4 s, and again.
-    assert [reading["capacity"]["direction 1"] for reading in readings] == [8, pytest.approx(48 / 9, abs=1e-3)]
-    assert [reading["capacity"]["direction 0"] for reading in readings] == [10, 10]
+    assert [reading["capacity"]["reverse"] for reading in readings] == [8, pytest.approx(48 / 9, abs=1e-3)]
+    assert [reading["capacity"]["forward"] for reading in readings] == [10, 10]
 
 
 def test_a_run_goes_on_when_nobody_reads_any_more(spec: Path, tmp_path: Path) -> None:
@@ -199,9 +199,9 @@ def test_a_live_run_is_watched_from_its_warm_up_on(spec: Path, tmp_path: Path) -
     readings = [json.loads(reading) for reading in re.findall(r"event: reading\ndata: (.*)\n", events)]
     warm = [reading for reading in readings if reading["now_s"] < reading["warmup_s"]]
     assert warm, "a reading each second, though the first may be over before anybody looks"
-    assert max(reading["throughput"]["direction 0"] for reading in warm) > 0
+    assert max(reading["throughput"]["forward"] for reading in warm) > 0
     assert readings[-1]["now_s"] == readings[-1]["end_s"] == 5
-    assert readings[-1]["queue"].keys() == {"direction 0", "direction 1"}
+    assert readings[-1]["queue"].keys() == {"forward", "reverse"}
     record = json.loads(printed)
     assert record["world"] == "live"
     assert Path(record["cell"]).name == readings[0]["cell"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aqmlab._core import Resolved
+from aqmlab.spec import directions
 from aqmlab.store.result import Result
 from aqmlab.topology import svg
 from aqmlab.topology.network import stored_topology
@@ -34,8 +35,8 @@ def of_reading(spec: Resolved, reading: Mapping[str, Any]) -> str:
     for number, link in enumerate(network.links, start=1):
         # The share is known only of a rate that is the same in both directions and does not change.
         rate_mbps = None if link.varies or link.has_two_rates else 1e-6 * link.rate_bps
-        names = [(f"link {number} direction {direction}", f"direction {direction}") for direction in (0, 1)]
-        states.append([_state(reading, chain if chain in reading["queue"] else one, rate_mbps) for chain, one in names])
+        places = [directions.place(number, name, in_chain=len(network.links) > 1) for name in network.directions]
+        states.append([_state(reading, place, rate_mbps) for place in places])
     return svg.draw(network, states)
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from aqmlab._core import RecordBatch, SpecError
 from aqmlab.cells.cell import Cell
+from aqmlab.spec import directions
 from aqmlab.stats.distributions import quantiles
 from aqmlab.storage.memoize import memoize
 from aqmlab.traces.capacity import SendableBits
@@ -32,7 +33,7 @@ ReadingCallback = Callable[[Mapping[str, Any]], None]
 _INTERVAL_S = 0.8
 """Wall time between two readings, each of which takes some milliseconds; less than a live run's second. Ours."""
 
-_FRACTIONS = {"median": 0.5, "90 %": 0.9, "99 %": 0.99}
+_FRACTIONS = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 class RunningSimulation(Protocol):
@@ -106,11 +107,8 @@ class Monitored:
         self._queue_batches: list[pa.RecordBatch] = []
         self._unread: list[pa.RecordBatch] = []
         self._previous_times = pl.DataFrame()
-        is_chain = len(cell.links) > 1
         self._capacities = {
-            _name({"direction": direction} | ({"link": number} if is_chain else {})): SendableBits(
-                link, direction, cell.seed
-            )
+            self._place(number, direction): SendableBits(link, direction, cell.seed)
             for number, link in enumerate(cell.links, start=1)
             if link.varies
             for direction in (0, 1)
@@ -154,7 +152,10 @@ class Monitored:
         return self._simulation.summary()
 
     def _reading(self) -> Mapping[str, Any]:
-        links = {_name(link): link for link in pa.record_batch(self.gauges()).to_pylist()}
+        links = {
+            self._place(link.get("link", 1), link["direction"]): link
+            for link in pa.record_batch(self.gauges()).to_pylist()
+        }
         changes = {name: self._changes(name, link) for name, link in links.items()}
         span_s = self.now - self._read_at
         lengths = {**{name: link["waiting"] for name, link in links.items()}, **self._mean_lengths()}
@@ -205,7 +206,13 @@ class Monitored:
             return {}
         keys = [name for name in ("link", "direction") if name in rows.schema.names]
         means = pa.Table.from_batches([rows]).group_by(keys, use_threads=False).aggregate([("packets", "mean")])
-        return {_name(row): _number(row["packets_mean"]) for row in means.to_pylist()}
+        return {
+            self._place(row.get("link", 1), row["direction"]): _number(row["packets_mean"]) for row in means.to_pylist()
+        }
+
+    def _place(self, link: int, direction: int) -> str:
+        cell = self._cell
+        return directions.place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1)
 
     def _quantiles(self) -> Mapping[str, float | None]:
         """Return quantiles of the response times since the last reading."""
@@ -225,12 +232,6 @@ def _merged(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
         return batches[-1] if batches else pa.RecordBatch.from_pydict({})
     (rows,) = pa.Table.from_batches(filled).combine_chunks().to_batches()
     return rows
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    """Return the name of a direction of a link; links of a chain are numbered."""
-    link = f"link {row['link']} " if "link" in row else ""
-    return f"{link}direction {row['direction']}"
 
 
 def _ratio(part: float, whole: float) -> float | None:
