@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import time
+import tomllib
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -258,7 +259,10 @@ def test_a_sweep_is_run_and_its_means_are_shown(visitor: Visitor, console_store:
     _, page, _ = visitor.ask(headers["Location"])
     rows = [re.findall(r"<td.*?>(.*?)</td>", row)[:3] for row in re.findall(r"<tr>(<td.*)</tr>", page)]
     assert rows == [["droptail:limit=20", "", "2"], ["pi:ecn=true", "5", "2"], ["pi:ecn=true", "20", "2"]]
-    assert [file.read_text() for file in console_store.glob("console/grid-*.toml")] == [GRID]
+    (file,) = console_store.glob("console/grid-*.toml")
+    stored = tomllib.loads(file.read_text())
+    assert tomllib.loads((file.parent / stored.pop("spec")).read_text()) == {"testbed": "unc-2003"}
+    assert stored == tomllib.loads(GRID)
 
 
 def test_schemes_and_axes_of_fields_are_those_of_a_grid(tmp_path: Path) -> None:

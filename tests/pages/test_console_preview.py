@@ -15,6 +15,7 @@ import aqmlab as lab
 from aqmlab.cells.cell import cells_of, work
 from aqmlab.console.auth import Rejected
 from aqmlab.console.forms import estimate, pages, sync
+from aqmlab.storage import marker
 from aqmlab.store.store import Store
 from aqmlab.topology import svg
 from aqmlab.topology.network import stored_topology, topology
@@ -104,6 +105,20 @@ def test_a_preview_draws_and_estimates(visitor: Visitor) -> None:
     page = visitor.ask("/preview", "POST", {**form, "spec": named})[1]
     assert "<svg" in page
     assert "<script>" not in page
+
+
+def test_the_preview_of_a_sweep_is_of_all_its_points(tmp_path: Path) -> None:
+    marker.claim(tmp_path)
+    files = list(tmp_path.iterdir())
+    values = {**pages.initial_values("sweep"), "schemes": "codel\npi", "seeds": "2", "link.rate": "4 Mbit/s"}
+    shown = pages.preview("sweep", values, Store(tmp_path), tmp_path)
+    assert shown.estimate is not None
+    # Two loads, with the three values of one parameter for pi alone, and two seeds.
+    assert shown.estimate.cells == (2 + 2 * 3) * 2
+    assert "4 Mbit/s" in shown.drawing
+    wrong = pages.preview("sweep", {**values, "axes[0].values": "80, many"}, Store(tmp_path), tmp_path)
+    assert "users.load" in wrong.message
+    assert list(tmp_path.iterdir()) == files, "a preview writes nothing"
 
 
 def test_an_estimate_is_the_work_at_the_median_cost(console_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

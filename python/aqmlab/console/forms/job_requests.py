@@ -28,7 +28,6 @@ from aqmlab.running.errors import LiveError
 from aqmlab.running.validation import check_each_once, check_seeds, read_seeds
 from aqmlab.spec import testbeds
 from aqmlab.spec.experiment import Experiment
-from aqmlab.spec.overrides import apply
 from aqmlab.spec.variants import parsing
 from aqmlab.store.result import Result
 from aqmlab.ui.counts import pluralize
@@ -43,10 +42,10 @@ SLOWEST = 3
 
 NAMES = {
     "comparison": ("schemes", "spec", "seeds"),
-    "sweep": ("schemes", "grid", "seeds", "limit"),
+    "sweep": ("schemes", "spec", "grid", "seeds", "limit"),
     "live": ("scheme", "spec", "seed"),
 }
-"""The fields of each form that are not spec keys. An empty field keeps the spec's value."""
+"""The fields of each form that are neither spec keys nor axes. An empty field keeps the spec's value."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,8 @@ class Plan:
     seeds: range = range(0)
     changes: Sequence[str] = ()
     """Changes of the experiment by a scheme."""
+    grid: Mapping[str, Any] = field(default_factory=dict)
+    """The grid of a sweep, without its experiment."""
 
 
 def plan_comparison(form_values: Mapping[str, str], store: Path) -> Plan:
@@ -113,6 +114,32 @@ def plan_live(form_values: Mapping[str, str], store: Path) -> Plan:
     return Plan(text, changed, cells, seeds=range(seed, seed + 1), changes=changes)
 
 
+def plan_sweep(form_values: Mapping[str, str], store: Path) -> Plan:
+    """Return the cells of a sweep; nothing is written. Errors are those of :func:`plan_comparison`."""
+    seeds = _seeds(form_values)
+    tables = toml_input.tables("grid", form_values.get("grid", ""))
+    if "spec" in tables:
+        raise Rejected(400, "spec: files are for the command line; write the experiment into its own field")
+    texts = lines_of(form_values.get("schemes", ""))
+    for key, value in (("schemes", texts), ("axes", form_lists.axes(form_values))):
+        if value and key in tables:
+            raise Rejected(400, f"grid: {key} are given in the form too; write them in one place")
+        if value:
+            tables[key] = value
+    if not tables:
+        raise Rejected(400, "grid: must be given, or schemes or an axis")
+    text, experiment = _experiment(form_values, store)
+    try:
+        grid = Grid(**{**tables, "spec": experiment})
+        _check_schemes(grid.schemes or (), experiment=grid.experiment())
+        if (number := grid.combinations * len(seeds)) > MAX_CELLS:
+            raise Rejected(400, f"grid: must have at most {MAX_CELLS:,} cells, got {number:,}")
+        planned = plan(grid, seeds, calibration_model.load_calibrations(store))
+    except SpecError as error:
+        raise Rejected(400, str(error)) from None
+    return Plan(text, experiment, [each.cell for each in planned], seeds=seeds, grid=tables)
+
+
 def comparison(form_values: Mapping[str, str], store: Path) -> JobRequest:
     """Return the request for ``aqmlab compare``; errors are those of :func:`plan_comparison`."""
     planned = plan_comparison(form_values, store)
@@ -127,44 +154,19 @@ def comparison(form_values: Mapping[str, str], store: Path) -> JobRequest:
 
 
 def sweep(form_values: Mapping[str, str], store: Path) -> JobRequest:
-    """Return the request for ``aqmlab sweep``; errors are those of :func:`comparison`."""
-    text, seeds, limit = form_values.get("grid", ""), _seeds(form_values), _limit(form_values)
-    tables = toml_input.tables("grid", text)
-    if "spec" in tables:
-        raise Rejected(400, "spec: files are for the command line; write changes of the experiment under set")
-    texts = lines_of(form_values.get("schemes", ""))
-    for key, value in (("schemes", texts), ("axes", form_lists.axes(form_values))):
-        if value and key in tables:
-            raise Rejected(400, f"grid: {key} are given in the form too; write them in one place")
-        if value:
-            tables[key] = value
-    if not tables:
-        raise Rejected(400, "grid: must be given, or schemes or an axis")
-    if form_values.get("testbed") == form_fields.NO_TESTBED:
-        tables["spec"] = str(toml_input.store_text(_spec_from_fields(form_values), store, "spec"))
-    if spec_changes := _changes(form_values):
-        if not isinstance(tables.get("set", []), list):
-            raise Rejected(400, "set: must be a list, such as ['users.load=90']")
-        tables["set"] = [*tables.get("set", []), *spec_changes]
-    if tables != toml_input.tables("grid", text):
-        text = tomli_w.dumps(tables)
-    try:
-        grid = Grid(**tables)
-        _check_schemes(grid.schemes or (), experiment=grid.experiment())
-        if (number := grid.combinations * len(seeds)) > MAX_CELLS:
-            raise Rejected(400, f"grid: must have at most {MAX_CELLS:,} cells, got {number:,}")
-        planned_cells = plan(grid, seeds, calibration_model.load_calibrations(store))
-    except SpecError as error:
-        raise Rejected(400, str(error)) from None
-    file = toml_input.store_text(text, store, "grid")
-    argv = ["sweep", str(file), "--seeds", _range(seeds), *limit]
+    """Return the request for ``aqmlab sweep``; errors are those of :func:`plan_comparison`."""
+    planned, limit = plan_sweep(form_values, store), _limit(form_values)
+    spec = toml_input.store_text(planned.text, store, "spec")
+    # A grid's file names are relative to its own file.
+    file = toml_input.store_text(tomli_w.dumps({"spec": spec.name, **planned.grid}), store, "grid")
+    argv = ["sweep", str(file), "--seeds", _range(planned.seeds), *limit]
     return JobRequest(
-        title=f"sweep of {pluralize(len(planned_cells), 'cell')}",
+        title=f"sweep of {pluralize(len(planned.cells), 'cell')}",
         argv=[*argv, "--out", str(store), "--verbose"],
-        cells=tuple(planned_cell.cell.key for planned_cell in planned_cells),
+        cells=tuple(cell.key for cell in planned.cells),
         grid=file,
-        seeds=seeds,
-        specs={planned_cell.cell.key: planned_cell.cell.spec for planned_cell in planned_cells},
+        seeds=planned.seeds,
+        specs={cell.key: cell.spec for cell in planned.cells},
     )
 
 
@@ -272,13 +274,6 @@ def _scheme(form_values: Mapping[str, str], experiment: Experiment) -> list[str]
     return [*(f"{path}={_inline(value)}" for path, value in scheme_changes.items()), *variant.changes]
 
 
-def _changes(form_values: Mapping[str, str]) -> list[str]:
-    assignments = []
-    for path, value in form_lists.changes(form_values):
-        assignments.append(f"{path}={_inline(value)}")
-    return assignments
-
-
 def _set(spec_changes: Iterable[str]) -> list[str]:
     return [word for change in spec_changes for word in ("--set", change)]
 
@@ -311,19 +306,6 @@ def _experiment(form_values: Mapping[str, str], store: Path) -> tuple[str, Exper
         return text, Experiment.from_tables(tables, store / toml_input.FOLDER)
     except SpecError as error:
         raise Rejected(400, str(error)) from None
-
-
-def _spec_from_fields(form_values: Mapping[str, str]) -> str:
-    """Return a spec made of the fields of a form."""
-    tables: dict[str, Any] = {}
-    try:
-        for change in _changes(form_values):
-            apply(tables, change)
-    except SpecError as error:
-        raise Rejected(400, str(error)) from None
-    if not tables:
-        raise Rejected(400, "testbed: without one, give a load, users or sources")
-    return tomli_w.dumps(tables)
 
 
 def _check_schemes(texts: Iterable[str], name: str = "schemes", *, experiment: Experiment) -> None:

@@ -44,7 +44,18 @@ warmup = "5 s"
 duration = "20 s"
 """
 
-_SWEEP = {
+_SWEEP = """\
+testbed = "unc-2003"
+
+[link]
+rate = "20 Mbit/s"
+
+[protocol]
+warmup = "30 s"
+duration = "1 min"
+"""
+
+_AXES = {
     "axes[0].path": "users.load",
     "axes[0].values": "80, 98",
     "axes[1].path": "queue.pi.q_ref",
@@ -193,12 +204,17 @@ class FormPages:
 
 def initial_values(kind: str) -> Mapping[str, str]:
     """Return the initial values of a form, its fields in step with its TOML."""
-    return _SWEEP if kind == "sweep" else _filled(_LIVE if kind == "live" else _COMPARISON)
+    texts = {"comparison": _COMPARISON, "sweep": _SWEEP, "live": _LIVE}
+    return {**_filled(texts[kind]), **(_AXES if kind == "sweep" else {})}
 
 
 def preview(kind: str, form_values: Mapping[str, str], store: Store, out: Path) -> Preview:
     """Return the network of a form and the time of its job, or its error; nothing is written."""
-    plans = {"comparison": job_requests.plan_comparison, "live": job_requests.plan_live}
+    plans = {
+        "comparison": job_requests.plan_comparison,
+        "sweep": job_requests.plan_sweep,
+        "live": job_requests.plan_live,
+    }
     if kind not in plans:
         raise Rejected(404, "there is no such form")
     try:
