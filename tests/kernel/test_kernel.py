@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import aqmlab as lab
@@ -212,11 +213,27 @@ def test_the_guests_program_does_nothing_outside_of_a_guest() -> None:
 def test_parity_in_virtual_time_compares_kernel_and_simulator(aqmlab: Command, tmp_path: Path) -> None:
     spec = tmp_path / "both.toml"
     spec.write_text("users.per_side = 100\nprotocol = {warmup = '1 s', duration = '3 s'}\nlink.rate = '5 Mbit/s'\n")
-    outcome = aqmlab("parity", str(spec), "codel", "--world", "kernel", "--seeds", "2", "--json", "--out", "store")
-    (scheme,) = json.loads(outcome.out)["schemes"]
-    assert [(seed["valid"], seed["kernel"]["world"]) for seed in scheme["seeds"]] == [(True, "kernel")] * 2
-    row = scheme["measures"][0]
-    assert row["difference"] == pytest.approx(row["kernel"] - row["simulated"])
+    files = ("--figure", "both.svg", "--table", "both.csv")
+    outcome = aqmlab(
+        "parity", str(spec), "codel", "pi", "--world", "kernel", "--seeds", "2", "--json", "--out", "store", *files
+    )
+    schemes = json.loads(outcome.out)["schemes"]
+    assert [scheme["label"] for scheme in schemes] == ["codel", "pi"]
+    for scheme in schemes:
+        assert [seed["valid"] for seed in scheme["seeds"]] == [True, True]
+        for number, seed in enumerate(scheme["seeds"], start=1):
+            worlds = [seed[world] for world in ("kernel", "simulated")]
+            assert [(item["world"], item["seed"]) for item in worlds] == [("kernel", number), ("simulated", number)]
+            # The same users ask for as much.
+            completed = [item["completed_requests"] for item in worlds]
+            assert completed[0] == pytest.approx(completed[1], rel=0.2)
+        row = scheme["measures"][0]
+        assert row["difference"] == pytest.approx(row["kernel"] - row["simulated"])
+    rows = pl.read_csv("both.csv").to_dicts()
+    assert [(row["scheme"], row["kernel"], row["low"]) for row in rows] == [
+        (scheme["label"], row.get("kernel"), row.get("low")) for scheme in schemes for row in scheme["measures"]
+    ]
+    assert "codel, kernel" in Path("both.svg").read_text()
     late = aqmlab("parity", str(spec), "--world", "kernel", "--late-p99", "5")
     assert late.err == "aqmlab: bounds of validity are for live runs; in virtual time each run is valid\n"
     nowhere = aqmlab("parity", str(spec), "--world", "simulated")

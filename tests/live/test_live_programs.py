@@ -161,31 +161,53 @@ def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, directory: Path
         run_command(lab.Experiment.from_toml("live.toml"), [])
 
 
+# What the kernel finds in handshakes (struct tcp_info of linux/tcp.h): no program's lateness.
+CONNECTIONS = """
+import os, pathlib, socket, struct
+spans = []
+for _ in range({count}):
+    with socket.create_connection((os.environ["AQMLAB_SERVER"], 8000)) as connection:
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+        spans.append(1e-6 * struct.unpack_from("=I", info, 148)[0])
+pathlib.Path("spans").write_text(repr(spans))
+"""
+
+
+def spans_of(experiment: lab.Experiment, directory: Path) -> list[float]:
+    """Return the round-trip times of the connections of ``connect.py``, in seconds."""
+    result, code = run_command(experiment, [sys.executable, "connect.py"], server=SERVER)
+    assert code == 0
+    if reasons := result.metadata["live"]["invalid_reasons"]:
+        pytest.skip(f"the run is invalid: {'; '.join(reasons)}")
+    spans: list[float] = json.loads((directory / "spans").read_text())
+    return spans
+
+
 def test_each_program_connection_draws_its_numbered_rtt(directory: Path) -> None:
-    # What the kernel found in the handshakes of three (struct tcp_info of linux/tcp.h): no program's lateness.
-    (directory / "connect.py").write_text(
-        "import os, pathlib, socket, struct\n"
-        "spans = []\n"
-        "for _ in range(3):\n"
-        "    with socket.create_connection((os.environ['AQMLAB_SERVER'], 8000)) as connection:\n"
-        "        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)\n"
-        "        spans.append(1e-6 * struct.unpack_from('=I', info, 148)[0])\n"
-        "pathlib.Path('spans').write_text(repr(spans))\n"
-    )
+    (directory / "connect.py").write_text(CONNECTIONS.format(count=3))
     rtt = {"source": "this test", "distribution": {"uniform_ms": {"min": 50, "max": 250}}}
     experiment = lab.Experiment(users={"per_side": 0, "rtt": rtt}, protocol={"warmup": "0 s", "duration": "20 s"})
-    spans = []
-    for _ in range(2):
-        result, code = run_command(experiment, [sys.executable, "connect.py"], server=SERVER)
-        assert code == 0
-        if reasons := result.metadata["live"]["invalid_reasons"]:
-            pytest.skip(f"the run is invalid: {'; '.join(reasons)}")
-        spans.append(json.loads((directory / "spans").read_text()))
+    spans = [spans_of(experiment, directory) for _ in range(2)]
     assert len({round(span, 3) for span in spans[0]}) == 3
     for first, second in zip(*spans, strict=True):
         # A millisecond of wires, and as late as a valid run may be, there and back.
         assert 0.05 < first < 0.261
         assert first == pytest.approx(second, abs=0.01)
+
+
+def test_a_round_trip_is_as_long_as_its_table_says(directory: Path) -> None:
+    (directory / "connect.py").write_text(CONNECTIONS.format(count=20))
+    rtt = {"source": "this test", "distribution": {"uniform_ms": {"min": 40, "max": 40}}}
+    experiment = lab.Experiment(
+        link={"rate": "20 Mbit/s", "device_fifo": 0},
+        users={"per_side": 0, "rtt": rtt},
+        tcp={"profile": "linux-6"},
+        protocol={"warmup": "0 s", "duration": "20 s"},
+    )
+    shortest_s = min(spans_of(experiment, directory))
+    # With both wires', and two small packets' time on the link. What is above is the kernel's and the router's doing.
+    least_s = 0.040 + 2 * 0.0005 + 2 * (60 + 38) * 8 / 20e6
+    assert least_s - 1e-6 <= shortest_s < least_s + 0.0003
 
 
 DYING_SERVER = """
@@ -219,16 +241,6 @@ def test_a_run_whose_server_dies_is_invalid(directory: Path, end: str, code: int
     assert live["exit_codes"] == [0, code]
     assert [reason for reason in live["invalid_reasons"] if "server ended" in reason] == reasons
     assert live["valid"] == (not live["invalid_reasons"])
-
-
-def test_users_go_on_beside_a_program(directory: Path) -> None:
-    changes = ["users.per_side=100", "protocol.warmup=1 s"]
-    experiment = lab.Experiment.from_toml("live.toml", changes=changes)
-    result, code = run_command(experiment, ["sleep", "2"])
-    assert code == 0
-    assert result.summary["completed_requests"] > 0
-    # Warm-up and command: it ends with that, and not with the window.
-    assert 2.9 < result.metadata["simulated_s"] < 25
 
 
 @pytest.mark.slow

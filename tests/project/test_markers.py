@@ -20,7 +20,7 @@ DECLARED: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding
 SELECTED = {
     "browser": "tests/pages/test_report_browser.py",
     "documents": "tests/documents/test_notebooks.py",
-    "live": "tests/live/test_live_links.py",
+    "live": "tests/live/test_live_programs.py",
     "remote": "tests/store/test_elsewhere.py",
     "slow": "tests/results/test_numbers.py",
 }

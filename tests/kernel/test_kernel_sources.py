@@ -1,4 +1,4 @@
-"""Sources beside the users, or alone, over real sockets."""
+"""Sources beside the users, or alone, over the sockets of a kernel."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_kernel import _kernel_permitted  # noqa: F401, the fixture of all files
 
 import aqmlab as lab
-from aqmlab.live.run import run_live
-from conftest import Command
+from aqmlab._core import SpecError
 
-pytestmark = pytest.mark.usefixtures("_live_permitted")
+pytestmark = pytest.mark.usefixtures("_kernel_permitted")
 
 RATE_MBPS = 5.0
 WINDOW_S = 4.0
 
 
-def experiment(*sources: dict[str, Any], users: int = 0, warmup: str = "1 s") -> lab.Experiment:
+def experiment(*sources: dict[str, Any], users: int = 0, warmup: str = "1 s", world: str = "kernel") -> lab.Experiment:
     return lab.Experiment.model_validate(
         {
+            "world": world,
             "link": {"rate": f"{RATE_MBPS:g} Mbit/s", "device_fifo": 0},
             "queue": {"droptail": {"limit": 50}},
             "users": {"per_side": users},
@@ -33,9 +34,14 @@ def experiment(*sources: dict[str, Any], users: int = 0, warmup: str = "1 s") ->
 BULK = {"bulk": {"flows": 3, "spread": "100 ms"}}
 
 
+def both_worlds(source: dict[str, Any], out: Path) -> list[list[dict[str, Any]]]:
+    """Return the summaries of a source over the hosts of the kernel and over simulated ones."""
+    return [lab.run(experiment(source, world=world), out=out).summary["sources"] for world in ("kernel", "simulated")]
+
+
 def test_transfers_without_end_fill_the_link(tmp_path: Path) -> None:
     # What slow start lost has been mended when the window begins.
-    summary = run_live(experiment(BULK, warmup="4 s"), out=tmp_path).summary
+    summary = lab.run(experiment(BULK, warmup="4 s"), out=tmp_path).summary
     (bulk,) = summary["sources"]
     # Servers send, on the side that the clients are not on; what the other direction carries acknowledges it.
     assert summary["directions"][1]["utilisation"] > 0.97
@@ -51,7 +57,7 @@ def test_each_datagram_sent_arrives_or_is_dropped_by_a_queue(tmp_path: Path) -> 
     # is on its way at the end.
     rate = 1.2 * RATE_MBPS
     cbr = {"datagrams": {"rate": f"{rate:g} Mbit/s", "packet": f"{size} B", "start": "1 s", "stop": "4 s", "side": 1}}
-    result = run_live(experiment(BULK, cbr), out=tmp_path)
+    result = lab.run(experiment(BULK, cbr), out=tmp_path)
     datagrams = result.summary["sources"][1]
     arrived = datagrams["goodput_mbps"] * 1e6 * WINDOW_S / (8 * size)
     assert datagrams["packets_lost"] > 0
@@ -61,31 +67,29 @@ def test_each_datagram_sent_arrives_or_is_dropped_by_a_queue(tmp_path: Path) -> 
     # None waits longer than fifty packets and the one being sent take, but for what the hosts need.
     longest_ms = 51 * 1538 * 8 / (RATE_MBPS * 1e3)
     assert 0.5 < datagrams["datagrams"]["delay_ms_mean"] < longest_ms + 1
-    assert result.metadata["live"]["lost_outside"] == 0
+    assert result.metadata["kernel"]["measured"]["lost_outside"] == 0
 
 
 def test_lone_datagrams_arrive_no_earlier_than_simulated(tmp_path: Path) -> None:
     cbr = {"datagrams": {"flows": 2, "rate": "500 kbit/s", "packet": "1000 B"}}
-    one = experiment(cbr)
-    (live,), (simulated,) = (world(one, out=tmp_path).summary["sources"] for world in (run_live, lab.run))
-    assert live["packets_sent"] == pytest.approx(simulated["packets_sent"], abs=2)
-    assert live["packets_lost"] == simulated["packets_lost"] == 0
-    # What the kernel and the router need is added: no packet is faster than the link.
-    assert live["datagrams"]["delay_ms_mean"] >= simulated["datagrams"]["delay_ms_mean"]
+    (real,), (simulated,) = both_worlds(cbr, tmp_path)
+    assert real["packets_sent"] == pytest.approx(simulated["packets_sent"], abs=2)
+    assert real["packets_lost"] == simulated["packets_lost"] == 0
+    # No packet is faster than the link.
+    assert real["datagrams"]["delay_ms_mean"] >= simulated["datagrams"]["delay_ms_mean"]
 
 
 def test_bursts_of_one_seed_are_those_of_the_simulator(tmp_path: Path) -> None:
     bursts = {"on_off": {"flows": 5, "size": {"fixed": "10 kB"}, "off": {"fixed": "200 ms"}}}
-    one = experiment(bursts)
-    (live,), (simulated,) = (world(one, out=tmp_path).summary["sources"] for world in (run_live, lab.run))
-    assert live["completed"] == pytest.approx(simulated["completed"], rel=0.15)
-    assert live["response_time_ms"]["p50"] == pytest.approx(simulated["response_time_ms"]["p50"], rel=0.15)
-    assert live["aborted"] == 0
+    (real,), (simulated,) = both_worlds(bursts, tmp_path)
+    assert real["completed"] == pytest.approx(simulated["completed"], rel=0.15)
+    assert real["response_time_ms"]["p50"] == pytest.approx(simulated["response_time_ms"]["p50"], rel=0.15)
+    assert real["aborted"] == 0
 
 
 def test_users_and_sources_are_told_apart(tmp_path: Path) -> None:
     transfers = {"transfers": {"rate_per_second": [5.0, 5.0], "size": {"fixed": "20 kB"}}}
-    result = run_live(experiment(transfers, users=20), out=tmp_path)
+    result = lab.run(experiment(transfers, users=20), out=tmp_path)
     (source,), users = result.summary["sources"], result.summary["users"]
     assert source["completed"] > 0
     assert users["packets_sent"] > 0
@@ -95,13 +99,7 @@ def test_users_and_sources_are_told_apart(tmp_path: Path) -> None:
     assert users["packets_sent"] + source["packets_sent"] <= offered + 10
 
 
-def test_a_datagram_too_small_for_its_header_is_refused(aqmlab: Command, tmp_path: Path) -> None:
-    file = tmp_path / "small.toml"
-    file.write_text(
-        'queue.droptail = {}\nusers.per_side = 0\nsources = [{ datagrams = { rate = "1 Mbit/s", packet = "41 B" } }]\n'
-    )
-    outcome = aqmlab("live", str(file))
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == (
-        "aqmlab: sources[0].datagrams.packet: live writes into each what it is, and has at least 42 B, got 41 B\n"
-    )
+def test_a_datagram_too_small_for_its_header_is_refused(tmp_path: Path) -> None:
+    small = {"datagrams": {"rate": "1 Mbit/s", "packet": "41 B"}}
+    with pytest.raises(SpecError, match=r"^sources\[0\]\.datagrams\.packet: .* has at least 42 B, got 41 B$"):
+        lab.run(experiment(small), out=tmp_path)
