@@ -151,8 +151,8 @@ class Study(ABC):
     """Cited works, by the name that tables and claims use."""
     lengths: ClassVar[Mapping[str, Length]]
     """Lengths by name: ``quick``, ``default`` and ``full``."""
-    kernel_length: ClassVar[Length | None] = None
-    """The length of its runs in a Linux kernel in virtual time; ``None`` where that kernel lacks what they need."""
+    kernel_length: ClassVar[Length | str] = "no length has been chosen for it"
+    """The length of its runs in a Linux kernel in virtual time, or the reason for having none."""
     claims: ClassVar[Sequence[ReviewedClaim]]
     """The second reading of the paper: the registered claims in their order, then those that were added."""
     front: ClassVar[Sequence[str]] = ()

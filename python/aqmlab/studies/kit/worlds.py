@@ -58,9 +58,10 @@ def kernel_length(study: Study) -> Length:
     SpecError
         When the study has none.
     """
-    if study.kernel_length is None:
-        able = " or ".join(name for name in studies.STUDIES if studies.find(name).kernel_length)
-        raise SpecError(f"NAME: with --world kernel must be {able}, got {study.name!r}")
+    if isinstance(study.kernel_length, str):
+        able = " or ".join(name for name in studies.STUDIES if isinstance(studies.find(name).kernel_length, Length))
+        reason = study.kernel_length
+        raise SpecError(f"NAME: with --world kernel must be {able}, got {study.name!r}: {reason}")
     return study.kernel_length
 
 

@@ -14,6 +14,7 @@ class Kuzmanovic2005(Study, package=__package__):
     """ECN and ECN+ with RED, RED*, REM and PI under web users, and the queue of bursts."""
 
     name = "kuzmanovic2005"
+    kernel_length = "ECN+ marks a SYN/ACK, which Linux does not answer"
     claims = CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:

@@ -25,6 +25,7 @@ class Kwon2003(Study, package=__package__):
     """The comparison of LDC with six other algorithms."""
 
     name: ClassVar[str] = "kwon2003"
+    kernel_length = "it records each request, which a kernel does not report"
     claims: ClassVar[Sequence[ReviewedClaim]] = claims.CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:

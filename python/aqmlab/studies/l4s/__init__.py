@@ -13,6 +13,7 @@ class L4s(Study, package=__package__):
     """Prague beside CUBIC, Reno and BBR in single, fair and coupled queues."""
 
     name: ClassVar[str] = "l4s"
+    kernel_length = "Linux has no Prague"
     claims = claims.CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:

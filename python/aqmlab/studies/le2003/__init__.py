@@ -49,7 +49,7 @@ class Le2003(Study, package=__package__):
 
     name: ClassVar[str] = "le2003"
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
-    kernel_length: ClassVar[Length | None] = KERNEL_LENGTH
+    kernel_length: ClassVar[Length | str] = KERNEL_LENGTH
     claims: ClassVar[Sequence[ReviewedClaim]] = CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:

@@ -34,7 +34,7 @@ class Le2004(Study, package=__package__):
 
     name: ClassVar[str] = "le2004"
     lengths: ClassVar[Mapping[str, Length]] = LENGTHS
-    kernel_length: ClassVar[Length | None] = KERNEL_LENGTH
+    kernel_length: ClassVar[Length | str] = KERNEL_LENGTH
     claims: ClassVar[Sequence[ReviewedClaim]] = CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:

@@ -38,6 +38,7 @@ class Rfc9332(Study, package=__package__):
     """L4S and Classic flows under DualPI2, and in a single queue."""
 
     name: ClassVar[str] = "rfc9332"
+    kernel_length = "Linux has no Prague, and its DCTCP sends ECT(0), which DualPI2 takes for Classic"
     claims = claims.CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:
