@@ -83,7 +83,9 @@ def bola(moment: Moment) -> int:
 RULES: dict[str, Callable[[Moment], int]] = {"throughput": throughput, "buffer_based": buffer_based, "bola": bola}
 
 
-def experiment(rule: str, rate: str, buffer_s: int, **link: Any) -> lab.Experiment:
+def experiment(
+    rule: str, rate: str, buffer_s: int, sizes: list[list[int]] | None = None, **link: Any
+) -> lab.Experiment:
     video = {
         "flows": 1,
         "rule": rule,
@@ -91,6 +93,7 @@ def experiment(rule: str, rate: str, buffer_s: int, **link: Any) -> lab.Experime
         "segment": f"{SEGMENT} s",
         "buffer": f"{buffer_s} s",
         "rtt": {"fixed": "20 ms"},
+        **({} if sizes is None else {"sizes": sizes}),
     }
     return lab.Experiment(
         link={"rate": rate, **link},
@@ -162,6 +165,18 @@ def test_a_link_below_the_lowest_rate_rebuffers_by_the_ratio(rule: str, tmp_path
         100 * (1 - source["goodput_mbps"] / LADDER[0]), abs=3
     )
     assert source["videos"]["bitrate_mbps_mean"] == pytest.approx(LADDER[0])
+
+
+@pytest.mark.parametrize("rule", ["bola_o", "dash_throughput", "dynamic"])
+def test_segments_have_the_sizes_of_the_manifest(rule: str, tmp_path: Path) -> None:
+    """Three segments, over and over; each size tells segment and version."""
+    sizes = [[1000 * (10 * segment + rung + 1) for rung in range(len(LADDER))] for segment in range(3)]
+    result = lab.run(experiment(rule, "20 Mbit/s", 30, sizes), seed=1, out=tmp_path)
+    seen = [size // 1000 - 1 for size in result.exchanges.sort("start_s")["response_bytes"]]
+    assert [number // 10 for number in seen] == [segment % 3 for segment in range(len(seen))]
+    assert len(seen) > 60
+    # Segments are far smaller than the ladder says: the highest version is reached, and stays.
+    assert seen[-1] % 10 == len(LADDER) - 1
 
 
 def test_mistakes_of_a_video_are_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ def test_the_result_tells_of_each_source(tmp_path: Path) -> None:
             [{"bulk": {"flows": 1, "name": "x" * 101}}],
             "sources[0].bulk.name: must have 1 to 100 characters, not all spaces",
         ),
-        ([{"bulk": {"file": "x"}}], "sources[0].bulk.file: only trace, pair_trace, tmix are read from a file"),
+        ([{"bulk": {"file": "x"}}], "sources[0].bulk.file: only trace, pair_trace, tmix, video are read from a file"),
         ([{"trace": {"file": "x.txt"}}], "sources[0].trace.file: must end in .csv or .parquet, got x.txt"),
         ([{"trace": {"file": "."}}], "sources[0].trace.file: must end in .csv or .parquet, got ."),
         ([{"trace": {"file": 7}}], "sources[0].trace.file: must be the name of a file, got 7"),
@@ -124,3 +125,40 @@ def test_a_mistake_in_a_text_has_its_file_and_line(
     with pytest.raises(lab.SpecError) as refusal:
         experiment({kind: {"file": str(file), **keys}})
     assert str(refusal.value).startswith(f"sources[0].{kind}.file: {file}, {message}")
+
+
+MANIFEST = {"segment_duration_ms": 2000, "bitrates_kbps": [500, 1000], "segment_sizes_bits": [[8, 16], [24, 33]]}
+
+
+def test_a_manifest_has_segment_ladder_and_sizes(tmp_path: Path) -> None:
+    file = tmp_path / "film.json"
+    file.write_text(json.dumps(MANIFEST))
+    (source,) = experiment({"video": {"file": str(file), "flows": 1}}).sources
+    expected = {"segment": "2000.0 ms", "ladder": ["500.0 kbit/s", "1000.0 kbit/s"], "sizes": [[1, 2], [3, 5]]}
+    assert source == {"video": {**expected, "flows": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "message"),
+    [
+        ("{", {}, "film.json is not JSON of numbers: "),
+        ("[]", {}, "film.json must have a number segment_duration_ms, a list bitrates_kbps and a list of lists"),
+        ("{}", {}, "film.json lacks segment_sizes_bits"),
+        ("[" * 100_000, {}, "film.json must have a number segment_duration_ms"),
+        (json.dumps({**MANIFEST, "segment_sizes_bits": [[8, "x"]]}), {}, "film.json must have a number"),
+        (
+            json.dumps({**MANIFEST, "segment_sizes_bits": [[8, 8], [8]]}),
+            {},
+            "film.json, row 2: sizes: must have 2",
+        ),
+        (json.dumps(MANIFEST), {"segment": "4 s"}, "film.json has segment, which must be absent from the spec"),
+    ],
+)
+def test_mistakes_in_a_manifest_are_told_with_its_name(
+    text: str, keys: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "film.json"
+    file.write_text(text)
+    with pytest.raises(lab.SpecError) as refusal:
+        experiment({"video": {"file": str(file), "flows": 1, **keys}})
+    assert message in str(refusal.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,10 @@ FILES = {
     "trace": f"CSV or Parquet with the columns {', '.join((*_REQUIRED, *_OPTIONAL))}; the last is optional.",
     "pair_trace": "A file with the `text`.",
     "tmix": "A file with the `text`.",
+    "video": (
+        "A manifest as JSON in the form of Sabre, with `segment_duration_ms`, `bitrates_kbps` and"
+        " `segment_sizes_bits`: `segment`, `ladder` and `sizes`."
+    ),
 }
 """The description of ``file`` for each kind of source that has this key."""
 
@@ -34,7 +39,8 @@ def add_keys(definitions: Mapping[str, Any]) -> None:
             table["properties"]["file"] = {"type": "string", "description": FILES[kind]}
             file_columns = [key for key in table["required"] if key in ("text", *_REQUIRED)]
             table["required"] = [key for key in table["required"] if key not in file_columns]
-            table["anyOf"] = [{"required": ["file"]}, {"required": file_columns}]
+            if file_columns:
+                table["anyOf"] = [{"required": ["file"]}, {"required": file_columns}]
 
 
 def read_files(source: Mapping[str, Any], path: str, directory: Path) -> dict[str, Any]:
@@ -66,7 +72,10 @@ def read_files(source: Mapping[str, Any], path: str, directory: Path) -> dict[st
         raise SpecError(f"{path}: must be the name of a file, got {parameters['file']!r}")
     file = directory / parameters["file"]
     others = {key: value for key, value in parameters.items() if key != "file"}
-    source_read = {kind: {**_READERS[kind](file, path), **others}}
+    content = _READERS[kind](file, path)
+    if twice := [key for key in content if key in others]:
+        raise SpecError(f"{path}: {file} has {', '.join(twice)}, which must be absent from the spec")
+    source_read = {kind: {**content, **others}}
     _check_rows(source_read, f"{path}: {file}")
     return source_read
 
@@ -146,8 +155,34 @@ def _text(file: Path, path: str) -> dict[str, str]:
         raise SpecError(f"{path}: {file} is not text") from None
 
 
+def _manifest(file: Path, path: str) -> dict[str, Any]:
+    """Read a video's manifest in the form of Sabre: the length of a segment, rates, and sizes."""
+    try:
+        manifest = json.loads(_text(file, path)["text"])
+        sizes = [[math.ceil(bits / 8) for bits in segment] for segment in manifest["segment_sizes_bits"]]
+        return {
+            "segment": f"{float(manifest['segment_duration_ms'])} ms",
+            "ladder": [f"{float(rate)} kbit/s" for rate in manifest["bitrates_kbps"]],
+            "sizes": sizes,
+        }
+    except ValueError as error:
+        raise SpecError(f"{path}: {file} is not JSON of numbers: {_first_line(error)}") from None
+    except KeyError as error:
+        raise SpecError(f"{path}: {file} lacks {error.args[0]}") from None
+    except (TypeError, OverflowError, RecursionError):
+        raise SpecError(
+            f"{path}: {file} must have a number segment_duration_ms, a list bitrates_kbps"
+            " and a list of lists segment_sizes_bits"
+        ) from None
+
+
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-_READERS: dict[str, Callable[[Path, str], dict[str, Any]]] = {"trace": _columns, "pair_trace": _text, "tmix": _text}
+_READERS: dict[str, Callable[[Path, str], dict[str, Any]]] = {
+    "trace": _columns,
+    "pair_trace": _text,
+    "tmix": _text,
+    "video": _manifest,
+}

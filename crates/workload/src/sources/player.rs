@@ -8,7 +8,7 @@ mod rule;
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
 pub use self::rule::VideoRule;
-use self::rule::{Observed, Throughputs};
+use self::rule::{Download, RuleState};
 use crate::Completed;
 use crate::sources::quality::Watched;
 use crate::sources::vectors::{VectorAction, VectorEvent};
@@ -20,6 +20,8 @@ pub(crate) struct Video {
     pub(crate) ladder: Vec<BitRate>,
     /// The length of a segment.
     pub(crate) segment: Duration,
+    /// The size of each version of each segment, over and over; empty where it is that of rate and length.
+    pub(crate) sizes: Vec<Vec<Bytes>>,
     /// The most that a player holds.
     pub(crate) buffer: Duration,
     pub(crate) rule: VideoRule,
@@ -30,7 +32,10 @@ pub(crate) struct Video {
 
 impl Video {
     /// The size of a segment of version `rung`.
-    fn size(&self, rung: usize) -> Bytes {
+    fn size(&self, segment: u64, rung: usize) -> Bytes {
+        if !self.sizes.is_empty() {
+            return self.sizes[(segment % self.sizes.len() as u64) as usize][rung];
+        }
         let bit_nanos = u128::from(self.ladder[rung].bits_per_sec()) * u128::from(self.segment.as_nanos());
         Bytes::new(u64::try_from(bit_nanos / 8_000_000_000).expect("the ranges bound segments").max(1))
     }
@@ -45,7 +50,7 @@ pub struct Player {
     /// The version of the segment that is on its way, and of the one before.
     rung: usize,
     before: Option<usize>,
-    throughputs: Throughputs,
+    rule: RuleState,
     buffer: Duration,
     playback: Playback,
     /// The time up to which buffer and playback are known.
@@ -53,6 +58,9 @@ pub struct Player {
     opened: Time,
     /// The start of the wait for the segment on its way.
     started: Time,
+    requested: Time,
+    /// The arrival of its first byte.
+    first_byte: Option<Time>,
     is_first_on_connection: bool,
     to_acceptor: Bytes,
     to_initiator: Bytes,
@@ -67,7 +75,9 @@ enum Phase {
     Loading,
     /// The buffer has no room for a segment.
     Full,
-    /// The connection was lost while the buffer had no room; a wake-up is due.
+    /// The rule waits with the request that it has chosen.
+    Pausing,
+    /// The connection was lost while nothing was on its way; a wake-up is due.
     Lost,
     Over,
 }
@@ -87,12 +97,14 @@ impl Player {
             done: 0,
             rung: 0,
             before: None,
-            throughputs: Throughputs::default(),
+            rule: RuleState::default(),
             buffer: Duration::ZERO,
             playback: Playback::NotStarted,
             updated: now,
             opened: now,
             started: now,
+            requested: now,
+            first_byte: None,
             is_first_on_connection: true,
             to_acceptor: Bytes::ZERO,
             to_initiator: Bytes::ZERO,
@@ -111,7 +123,7 @@ impl Player {
 
     /// The same for the initiator.
     pub(crate) fn awaits_at_initiator(&self) -> Bytes {
-        self.to_initiator
+        if self.first_byte.is_none() { self.to_initiator.min(Bytes::new(1)) } else { self.to_initiator }
     }
 
     /// Return what has not been reported by `now`.
@@ -133,18 +145,20 @@ impl Player {
             VectorEvent::Delivered(n) => {
                 self.to_acceptor = self.to_acceptor - n;
                 if self.to_acceptor == Bytes::ZERO && self.phase == Phase::Loading {
-                    self.to_initiator = video.size(self.rung);
+                    self.to_initiator = video.size(self.done, self.rung);
                     out.push(VectorAction::Answer(self.to_initiator));
                 }
             }
             VectorEvent::Received(n) => {
+                self.first_byte = self.first_byte.or(Some(now));
                 self.to_initiator = self.to_initiator - n;
                 if self.to_initiator == Bytes::ZERO {
                     self.complete(video, now, out);
                 }
             }
             VectorEvent::Woken if self.phase == Phase::Lost => self.reopen(now, out),
-            VectorEvent::Opened | VectorEvent::Woken => self.request(video, now, out),
+            VectorEvent::Woken if self.phase == Phase::Pausing => self.request(video, now, out),
+            VectorEvent::Opened | VectorEvent::Woken => self.choose(video, now, out),
             VectorEvent::Closed => self.lose(now, out),
         }
     }
@@ -169,13 +183,23 @@ impl Player {
         }
     }
 
-    /// Choose the next segment and request it.
+    /// Choose the next segment, and request it when the rule says so.
+    fn choose(&mut self, video: &Video, now: Time, out: &mut Vec<VectorAction>) {
+        let choice = self.rule.choose(video, self.before, self.buffer);
+        self.rung = choice.rung;
+        if choice.pause > 0.0 {
+            self.phase = Phase::Pausing;
+            out.push(VectorAction::Sleep(Duration::from_secs_f64(choice.pause)));
+        } else {
+            self.request(video, now, out);
+        }
+    }
+
     fn request(&mut self, video: &Video, now: Time, out: &mut Vec<VectorAction>) {
-        let observed = Observed { before: self.before, buffer: self.buffer, throughputs: &self.throughputs };
-        self.rung = video.rule.choose(video, &observed);
         if !self.is_first_on_connection {
             self.started = now;
         }
+        (self.requested, self.first_byte) = (now, None);
         self.phase = Phase::Loading;
         self.to_acceptor = video.request;
         out.push(VectorAction::Write(video.request));
@@ -183,7 +207,8 @@ impl Player {
 
     /// A segment has come.
     fn complete(&mut self, video: &Video, now: Time, out: &mut Vec<VectorAction>) {
-        let (response, response_time) = (video.size(self.rung), now - self.started);
+        let (response, response_time) = (video.size(self.done, self.rung), now - self.started);
+        let first_byte = self.first_byte.expect("it came before the last one");
         out.push(VectorAction::Completed(Completed {
             request: video.request,
             response,
@@ -195,7 +220,8 @@ impl Player {
             top_level: false,
         }));
         self.is_first_on_connection = false;
-        self.throughputs.add(response, response_time);
+        let (latency, transfer_time) = (first_byte - self.requested, now - first_byte);
+        self.rule.add(video, &Download { size: response, response_time, latency, transfer_time });
         self.done += 1;
         self.buffer = self.buffer + video.segment;
         if self.playback == Playback::NotStarted {
@@ -219,7 +245,7 @@ impl Player {
             self.phase = Phase::Full;
             out.push(VectorAction::Sleep(excess));
         } else {
-            self.request(video, now, out);
+            self.choose(video, now, out);
         }
     }
 
@@ -227,7 +253,7 @@ impl Player {
     fn lose(&mut self, now: Time, out: &mut Vec<VectorAction>) {
         (self.to_acceptor, self.to_initiator) = (Bytes::ZERO, Bytes::ZERO);
         match self.phase {
-            Phase::Full => self.phase = Phase::Lost,
+            Phase::Full | Phase::Pausing => self.phase = Phase::Lost,
             Phase::Opening | Phase::Loading => {
                 // The wait for the first segment of a connection begins with the handshake.
                 out.push(VectorAction::Aborted);

@@ -1,9 +1,10 @@
 //! Adaptive video over TCP: a player requests segments, and chooses the rate of each by a rule.
 //!
-//! Segments have exactly the size of their rate and length. Each viewer has one connection, which stays open while the
-//! buffer is full. A small `buffer` makes it live video: the player cannot be far behind what is being filmed.
+//! Segments have the size of their rate and length, or those of a manifest. Each viewer has one connection, which stays
+//! open while the buffer is full. A small `buffer` makes it live video: the player cannot be far behind what is being
+//! filmed.
 //!
-//! Left out: sizes that vary between scenes, separate sound, requests that are given up, and the live edge itself.
+//! Left out: separate sound, requests that are given up, and the live edge itself.
 
 use aqmlab_units::range::{from, up_to};
 use aqmlab_units::{BitRate, Bytes, Duration, Range, ranges};
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{FLOWS, SIDE, SIZES, TIMES, default_request, no_time, one_second};
 use crate::config::{ConfigError, refuse};
+use crate::sources::draws::distribution::MAX_SIZE;
 use crate::sources::draws::rtt::MinRttConfig;
 use crate::sources::draws::starts::Starts;
 use crate::sources::kind::{Setting, Source, SourceKind};
@@ -39,6 +41,10 @@ pub struct VideoConfig {
     /// The length of a segment. The default is that of the same specification.
     #[serde(default = "six_seconds")]
     pub segment: Duration,
+    /// The size of each segment in bytes: a list for each segment, with one size for each rate of the ladder. A video that is
+    /// longer begins again. Absent: the size of rate and length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Vec<Vec<u64>>>,
     /// The most video that a player holds, at least two segments; some seconds for live video. The default is that of dash.js
     /// (`bufferTimeAtTopQuality`).
     #[serde(default = "thirty_seconds")]
@@ -65,6 +71,9 @@ pub struct VideoConfig {
 
 /// More than any video has.
 const HIGHEST: BitRate = BitRate::from_mbit_per_sec(100);
+
+/// More than a day of video has, in segments of a second.
+const MOST_SEGMENTS: usize = 100_000;
 
 const SEGMENTS: Range<Duration> = from(Duration::from_millis(100)).up_to(Duration::from_secs(60));
 
@@ -96,11 +105,45 @@ impl VideoConfig {
         Video {
             ladder: self.ladder.clone(),
             segment: self.segment,
+            sizes: self
+                .sizes
+                .iter()
+                .flatten()
+                .map(|sizes| sizes.iter().copied().map(Bytes::new).collect())
+                .collect(),
             buffer: self.buffer,
             rule: self.rule,
             request: self.request,
             segments: self.length.map(|length| length.as_nanos().div_ceil(self.segment.as_nanos()).max(1)),
         }
+    }
+}
+
+impl VideoConfig {
+    fn check_sizes(&self) -> Result<(), ConfigError> {
+        let Some(sizes) = &self.sizes else { return Ok(()) };
+        if !(1..=MOST_SEGMENTS).contains(&sizes.len()) {
+            return refuse(
+                "sizes",
+                format!("must have between 1 and {MOST_SEGMENTS} segments, got {}", sizes.len()),
+            );
+        }
+        for (segment, sizes) in sizes.iter().enumerate() {
+            let (name, rates) = (format!("sizes[{segment}]"), self.ladder.len());
+            if sizes.len() != rates {
+                return refuse(
+                    &name,
+                    format!("must have {rates} sizes, as the ladder has rates, got {}", sizes.len()),
+                );
+            }
+            if let Some(size) = sizes.iter().find(|size| !(1..=MAX_SIZE.get()).contains(size)) {
+                return refuse(
+                    &name,
+                    format!("must have sizes between 1 and {} bytes, got {size}", MAX_SIZE.get()),
+                );
+            }
+        }
+        Ok(())
     }
 }
 
@@ -123,6 +166,7 @@ impl SourceKind for VideoConfig {
         if self.buffer < least {
             return refuse("buffer", format!("must hold two segments, {least}, got {}", self.buffer));
         }
+        self.check_sizes()?;
         self.rtt.as_ref().map_or(Ok(()), |rtt| rtt.check("rtt"))
     }
 
@@ -183,6 +227,15 @@ mod tests {
                 r#", "ladder": ["1 Gbit/s"]"#,
                 "video.ladder: must have rates of at most 100 Mbit/s, got 1 Gbit/s",
             ),
+            (
+                r#", "ladder": ["1 Mbit/s", "2 Mbit/s"], "sizes": [[1, 2], [3]]"#,
+                "video.sizes[1]: must have 2 sizes, as the ladder has rates, got 1",
+            ),
+            (
+                r#", "ladder": ["1 Mbit/s"], "sizes": [[0]]"#,
+                "video.sizes[0]: must have sizes between 1 and 1000000000000 bytes, got 0",
+            ),
+            (r#", "sizes": []"#, "video.sizes: must have between 1 and 100000 segments, got 0"),
             (r#", "buffer": "10 s""#, "video.buffer: must hold two segments, 12 s, got 10 s"),
         ] {
             let error = SourceConfig::Video(config(rest)).check().expect_err("a mistake").to_string();

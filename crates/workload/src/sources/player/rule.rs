@@ -1,10 +1,18 @@
-//! The rules by which players choose the rate of a segment.
+//! The rules by which players choose the version of a segment.
 
-use std::collections::VecDeque;
+mod bola;
+mod buffer_based;
+mod dash;
+mod estimate;
+mod throughput;
 
 use aqmlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
+use self::bola::BolaO;
+use self::dash::{Dynamic, SafeThroughput};
+use self::estimate::Estimate;
+use self::throughput::Throughputs;
 use super::Video;
 
 /// The rule by which a player chooses the rate of a segment.
@@ -24,150 +32,99 @@ pub enum VideoRule {
     /// online videos", INFOCOM 2016, with logarithmic utilities, gamma p = 5, and V from the size of the buffer.
     #[default]
     Bola,
+    /// BOLA-O of the same paper: BOLA, which rises at most to what the estimated throughput sustains, and pauses where the
+    /// buffer is too full for that rate.
+    BolaO,
+    /// By throughput as in dash.js: 90 % of the throughput that `dash_throughput` estimates from all segments, and no more
+    /// than a low buffer can wait for. Source: rule THROUGHPUT of Spiteri, Sitaraman and Sparacio, "From theory to practice:
+    /// improving bitrate adaptation in the DASH reference player", MMSys 2018 and ACM TOMM 2019.
+    DashThroughput,
+    /// `dash_throughput` while the buffer is below 10 s, and `bola_o` above. Source: DYNAMIC of the same paper, the default
+    /// of dash.js.
+    Dynamic,
 }
 
-/// The observations of a player when it chooses.
+/// The choice of a rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Choice {
+    /// The version of the next segment.
+    pub(super) rung: usize,
+    /// The time until it is requested, in seconds.
+    pub(super) pause: f64,
+}
+
+impl Choice {
+    fn at_once(rung: usize) -> Choice {
+        Choice { rung, pause: 0.0 }
+    }
+}
+
+/// The download of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Observed<'a> {
-    /// The version of the last segment.
-    pub(super) before: Option<usize>,
-    pub(super) buffer: Duration,
-    pub(super) throughputs: &'a Throughputs,
+pub(super) struct Download {
+    pub(super) size: Bytes,
+    /// From the request, or the opening of its connection, to the last byte.
+    pub(super) response_time: Duration,
+    /// From the request to the first byte.
+    pub(super) latency: Duration,
+    /// From the first byte to the last.
+    pub(super) transfer_time: Duration,
 }
 
-/// The throughputs of the last segments, in bits per second.
+/// The knowledge of a rule at a decision, in bits per second and seconds.
+#[derive(Debug)]
+struct Observed {
+    rates: Vec<f64>,
+    segment: f64,
+    /// The most that the buffer holds.
+    size: f64,
+    /// The buffer's level.
+    level: f64,
+}
+
+/// The memory of a rule: estimates from all downloads, and its last decisions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Throughputs(VecDeque<f64>);
-
-/// The segments that Yin et al. 2015 average over.
-const REMEMBERED: usize = 5;
-
-impl Throughputs {
-    pub(super) fn add(&mut self, size: Bytes, time: Duration) {
-        if self.0.len() == REMEMBERED {
-            self.0.pop_front();
-        }
-        self.0.push_back(8.0 * size.as_f64() / time.as_secs_f64());
-    }
-
-    /// The harmonic mean; none before the first segment.
-    fn harmonic_mean(&self) -> Option<f64> {
-        let inverse: f64 = self.0.iter().map(|throughput| 1.0 / throughput).sum();
-        (!self.0.is_empty()).then(|| self.0.len() as f64 / inverse)
-    }
+pub(super) struct RuleState {
+    throughputs: Throughputs,
+    estimate: Estimate,
+    bola_o: BolaO,
+    safe_throughput: SafeThroughput,
+    dynamic: Dynamic,
 }
 
-impl VideoRule {
-    /// Return the version of the next segment.
-    pub(super) fn choose(self, video: &Video, observed: &Observed<'_>) -> usize {
-        let rates: Vec<f64> = video.ladder.iter().map(|rate| rate.bits_per_sec() as f64).collect();
-        match self {
-            VideoRule::Throughput => by_throughput(&rates, observed.throughputs),
+impl RuleState {
+    /// Learn from a download.
+    pub(super) fn add(&mut self, video: &Video, download: &Download) {
+        self.throughputs.add(download.size, download.response_time);
+        self.estimate.add(download, video.segment.as_secs_f64());
+    }
+
+    /// Choose the version of the next segment.
+    pub(super) fn choose(&mut self, video: &Video, before: Option<usize>, buffer: Duration) -> Choice {
+        let Some(before) = before else { return Choice::at_once(0) };
+        let observed = Observed {
+            rates: video.ladder.iter().map(|rate| rate.bits_per_sec() as f64).collect(),
+            segment: video.segment.as_secs_f64(),
+            size: video.buffer.as_secs_f64(),
+            level: buffer.as_secs_f64(),
+        };
+        match video.rule {
+            VideoRule::Throughput => Choice::at_once(self.throughputs.choose(&observed.rates)),
             VideoRule::BufferBased => {
-                let highest = video.buffer / video.segment - 1.0;
-                let filled = observed.buffer / video.segment / highest;
-                by_buffer(&rates, observed.before.unwrap_or(0), filled)
+                let (level, highest) = (buffer / video.segment, video.buffer / video.segment - 1.0);
+                Choice::at_once(buffer_based::choose(&observed.rates, before, level / highest))
             }
-            VideoRule::Bola => bola(&rates, observed.buffer / video.segment, video.buffer / video.segment),
-        }
-    }
-}
-
-fn by_throughput(rates: &[f64], throughputs: &Throughputs) -> usize {
-    let Some(throughput) = throughputs.harmonic_mean() else { return 0 };
-    rates.iter().rposition(|&rate| rate <= throughput).unwrap_or(0)
-}
-
-/// The reservoir of Huang et al. 2014, and the level of the highest rate, as shares of the buffer.
-const RESERVOIR: f64 = 90.0 / 240.0;
-const UPPER: f64 = 216.0 / 240.0;
-
-/// Algorithm 1: keep the rate until the map from buffer to rate crosses the next higher or lower one.
-fn by_buffer(rates: &[f64], before: usize, filled: f64) -> usize {
-    let highest = rates.len() - 1;
-    let (higher, lower) = ((before + 1).min(highest), before.saturating_sub(1));
-    if filled <= RESERVOIR {
-        return 0;
-    }
-    if filled >= UPPER {
-        return highest;
-    }
-    // f(B): linear from the lowest to the highest rate.
-    let mapped = rates[0] + (rates[highest] - rates[0]) * (filled - RESERVOIR) / (UPPER - RESERVOIR);
-    if mapped >= rates[higher] {
-        rates.iter().rposition(|&rate| rate < mapped).unwrap_or(0)
-    } else if mapped <= rates[lower] {
-        rates.iter().position(|&rate| rate > mapped).unwrap_or(highest)
-    } else {
-        before
-    }
-}
-
-/// gamma p of the paper's evaluation.
-const GAMMA_P: f64 = 5.0;
-
-/// The version that maximizes (V (utility + gamma p) - Q) / S, with the buffer's level and size in segments.
-fn bola(rates: &[f64], level: f64, size: f64) -> usize {
-    let utility = |rate: f64| libm::log(rate / rates[0]);
-    // V = (Qmax - 1) / (utility of the highest + gamma p): the buffer never exceeds Qmax.
-    let v = (size - 1.0) / (utility(rates[rates.len() - 1]) + GAMMA_P);
-    let score = |rate: f64| (v * (utility(rate) + GAMMA_P) - level) / rate;
-    let mut best = 0;
-    for rung in 1..rates.len() {
-        // Of equal scores, the higher rate.
-        if score(rates[rung]) >= score(rates[best]) {
-            best = rung;
-        }
-    }
-    best
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const RATES: [f64; 5] = [1e6, 2e6, 3e6, 5e6, 9e6];
-
-    #[test]
-    fn throughput_is_the_harmonic_mean_of_five_segments() {
-        let mut throughputs = Throughputs::default();
-        assert_eq!(by_throughput(&RATES, &throughputs), 0);
-        // 100 Mbit/s is forgotten; 2 of 6 and 3 of 3 Mbit/s have a harmonic mean of 5 / (2 / 6 + 3 / 3) = 3.75.
-        for (megabits, seconds) in [(100, 1), (6, 1), (6, 1), (3, 1), (6, 2), (3, 1)] {
-            throughputs.add(Bytes::new(megabits * 125_000), Duration::from_secs(seconds));
-        }
-        assert!((throughputs.harmonic_mean().expect("segments") - 3.75e6).abs() < 1e-3);
-        assert_eq!(by_throughput(&RATES, &throughputs), 2);
-    }
-
-    #[test]
-    fn bba_keeps_its_rate_between_its_neighbours() {
-        // 40 % of the cushion is 4.2 Mbit/s: from 1 and 2 up to the highest below, from 9 down to the lowest above.
-        let level = RESERVOIR + 0.4 * (UPPER - RESERVOIR);
-        assert_eq!([0, 1, 2, 3, 4].map(|before| by_buffer(&RATES, before, level)), [2, 2, 2, 3, 3]);
-        assert_eq!((by_buffer(&RATES, 4, RESERVOIR), by_buffer(&RATES, 0, UPPER)), (0, 4));
-    }
-
-    #[test]
-    fn bola_rises_through_all_versions_as_the_buffer_fills() {
-        let chosen: Vec<usize> =
-            (0..=1000).map(|level| bola(&RATES, 9e-3 * f64::from(level), 10.0)).collect();
-        assert!(chosen.is_sorted() && chosen[0] == 0 && chosen[1000] == 4);
-        assert!((0..5).all(|rung| chosen.contains(&rung)));
-    }
-
-    proptest! {
-        #[test]
-        fn bola_changes_version_where_two_scores_are_equal(low in 0..4usize, size in 3.0..40.0) {
-            // The level at which neighbours m and n are equal, (S_n V(u_m + gp) - S_m V(u_n + gp)) / (S_n - S_m).
-            let utility = |rate: f64| libm::log(rate / RATES[0]) + GAMMA_P;
-            let v = (size - 1.0) / utility(RATES[4]);
-            let (m, n) = (RATES[low], RATES[low + 1]);
-            let equal = v * (n * utility(m) - m * utility(n)) / (n - m);
-            prop_assert!(bola(&RATES, equal - 1e-6, size) <= low || bola(&RATES, equal - 1e-6, size) > low + 1);
-            prop_assert!(bola(&RATES, equal + 1e-6, size) > low);
+            VideoRule::Bola => {
+                let (level, size) = (buffer / video.segment, video.buffer / video.segment);
+                Choice::at_once(bola::choose(&observed.rates, level, size))
+            }
+            VideoRule::BolaO => self.bola_o.choose(&observed, &self.estimate),
+            VideoRule::DashThroughput => self.safe_throughput.choose(&observed, &self.estimate),
+            VideoRule::Dynamic => {
+                let bola = self.bola_o.choose(&observed, &self.estimate);
+                let throughput = self.safe_throughput.choose(&observed, &self.estimate);
+                self.dynamic.choose(observed.level, bola, throughput)
+            }
         }
     }
 }
