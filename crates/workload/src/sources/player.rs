@@ -34,7 +34,9 @@ impl Video {
     /// The size of a segment of version `rung`.
     fn size(&self, segment: u64, rung: usize) -> Bytes {
         if !self.sizes.is_empty() {
-            return self.sizes[(segment % self.sizes.len() as u64) as usize][rung];
+            let row =
+                usize::try_from(segment % self.sizes.len() as u64).expect("a row is below their number");
+            return self.sizes[row][rung];
         }
         let bit_nanos = u128::from(self.ladder[rung].bits_per_sec()) * u128::from(self.segment.as_nanos());
         Bytes::new(u64::try_from(bit_nanos / 8_000_000_000).expect("the ranges bound segments").max(1))

@@ -37,7 +37,7 @@ pub enum VideoRule {
     BolaO,
     /// By throughput as in dash.js: 90 % of the throughput that `dash_throughput` estimates from all segments, and no more
     /// than a low buffer can wait for. Source: rule THROUGHPUT of Spiteri, Sitaraman and Sparacio, "From theory to practice:
-    /// improving bitrate adaptation in the DASH reference player", MMSys 2018 and ACM TOMM 2019.
+    /// improving bitrate adaptation in the DASH reference player", Multimedia Systems 2018 and ACM TOMM 2019.
     DashThroughput,
     /// `dash_throughput` while the buffer is below 10 s, and `bola_o` above. Source: DYNAMIC of the same paper, the default
     /// of dash.js.

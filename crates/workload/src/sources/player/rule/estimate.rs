@@ -90,7 +90,7 @@ mod tests {
         assert!((estimate.latency() - 0.3).abs() < 1e-12, "{}", estimate.latency());
         // After a rise the slow average is the lower one.
         estimate.add(&download(20, 400), 3.0);
-        let slow = 2f64.powf(-3.0 / 8.0);
+        let slow = libm::exp2(-3.0 / 8.0);
         let mean = (20.0 + slow * 2.0 + slow * slow * 8.0) / (1.0 + slow + slow * slow);
         assert!((estimate.throughput() / 1e6 - mean).abs() < 1e-9, "{} {mean}", estimate.throughput());
     }

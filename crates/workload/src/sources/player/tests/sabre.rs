@@ -30,7 +30,7 @@ struct Case {
     decisions: BTreeMap<String, String>,
 }
 
-/// A network whose rate and latency change, as a download goes on; the periods repeat.
+/// A network whose rate and latency change during downloads; the periods repeat.
 struct Changing<'a> {
     /// Lengths in ms, rates in kbit/s, latencies in ms.
     periods: &'a [(f64, f64, f64)],
