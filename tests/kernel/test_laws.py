@@ -48,8 +48,9 @@ def test_another_interval_of_ours_is_found() -> None:
 
 
 @needs_kernel
-def test_another_coin_of_ours_is_found() -> None:
-    assert compare(BY_NAME["pie"], patterns=30, coin=2)["differences"] > 0
+@pytest.mark.parametrize(("name", "patterns"), [("pie", 30), ("cake-triple-isolate", 8)])
+def test_another_coin_of_ours_is_found(name: str, patterns: int) -> None:
+    assert compare(BY_NAME[name], patterns=patterns, coin=2)["differences"] > 0
 
 
 @needs_kernel

@@ -18,8 +18,8 @@ use crate::parts::cake::queue::{self, Plan};
 use crate::parts::cake::rules::TinRules;
 use crate::parts::cake::several::SeveralCakes;
 use crate::{
-    AckFilter, Atm, Bandwidth, DecidesAt, Diffserv, Discipline, Isolation, Limit, LinkContext, LinkLayer,
-    ParameterError, Rtt, SignedSize, Tc, TcWords, Variant, Visitor,
+    AckFilter, Atm, Bandwidth, Coin, DecidesAt, Diffserv, Discipline, Isolation, Limit, LinkContext,
+    LinkLayer, ParameterError, Rtt, SignedSize, Tc, TcWords, Variant, Visitor,
 };
 
 /// Rates from one at which a packet takes seconds to a hundred times what is built.
@@ -117,12 +117,22 @@ impl Discipline for CakeConfig {
         if self.queues > 1 {
             visitor.queue(|rng| self.several(link, rng))
         } else {
-            visitor.queue(|rng| queue::Cake::new(self.plan(link), rng))
+            visitor.queue(|rng| queue::Cake::<_, Stream>::new(self.plan(link), rng, None))
         }
     }
 }
 
 impl CakeConfig {
+    /// Return an empty queue that tosses this coin where Linux tosses its own.
+    pub(crate) fn queue_of_linux<P, C: Coin>(
+        &self,
+        link: &LinkContext,
+        rng: Stream,
+        coin: C,
+    ) -> queue::Cake<P, C> {
+        queue::Cake::new(self.plan(link), rng, Some(coin))
+    }
+
     pub(crate) fn several<P>(&self, link: &LinkContext, rng: Stream) -> SeveralCakes<P> {
         SeveralCakes::new(self.queues as usize, self.plan(link), rng)
     }

@@ -1,13 +1,15 @@
 //! Our side of a comparison: the discipline before the same line, in a loop of its own.
 
-use aqmlab_aqm::{Coin, Departure, LinkContext, Packet, Qdisc, QueueConfig, WithoutEcn};
+use aqmlab_aqm::{
+    Coin, Departure, FlowLabel, HostAddress, LinkContext, Packet, Qdisc, QueueConfig, WithoutEcn,
+};
 use aqmlab_sim::{LossSpec, Losses};
 use aqmlab_units::{BitRate, Bytes, Duration, Stream, Time};
 
 use super::coin::SharedCoin;
 use super::guest;
 use super::line::Line;
-use super::pattern::{Arrival, Pattern};
+use super::pattern::{self, Arrival, Pattern};
 use super::{Comparison, Fate, HEADER, Outcome};
 use crate::error::Error;
 
@@ -39,7 +41,12 @@ impl Ours {
     /// Returns the fates of the packets of a pattern that begins at `start`, in nanoseconds of the kernel's clock.
     pub(crate) fn fates(&self, pattern: &Pattern, start: u64) -> Vec<Fate> {
         let link = link(pattern.line);
-        let queue = self.queue.queue_with_coin(&link, random_stream(), &self.coin);
+        let mut queue = self.queue.queue_with_coin(&link, random_stream(), &self.coin);
+        // As in the packets' headers.
+        for flow in 0..pattern::FLOWS {
+            let [source, destination] = [0, 1 + flow].map(HostAddress::public);
+            queue.label_flow(flow, FlowLabel { dscp: 0, source, destination });
+        }
         let queue = if self.ecn { queue } else { Box::new(WithoutEcn::new(queue)) };
         let zero = match &self.queue {
             // A timer of high resolution counts from the nanosecond at which it starts.

@@ -12,9 +12,9 @@ use super::framing::Framing;
 use super::labels::Labels;
 use super::options::{AckFilter, Diffserv};
 use super::rules::TinRules;
-use super::tin::{Served, Tin, Waiting};
+use super::tin::{Draws, Served, Tin, Waiting};
 use crate::parts::linux::memory;
-use crate::{Admission, Counters, Departure, FlowLabel, Limit, Packet, Qdisc, QueueState, TcpHeader};
+use crate::{Admission, Coin, Counters, Departure, FlowLabel, Limit, Packet, Qdisc, QueueState, TcpHeader};
 
 /// The least memory of a queue that shapes.
 const LEAST_MEMORY: u64 = 4 << 20;
@@ -60,7 +60,7 @@ impl Plan {
 
 /// CAKE.
 #[derive(Clone, Debug)]
-pub(crate) struct Cake<P> {
+pub(crate) struct Cake<P, C = Stream> {
     plan: Plan,
     byte_time: Option<ByteTime>,
     shaper: Shaper,
@@ -78,12 +78,14 @@ pub(crate) struct Cake<P> {
     counters: Counters,
     /// The time at which a packet that was held back may leave.
     timeout: Option<Time>,
-    rng: Stream,
+    draws: Draws<C>,
 }
 
-impl<P> Cake<P> {
+impl<P, C: Coin> Cake<P, C> {
     /// Return an empty queue.
-    pub(crate) fn new(plan: Plan, mut rng: Stream) -> Cake<P> {
+    ///
+    /// With a coin it tosses this one where Linux tosses its own.
+    pub(crate) fn new(plan: Plan, mut rng: Stream, coin: Option<C>) -> Cake<P, C> {
         let tins = plan.diffserv.plans(plan.rate).into_iter().map(|tin| Tin::new(plan.tin_rules, tin));
         Cake {
             byte_time: plan.rate.map(|rate| ByteTime::from_rate(rate, plan.tin_rules.variant)),
@@ -99,7 +101,7 @@ impl<P> Cake<P> {
             counters: Counters::default(),
             timeout: None,
             plan,
-            rng,
+            draws: Draws { stream: rng, coin },
         }
     }
 
@@ -247,7 +249,7 @@ impl<P> Cake<P> {
         let departure = Departure { packet, payload, enqueued_at: now };
         let is_segment = header.is_some();
         let header = header.map(|&header| FlowHeader { flow: packet.flow, header });
-        tin.push(queue, Waiting { departure, length }, header, &mut self.rng);
+        tin.push(queue, Waiting { departure, length }, header, &mut self.draws);
         self.memory += memory::of_packet(packet.size);
         self.waiting =
             QueueState { packets: self.waiting.packets + 1, bytes: self.waiting.bytes + packet.size };
@@ -277,7 +279,7 @@ impl<P> Cake<P> {
     }
 }
 
-impl<P> Qdisc<P> for Cake<P> {
+impl<P, C: Coin> Qdisc<P> for Cake<P, C> {
     fn enqueue(&mut self, packet: Packet, payload: P, now: Time, lost: &mut dyn FnMut(P)) -> Admission {
         self.admit(packet, None, payload, now, lost);
         Admission::Queued
@@ -312,7 +314,7 @@ impl<P> Qdisc<P> for Cake<P> {
             let mut is_charged = false;
             loop {
                 let decaying_first = std::mem::take(&mut decaying_first);
-                match self.tins[tin].serve(decaying_first, now, &mut self.rng) {
+                match self.tins[tin].serve(decaying_first, now, &mut self.draws) {
                     // The shaper and the tins are as before: the same one is next.
                     Served::Nothing if !is_charged && self.tins[tin].is_active() => {}
                     Served::Nothing => break,

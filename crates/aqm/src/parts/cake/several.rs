@@ -41,7 +41,7 @@ impl<P> SeveralCakes<P> {
     pub(crate) fn new(queues: usize, plan: Plan, mut rng: Stream) -> SeveralCakes<P> {
         let hash = FlowHash::plain(queues, rng.next_u64());
         let each = (0_u64..).take(queues).map(|number| Queue {
-            cake: Cake::new(plan, Stream::numbered(rng.next_u64(), number)),
+            cake: Cake::new(plan, Stream::numbered(rng.next_u64(), number), None),
             active_at: Time::ZERO,
             looked_at: Time::ZERO,
         });

@@ -17,7 +17,7 @@ use super::statistics::{Columns, TinStatistics};
 use super::tins::TinPlan;
 use crate::parts::cobalt::{CobaltRules, CobaltState, Departing};
 use crate::parts::control_law::ControlLaw;
-use crate::{Counters, Departure, Ecn, Sqrt};
+use crate::{Coin, Counters, Departure, Ecn, Sqrt};
 
 /// A packet that waits, and its length on the link behind the shaper.
 #[derive(Clone, Debug)]
@@ -40,6 +40,26 @@ struct FlowQueue<P> {
     bytes: Bytes,
     cobalt: CobaltState,
     hosts: FlowHosts,
+}
+
+/// The random numbers of the queues.
+#[derive(Clone, Debug)]
+pub(crate) struct Draws<C> {
+    pub(crate) stream: Stream,
+    /// The coin of a kernel, which decides about the bytes of a quantum in place of the stream.
+    pub(crate) coin: Option<C>,
+}
+
+impl<C: Coin> Draws<C> {
+    /// Draw 16 bits.
+    #[inline]
+    fn dither(&mut self) -> u64 {
+        match &mut self.coin {
+            // A short number of the kernel is the upper part of a long one.
+            Some(coin) => coin.toss() >> 48,
+            None => self.stream.next_u64() & 0xffff,
+        }
+    }
 }
 
 /// The result of serving a tin.
@@ -178,9 +198,9 @@ impl<P> Tin<P> {
 
     /// The quantum of a queue: a fraction of a byte becomes a byte with its probability.
     #[inline]
-    fn quantum_of(&self, queue: usize, rng: &mut Stream) -> i32 {
+    fn quantum_of(&self, queue: usize, draws: &mut Draws<impl Coin>) -> i32 {
         let load = u32::from(self.hosts.load(self.queues[queue].hosts));
-        let dither = rng.next_u64() & 0xffff;
+        let dither = draws.dither();
         let quantum = (u64::from(self.flow_quantum) * u64::from(65_535 / load) + dither) >> 16;
         i32::try_from(quantum).expect("at most a packet")
     }
@@ -192,7 +212,7 @@ impl<P> Tin<P> {
         queue: usize,
         waiting: Waiting<P>,
         header: Option<FlowHeader>,
-        rng: &mut Stream,
+        draws: &mut Draws<impl Coin>,
     ) {
         let size = waiting.departure.packet.size;
         if let Some(headers) = &mut self.headers {
@@ -206,7 +226,7 @@ impl<P> Tin<P> {
         self.statistics.bytes += size.get();
         match self.rotation.set(queue) {
             Set::None | Set::Decaying => {
-                let quantum = self.quantum_of(queue, rng);
+                let quantum = self.quantum_of(queue, draws);
                 self.rotation.start(queue, quantum);
             }
             Set::SparseWait => self.become_bulk(queue),
@@ -249,13 +269,18 @@ impl<P> Tin<P> {
 
     /// Serve the queue whose turn it is; with `decaying_first`, a decaying one.
     #[inline]
-    pub(crate) fn serve(&mut self, mut decaying_first: bool, now: Time, rng: &mut Stream) -> Served<P> {
+    pub(crate) fn serve(
+        &mut self,
+        mut decaying_first: bool,
+        now: Time,
+        draws: &mut Draws<impl Coin>,
+    ) -> Served<P> {
         loop {
             let Some(queue) = self.rotation.turn(std::mem::take(&mut decaying_first)) else {
                 return Served::Nothing;
             };
             if self.rotation.deficit(queue) > 0 {
-                return self.serve_queue(queue, now, rng);
+                return self.serve_queue(queue, now, &mut draws.stream);
             }
             if self.rotation.set(queue) == Set::Sparse {
                 if self.queues[queue].packets.is_empty() {
@@ -264,7 +289,7 @@ impl<P> Tin<P> {
                     self.become_bulk(queue);
                 }
             }
-            let quantum = self.quantum_of(queue, rng);
+            let quantum = self.quantum_of(queue, draws);
             self.rotation.end_turn(queue, quantum);
         }
     }
@@ -407,15 +432,15 @@ mod tests {
             ack_filter: AckFilter::NoAckFilter,
         };
         let mut tin = Tin::<()>::new(rules, TinPlan { rate: None, quantum: 1 });
-        let mut rng = Stream::named(1, "dither");
+        let mut draws = Draws::<Stream> { stream: Stream::named(1, "dither"), coin: None };
         for load in 1..=32_u32 {
             tin.hosts.add_bulk_flow(FlowHosts::default());
-            let draws = 100_000;
-            let sum: i64 = (0..draws).map(|_| i64::from(tin.quantum_of(0, &mut rng))).sum();
+            let number = 100_000;
+            let sum: i64 = (0..number).map(|_| i64::from(tin.quantum_of(0, &mut draws))).sum();
             let exact = 1514.0 * f64::from(65_535 / load) / 65_536.0;
             // The standard deviation of one draw is at most half a byte.
-            let error = sum as f64 / f64::from(draws) - exact;
-            assert!(error.abs() < 4.0 * 0.5 / f64::from(draws).sqrt(), "{error} with {load} flows");
+            let error = sum as f64 / f64::from(number) - exact;
+            assert!(error.abs() < 4.0 * 0.5 / f64::from(number).sqrt(), "{error} with {load} flows");
         }
     }
 }

@@ -61,6 +61,9 @@ impl QueueConfig {
             QueueConfig::Choke(config) if config.red.variant == Variant::Linux => {
                 Box::new(LinuxChoke::new(config, link, coin.clone()))
             }
+            QueueConfig::Cake(config) if config.variant == Variant::Linux => {
+                Box::new(config.queue_of_linux::<usize, _>(link, rng, coin.clone()))
+            }
             other => other.queue(link, rng),
         }
     }
