@@ -92,7 +92,7 @@ def test_nothing_serious_is_found_on_the_consoles_pages(
             page.locator("#parameters label").first.wait_for()
             page.locator("#estimate, #mistake").wait_for()
         if path == "runs/1":
-            page.locator("canvas").nth(3).wait_for()
+            page.locator("[data-chart=response] [data-scheme=median]").wait_for()
         by_path[path] = violations(page)
     assert by_path == {path: [] for path in paths}
 

@@ -129,61 +129,87 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/runs/*")
     page.get_by_role("link", name="Results").wait_for()
-    assert page.get_by_role("status").inner_text() == "done"
+    assert page.locator("#state").get_by_role("status").inner_text() == "done"
     assert page.get_by_role("link", name="running").count() == 0
     assert "/report?cell=" in page.get_by_role("link", name="Download report").get_attribute("href")
     assert page.get_by_role("button", name="Stop").count() == 0
     assert "pi:q_ref=7" in page.locator("#lines").inner_text()
-    page.locator("canvas").nth(3).wait_for()
-    assert {"forward", "reverse"} < set(page.locator("[data-quantity=queue] .u-legend th").all_inner_texts())
-    assert {"median", "p99"} < set(page.locator("[data-quantity=response] .u-legend th").all_inner_texts())
-    assert "--" not in page.locator("#charts").inner_text(), "without a pointer the newest values are shown"
-    ink = "[getComputedStyle(document.body).color, [...charts.values()].map(chart => chart.axes[0].stroke())[0]]"
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        body, axis = page.evaluate(ink)
-        assert axis == body
-    page.emulate_media(color_scheme="light")
+    page.locator("[data-chart=response] [data-scheme=median]").wait_for()
+    assert keys(page, "queue") == ["forward", "reverse"]
+    assert keys(page, "response") == ["median", "p90", "p99"]
+    newest = page.locator("[data-chart=queue] .legend .value").all_inner_texts()
+    assert all(re.fullmatch(r"[\d.,]+", text) for text in newest), "without a pointer the newest values are shown"
     assert page.get_by_label("Cell").locator("option").count() == 3, "both schemes, and the uncongested network"
     page.get_by_role("link", name="Results").click()
     assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("th[scope=row]").all_inner_texts())
 
 
-def test_the_capacity_is_drawn_under_the_throughput(page: Any) -> None:
-    page.goto(page.home + "/runs/1")
-    page.locator("canvas").nth(3).wait_for()
-    tell = (
-        "() => { for (let at = 0; at < 9; at++) document.dispatchEvent(new CustomEvent('reading', { detail: {"
-        " cell: 'varies', name: 'x', now_s: at, warmup_s: 0, end_s: 9, queue: { x: at }, signals: { x: at },"
-        " throughput: { x: at }, capacity: { x: 2 * at }, response: { x: at } } })) }"
-    )
-    page.evaluate(tell)
-    page.get_by_label("Cell").select_option("varies")
-    page.locator("[data-quantity=throughput] .u-legend th", has_text="x: capacity").wait_for()
-    assert page.locator("[data-quantity=throughput] .u-legend th").all_inner_texts() == ["s", "x: capacity", "x"]
-    assert page.locator(".u-legend th", has_text="capacity").count() == 1, "in no other chart"
-    drawn = "() => [...charts.values()][2].data.slice(1).map(column => column.at(-1))"
-    assert page.evaluate(drawn) == [16, 8]
+TELL = (
+    "([cell, count]) => { for (let at = 0; at < count; at++)"
+    " document.dispatchEvent(new CustomEvent('reading', { detail: {"
+    " cell, name: 'x', now_s: at, warmup_s: 0, end_s: 9, queue: { x: at }, signals: { x: at },"
+    " throughput: { x: at }, capacity: { x: 2 * at }, response: { x: at === 1 ? null : at } } })) }"
+)
+"""Make up readings, as they come while a job runs."""
 
 
-def test_few_readings_are_points_without_a_line(page: Any) -> None:
+def keys(page: Any, chart: str) -> list[str]:
+    """Return the names of the lines of a figure of a job."""
+    texts = page.locator(f"[data-chart={chart}] [data-scheme]")
+    return [str(name) for name in texts.evaluate_all("all => all.map(each => each.dataset.scheme)")]
+
+
+def watch(page: Any, cell: str, count: int) -> None:
+    """Tell the page of a job these readings of a cell, and choose it."""
     page.goto(page.home + "/runs/1")
-    page.locator("canvas").nth(3).wait_for()
-    tell = (
-        "count => { for (let at = 0; at < count; at++) document.dispatchEvent(new CustomEvent('reading', { detail: {"
-        " cell: `of ${count}`, name: 'x', now_s: at, warmup_s: 0, end_s: 9, queue: { x: at }, signals: { x: at },"
-        " throughput: { x: at }, response: { x: at } } })) }"
-    )
-    has_line = (
-        "() => { const chart = [...charts.values()][0];"
-        " return [chart.data[0].length, chart.series[1]._paths !== null, chart.series[1].points.size === 9] }"
-    )
-    for count, line in ((2, [2, False, True]), (9, [9, True, False])):
-        page.evaluate(tell, count)
-        page.get_by_label("Cell").select_option(f"of {count}")
-        page.wait_for_function(f"count => ({has_line})()[0] === count", arg=count)
-        read, has_path, has_points = page.evaluate(has_line)
-        assert [read, has_path, has_points] == line
+    page.locator("[data-chart=response] [data-scheme=median]").wait_for()
+    page.evaluate(TELL, [cell, count])
+    page.get_by_label("Cell").select_option(cell)
+    page.locator("[data-chart=response] [data-scheme=x]").wait_for()
+
+
+def test_live_figures_are_read_zoomed_and_saved(page: Any, tmp_path: Path) -> None:
+    watch(page, "varies", 9)
+    figure = page.locator("[data-chart=throughput]")
+    outputs = figure.locator(".legend .value")
+    playwright.expect(outputs).to_have_text("8 of 16")
+    plot = figure.locator(".role-scope path.background, path.background").first
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 50)
+    playwright.expect(outputs).to_have_text("4 of 8")
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"], box["y"] + 50, steps=3)
+    page.mouse.up()
+    page.locator("[data-chart=queue]").get_by_role("button", name="Reset zoom").wait_for()
+    with page.expect_download() as download:
+        figure.get_by_role("button", name="Save as CSV").click()
+    download.value.save_as(tmp_path / "csv")
+    saved = pl.read_csv(tmp_path / "csv")
+    assert saved["time_s"].to_list() == list(range(9))
+    assert saved["capacity"].to_list() == [None, *range(2, 18, 2)]
+    assert figure.locator(".mark-area path[d]").count() == 1
+    assert page.locator(".mark-area path[d]").count() == 1, "in no other figure"
+
+
+@pytest.mark.parametrize(("count", "lines", "points"), [(2, 0, 2), (9, 1, 0)])
+def test_few_readings_are_points_without_a_line(page: Any, count: int, lines: int, points: int) -> None:
+    watch(page, f"of {count}", count)
+    queue = page.locator("[data-chart=queue] .chart svg")
+    playwright.expect(queue.locator(".mark-line path")).to_have_count(lines)
+    playwright.expect(queue.locator(".mark-symbol path")).to_have_count(points)
+
+
+def test_many_readings_are_drawn_as_means_and_saved_whole(page: Any, tmp_path: Path) -> None:
+    watch(page, "long", 1000)
+    figure = page.locator("[data-chart=response]")
+    playwright.expect(figure.locator(".legend .value")).to_have_text("999")
+    with page.expect_download() as download:
+        figure.get_by_role("button", name="Save as CSV").click()
+    download.value.save_as(tmp_path / "csv")
+    assert pl.read_csv(tmp_path / "csv")["time_s"].to_list() == list(range(1000))
+    drawn = page.evaluate("() => drawn.get(document.querySelector('[data-chart=queue]')).view.data('rows').length")
+    assert 160 < drawn <= 320
 
 
 def test_the_page_of_a_cell_has_its_figures_and_cuts_nothing(page: Any) -> None:
@@ -215,11 +241,11 @@ def test_a_figure_is_read_at_the_pointer_and_saved(page: Any, tmp_path: Path) ->
         box = figure.locator(".chart").bounding_box()
         page.mouse.move(box["x"] + x * box["width"], box["y"] + 50)
         assert figure.locator(".place").inner_text().startswith("response time, ms: ")
-        shares.append([float(text) for text in figure.locator(".legend output").all_inner_texts()])
+        shares.append([float(text) for text in figure.locator(".legend .value").all_inner_texts()])
     assert len(shares[0]) == 2, "one for each scheme"
     assert all(0 <= one <= other <= 100 for one, other in zip(*shares, strict=True)), "a distribution never falls"
     page.mouse.move(0, 0)
-    assert figure.locator(".legend output").all_inner_texts() == ["", ""]
+    assert figure.locator(".legend .value").all_inner_texts() == ["", ""]
     for kind, begins in (("csv", b"time_ms,within,"), ("svg", b"<svg"), ("png", b"\x89PNG")):
         with page.expect_download() as download:
             figure.get_by_role("button", name=f"Save as {kind.upper()}").click()

@@ -72,6 +72,31 @@ def test_numbers_over_the_axis_are_the_means_of_the_cells(found: Panels, results
             assert row["low"] < row["mean"] < row["high"]
 
 
+def test_small_multiples_have_the_capacity_of_links_that_vary(tmp_path: Path) -> None:
+    for mbps in (4, 8):
+        up = {"trace": {"seconds": [0, 2], "mbps": [mbps, mbps / 2]}}
+        experiment = lab.Experiment(
+            link={"rate": {"up": up, "down": "9 Mbit/s"}},
+            users={"per_side": 0},
+            sources=[{"bulk": {"flows": 1}}],
+            protocol={"warmup": "1 s", "duration": "4 s"},
+        )
+        lab.compare("codel", experiment=experiment, seeds=[1], baseline=False, out=tmp_path)
+    store = Store(tmp_path)
+    figures, _ = panels([queries.result(store, key) for key in store.cells()["cell"]]).charts()
+    (delay,) = (chart for chart in figures if chart.name == "delay-multiples")
+    assert delay.schemes == ["codel"]
+    most = delay.rows.group_by("panel").agg(pl.col("capacity").max())["capacity"]
+    assert sorted(most) == [4, 8]
+    varying, constant = delay.views.values()
+    area, lines = varying["spec"]["layer"]
+    assert area["encoding"]["y"]["scale"]["domain"] == [0, 8], "all panels have the same axes"
+    assert {layer["encoding"]["y"]["scale"]["domain"][1] for layer in lines["layer"]} == {delay.rows["high"].max()}
+    assert "resolve" not in constant["spec"]
+    for view in delay.views:
+        assert "rate, Mbit/s" in svg_of(delay, view) or view == "reverse"
+
+
 def svg_of(chart: Chart, view: str) -> str:
     spec = {**chart.views[view], "datasets": {"rows": chart.record()["rows"]}}
     return str(vl_convert.vegalite_to_svg(spec))

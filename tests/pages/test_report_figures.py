@@ -226,14 +226,13 @@ def test_a_changing_capacity_is_behind_delay_and_throughput(tmp_path: Path) -> N
         out=tmp_path,
     )
     figures = {chart.name: chart for chart in charts(select(tmp_path, Choice()), VegaBuilder(["codel"]))}
-    (view,) = figures["throughput-over-time"].views.values()
-    capacities = {row["time_s"]: row["mbps"] for row in view["layer"][0]["data"]["values"]}
+    sent = figures["throughput-over-time"].rows
+    capacities = dict(sent.filter(pl.col("capacity").is_not_null()).select("time_s", "capacity").iter_rows())
     (link,) = result.cell.links
     drawn = [capacities[time] for time in (2, 4, 8, 12, 16)]
     rates = dict(link.drain_rates(0, 18.0, result.cell.seed))
     assert drawn == pytest.approx([rates[start] / 1e6 for start in (0.0, 3.0, 7.0, 11.0, 15.0)], rel=1e-5)
     # The link is full: what it sends is its capacity.
-    sent = figures["throughput-over-time"].rows
     assert sent.filter(direction=0)["mbps"].mean() == pytest.approx(np.mean(list(capacities.values())[:-1]), rel=0.02)
     delays = list(figures["delay"].views.values())
     assert [("resolve" in view) for view in delays] == [True, False]

@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 
 from aqmlab._core import SpecError
 from aqmlab.campaigns.failures import Failures
-from aqmlab.console import cell_list, network, overview, queries, third_party
+from aqmlab.console import cell_list, live_charts, network, overview, queries, third_party
 from aqmlab.console.auth import Guard, Rejected, form
 from aqmlab.console.forms import job_requests
 from aqmlab.console.forms.pages import FormPages
@@ -63,6 +63,7 @@ class Console:
                 Route("/compare", self._compare),
                 Route("/overview", self._overview),
                 Route("/charts.json", self._charts),
+                Route("/live.json", self._live_charts),
                 Route("/cells/{key}", self._cell),
                 Route("/cells/{key}/delay.svg", self._delay),
                 Route("/annotations", self._annotate, methods=["POST"]),
@@ -199,6 +200,10 @@ class Console:
         comparison = await self._comparison(request.query_params.getlist("cell"))
         return JSONResponse(await run_in_threadpool(comparison.record))
 
+    async def _live_charts(self, _: Request) -> Response:
+        """Return the figures of a job in progress for its script, which adds the rows."""
+        return JSONResponse(await run_in_threadpool(live_charts.record))
+
     async def _comparison(self, keys: Sequence[str]) -> queries.Comparison:
         return await run_in_threadpool(queries.comparison, self._store, tuple(keys))
 
@@ -244,7 +249,15 @@ class Console:
         if job.exit_code is not None:
             output = await run_in_threadpool(queries.job_output, self._store, job.request, job.cells)
         query = urlencode([("cell", key) for key in output.cells[: queries.MAX_COMPARED]])
-        return self._page("run", job=job, output=output, query=query, max_compared=queries.MAX_COMPARED)
+        return self._page(
+            "run",
+            job=job,
+            output=output,
+            query=query,
+            max_compared=queries.MAX_COMPARED,
+            charts=live_charts.charts(),
+            styles={},
+        )
 
     async def _progress(self, request: Request) -> Response:
         """Return the progress of a job's cells; the fragment polls for its next update."""

@@ -16,7 +16,7 @@ from aqmlab.metrics.numbers import NUMBERS, Number
 from aqmlab.reports import breakdown, downsample
 from aqmlab.reports.breakdown import Breakdown
 from aqmlab.reports.selection import Selection
-from aqmlab.reports.vega import Area, VegaBuilder
+from aqmlab.reports.vega import VegaBuilder
 from aqmlab.results import timeseries
 from aqmlab.results.cells import BASELINE
 from aqmlab.results.figures.charts import (
@@ -56,11 +56,13 @@ class Chart:
     """Colours by what they mean, where they are not those of schemes."""
     is_wide: bool = False
     """True for a figure that needs the whole width of the page."""
+    is_flat: bool = False
+    """True for bars, which stand apart from figures with a plot."""
 
     @property
     def schemes(self) -> list[str]:
         """The short names of the schemes."""
-        return self.rows["scheme"].unique(maintain_order=True).to_list()
+        return self.rows["scheme"].drop_nulls().unique(maintain_order=True).to_list()
 
     def record(self) -> dict[str, Any]:
         """Return the figure for the page's script."""
@@ -74,7 +76,7 @@ def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingPr
         _differences(selection, vega),
         _sizes(selection, vega),
         _slowdowns(selection, vega),
-        _over_time(selection, vega, DELAY, "delay", _DELAY_TITLE, _DELAY, has_capacity=True),
+        delay_over_time(selection, vega),
         _over_time(
             selection, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _MARK_OR_DROP
         ),
@@ -113,7 +115,7 @@ def response_times(selection: Selection, vega: VegaBuilder) -> Chart | None:
 
 def delay_over_time(selection: Selection, vega: VegaBuilder) -> Chart | None:
     """Return the figure of the queueing delay over time, a view for each direction of each link."""
-    return _over_time(selection, vega, DELAY, "delay", _DELAY_TITLE, _DELAY)
+    return _over_time(selection, vega, DELAY, "delay", _DELAY_TITLE, _DELAY, has_capacity=True)
 
 
 def _differences(selection: Selection, vega: VegaBuilder) -> Chart | None:
@@ -228,10 +230,14 @@ def _over_time(
         return None
     first = results[selection.labels[0]]
     cell = first.cell
-    capacities = timeseries.capacity(first) if has_capacity else pl.DataFrame()
+    capacities = timeseries.capacity(first) if has_capacity else pl.DataFrame(schema=place_columns)
+    varying = set(capacities.select(place_columns).rows())
     views = {
         directions.place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): vega.lines(
-            chart, band=True, where=_here(link, direction), behind=_behind(capacities, link, direction)
+            chart,
+            band=True,
+            where=_here(link, direction),
+            behind=_CAPACITY if (link, direction) in varying else None,
         )
         for link, direction in rows.select(place_columns).unique().sort(place_columns).rows()
     }
@@ -242,8 +248,8 @@ def _over_time(
         f" {directions.label(cell.direction_names).capitalize()}"
     ).rstrip()
     if not capacities.is_empty():
-        caption += f" {_CAPACITY}"
-    return Chart(name, title, caption, rows, views)
+        caption += f" {_BEHIND}"
+    return Chart(name, title, caption, _with_capacities(rows, capacities), views)
 
 
 def _throughput(selection: Selection, vega: VegaBuilder) -> Chart | None:
@@ -260,13 +266,13 @@ def _throughput(selection: Selection, vega: VegaBuilder) -> Chart | None:
     cell, chart = first.cell, Lines(DELAY.x, _RATE)
     views = {
         directions.place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1): vega.lines(
-            chart, where=_here(link, direction), behind=_behind(capacities, link, direction)
+            chart, where=_here(link, direction), behind=_CAPACITY
         )
         for link, direction in capacities.select("link", "direction").unique().sort("link", "direction").rows()
     }
     seeds = sorted({result.cell.seed for result in results.values()})
-    caption = f"Frames that a link sends, with their overhead. Seed {' and '.join(map(str, seeds))}. {_CAPACITY}"
-    return Chart("throughput-over-time", "Throughput over time", caption, rows, views)
+    caption = f"Frames that a link sends, with their overhead. Seed {' and '.join(map(str, seeds))}. {_BEHIND}"
+    return Chart("throughput-over-time", "Throughput over time", caption, _with_capacities(rows, capacities), views)
 
 
 def _here(link: int, direction: int) -> str:
@@ -274,12 +280,12 @@ def _here(link: int, direction: int) -> str:
     return f"datum.link === {link} && datum.direction === {direction}"
 
 
-def _behind(capacities: pl.DataFrame, link: int, direction: int) -> Area | None:
-    """Return the capacity of one direction of a link, if it changes."""
+def _with_capacities(rows: pl.DataFrame, capacities: pl.DataFrame) -> pl.DataFrame:
+    """Add the capacities of links to the rows of a figure over time, as rows without a scheme."""
     if capacities.is_empty():
-        return None
-    rows = capacities.filter(link=link, direction=direction)
-    return None if rows.is_empty() else Area(_RATE, rows)
+        return rows
+    of_links = capacities.rename({"mbps": _CAPACITY.column}).with_columns(pl.selectors.float().round_sig_figs(6))
+    return pl.concat([rows, of_links], how="diagonal_relaxed")
 
 
 def _flows(selection: Selection, vega: VegaBuilder) -> Chart | None:
@@ -350,14 +356,16 @@ def _bars(selection: Selection, vega: VegaBuilder, number: Number) -> Chart | No
     if longer:
         caption += " An interval that reaches the edge is longer than shown."
     title = number.heading[0].upper() + number.heading[1:]
-    return Chart(number.name.replace(" ", "-"), title, caption, all_rows, views, has_lines=False)
+    name = number.name.replace(" ", "-")
+    return Chart(name, title, caption, all_rows, views, has_lines=False, is_flat=True)
 
 
 _WINDOW = Lines(DELAY.x, Axis("cwnd_kb", "congestion window, kB"))
 
 _RATE = Axis("mbps", "rate, Mbit/s")
+_CAPACITY = Axis("capacity", _RATE.label)
 
-_CAPACITY = "Grey: the capacity of the link, its mean in each of the intervals; the first seed of the first scheme."
+_BEHIND = "Grey: the capacity of the link, its mean in each of the intervals; the first seed of the first scheme."
 
 _MAX_FLOWS = 8
 """The number of flows that a report shows, each by a button. Ours."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -25,6 +24,9 @@ _CELL, _FACET_WIDTH = 64, 600
 
 _MULTIPLE_WIDTH, _MULTIPLE_HEIGHT = 300, 180
 """The smallest width of a small multiple, and its height."""
+
+_LIVE_HEIGHT = 220
+"""The height of a figure of a run in progress: four of them are watched together."""
 
 _SOLID = [1, 0]
 
@@ -88,9 +90,12 @@ class VegaBuilder:
         return pl.concat(shortened, how="diagonal_relaxed") if shortened else pl.DataFrame()
 
     def lines(
-        self, chart: Lines, *, band: bool = False, zero: bool = False, where: str = "true", behind: Area | None = None
+        self, chart: Lines, *, band: bool = False, zero: bool = False, where: str = "true", behind: Axis | None = None
     ) -> Spec:
-        """Draw a line for each scheme, with ``band`` its band, with ``zero`` the line at 0, and an area ``behind``."""
+        """Draw a line for each scheme, with ``band`` its band, with ``zero`` the line at 0, and a grey area ``behind``.
+
+        The area has rows of its own, without a scheme.
+        """
         position = {"x": _channel(chart.x), "y": _channel(chart.y)}
         colour = {"color": self._style("colour")}
         line_style = {**colour, "strokeDash": self._style("dashes"), "strokeWidth": self._style("width")}
@@ -111,30 +116,62 @@ class VegaBuilder:
         layers.append(points)
         if behind is None:
             return self._chart({"layer": layers}, where, _HEIGHT)
-        y = _channel(behind.y)
-        if behind.y.label == chart.y.label:
-            return self._chart({"layer": [behind.layer(chart.x, y), *layers]}, where, _HEIGHT)
-        right = {**y, "axis": {"orient": "right", "grid": False}}
-        parts = {"layer": [behind.layer(chart.x, right), {"layer": layers}]}
+        area = _area(chart.x, behind)
+        if behind.label == chart.y.label:
+            return self._chart({"layer": [area, *layers]}, where, _HEIGHT)
+        area["encoding"]["y"]["axis"] = {"orient": "right", "grid": False}
+        parts = {"layer": [area, {"layer": layers}]}
         return self._chart({**parts, "resolve": {"scale": {"y": "independent"}}}, where, _HEIGHT)
 
-    def multiples(self, chart: Mapping[str, Any], titles: Sequence[str], *, share_y: bool = True) -> Spec:
+    def multiples(
+        self, chart: Mapping[str, Any], titles: Sequence[str], rows: pl.DataFrame, *, share_y: bool = True
+    ) -> Spec:
         """Return the small multiples of a chart of lines, one for each ``panel``.
 
         All have the same axes, or the same horizontal axis and vertical ones that the panels' titles name.
         """
-        layers = [layer for layer in chart["layer"] if layer["mark"]["type"] != "point"]
+        spec = _without_points(chart)
+        if "resolve" in spec:
+            # The areas behind the lines have an axis of their own, which Vega-Lite does not share among panels.
+            area, lines = spec["layer"]
+            spec["layer"] = [*_from_zero([area], rows), {"layer": _from_zero(lines["layer"], rows)}]
         if not share_y:
             untitled = {"title": None, "axis": {"minExtent": 40}}
-            layers = [
+            spec["layer"] = [
                 {**layer, "encoding": {**layer["encoding"], "y": {**layer["encoding"]["y"], **untitled}}}
-                for layer in layers
+                for layer in spec["layer"]
             ]
         facet = {"field": "panel", "type": "nominal", "sort": list(titles), "title": None}
-        spec = {"width": _MULTIPLE_WIDTH, "height": _MULTIPLE_HEIGHT, "layer": layers}
-        rest = {name: part for name, part in chart.items() if name not in ("width", "height", "layer")}
-        resolve = {"scale": {"y": "shared" if share_y else "independent"}}
-        return {**rest, "facet": facet, "columns": 1, "spec": spec, "resolve": resolve}
+        inner = {name: spec[name] for name in ("layer", "resolve") if name in spec}
+        rest = {name: part for name, part in chart.items() if name not in ("width", "height", "layer", "resolve")}
+        resolve = {"scale": {"y": "shared" if share_y and "resolve" not in spec else "independent"}}
+        size = {"width": _MULTIPLE_WIDTH, "height": _MULTIPLE_HEIGHT}
+        return {**rest, "facet": facet, "columns": 1, "spec": {**size, **inner}, "resolve": resolve}
+
+    def stream(self, chart: Lines, behind: Axis | None = None) -> Spec:
+        """Draw rows that a page adds, a line for each scheme of ``series`` in the colours of all figures.
+
+        A ``few`` rows are points: a line would suggest values between them. The page also has the row of
+        ``unmeasured``, the time from ``start`` to ``end``, which is shaded.
+        """
+        own = {"color": {"field": "colour", "type": "nominal", "scale": None}, "detail": {"field": "scheme"}}
+        position = {"x": _channel(chart.x), "y": _channel(chart.y)}
+        time = {"x": _channel(chart.x, "start"), "x2": {"field": "end"}}
+        shade = {"data": {"name": "unmeasured"}, **_layer({"type": "rect", "color": "#8883"}, time)}
+        line = {**_layer({"type": "line"}, {**position, **own}), "params": [_ZOOM], "transform": [{"filter": "!few"}]}
+        dots = _layer({"type": "point", "filled": True, "size": 60}, {**position, **own})
+        points = {**dots, "transform": [{"filter": "few"}]}
+        areas = []
+        if behind is not None:
+            area = _area(chart.x, behind)
+            area["encoding"]["detail"] = own["detail"]
+            areas.append(area)
+        stream = self._chart({"layer": [shade, *areas, line, points]}, "true", _LIVE_HEIGHT)
+        stream["params"] += [{"name": "few", "value": True}, {"name": "series", "value": []}]
+        stream["params"].append({"name": "palette", "value": list(canvas.PALETTE)})
+        colour = "palette[indexof(series, datum.scheme) % length(palette)]"
+        stream["transform"].append({"calculate": colour, "as": "colour"})
+        return {**stream, "datasets": {"unmeasured": []}}
 
     def parallel(self, axes: Sequence[str], ticks: Sequence[Mapping[str, Any]]) -> Spec:
         """Draw a line for each ``point`` across vertical axes, at the ``share`` of each; ``ticks`` name their values.
@@ -250,25 +287,11 @@ class VegaBuilder:
             "config": _CONFIG,
             "data": {"name": "rows"},
             "params": [{"name": "shown", "value": list(self.styles)}],
-            "transform": [{"filter": where}, {"filter": "indexof(shown, datum.scheme) >= 0"}],
+            "transform": [{"filter": where}, {"filter": "!datum.scheme || indexof(shown, datum.scheme) >= 0"}],
             "width": "container",
             "height": height,
             **marks,
         }
-
-
-@dataclass(frozen=True)
-class Area:
-    """A grey area of its own rows, which begin at the values of the horizontal axis."""
-
-    y: Axis
-    rows: pl.DataFrame
-
-    def layer(self, x: Axis, y: Spec) -> Spec:
-        """Return the area as a layer."""
-        mark = {"type": "area", "interpolate": "step-after", "color": "#dddddd"}
-        rows = self.rows.select(x.column, self.y.column).with_columns(pl.selectors.float().round_sig_figs(6))
-        return {"data": {"values": rows.to_dicts()}, **_layer(mark, {"x": _channel(x), "y": y})}
 
 
 class _Style:
@@ -280,6 +303,35 @@ class _Style:
         self.width: float = line["linewidth"]
         # The canvas counts dashes in widths of their line.
         self.dashes = _SOLID if dashes == "-" else [round(self.width * length, 1) for length in dashes[1]]
+
+
+def _area(x: Axis, y: Axis) -> Spec:
+    """Return a grey area of the rows that have a value of ``y``, which lasts until the next row."""
+    mark = {"type": "area", "interpolate": "step-after", "color": "#8883"}
+    return {
+        "transform": [{"filter": f"isValid(datum.{y.column})"}],
+        **_layer(mark, {"x": _channel(x), "y": _channel(y)}),
+    }
+
+
+def _without_points(spec: Mapping[str, Any]) -> Spec:
+    """Return a chart without its invisible points, which are too many in small multiples."""
+    layers = [_without_points(layer) if "layer" in layer else layer for layer in spec["layer"]]
+    return {**spec, "layer": [layer for layer in layers if layer.get("mark", {}).get("type") != "point"]}
+
+
+def _from_zero(layers: Sequence[Spec], rows: pl.DataFrame) -> list[Spec]:
+    """Return layers whose vertical axis reaches from 0 to the largest of their values."""
+    encodings = [layer["encoding"] for layer in layers]
+    columns = {encoding[name]["field"] for encoding in encodings for name in ("y", "y2") if name in encoding}
+    domain = [0, max(rows.select(pl.col(column).max() for column in columns).row(0))]
+    return [
+        {
+            **layer,
+            "encoding": {**encoding, "y": {**encoding["y"], "scale": {**encoding["y"]["scale"], "domain": domain}}},
+        }
+        for layer, encoding in zip(layers, encodings, strict=True)
+    ]
 
 
 def _layer(mark: Spec, encoding: Spec) -> Spec:

@@ -43,9 +43,10 @@ document.addEventListener("click", ({ target }) => {
   add?.dispatchEvent(new Event("input", { bubbles: true }));
 });
 
-// Messages and readings of a job as they arrive; charts.js draws the readings.
-const events = document.getElementById("events");
-if (events) {
+// Messages and readings of a job as they arrive; live.js, which is loaded later, draws the readings.
+addEventListener("DOMContentLoaded", () => {
+  const events = document.getElementById("events");
+  if (!events) return;
   const lines = document.getElementById("lines");
   const source = new EventSource(events.dataset.events);
   source.addEventListener("line", (event) => {
@@ -58,4 +59,4 @@ if (events) {
   source.addEventListener("end", () => source.close());
   // After an error the browser would reconnect and repeat the stream from its start.
   source.onerror = () => source.close();
-}
+});

@@ -1,6 +1,6 @@
 "use strict";
 // Draws the page's figures, reads them at the pointer, zooms them, hides and shows schemes in all of them, and sorts the tables.
-// A report contains its data; the console's page names their address. The part of the address after # has the views, the zoom and the hidden schemes.
+// A report contains its data; the console's page names their address, and live.js adds rows to them. The part of the address after # has the views, the zoom and the hidden schemes.
 let charts = {};
 let schemes = [];
 const state = new URLSearchParams(location.hash.slice(1));
@@ -28,20 +28,30 @@ function apply({ view, across }) {
   return view.runAsync();
 }
 
+// The layers of a figure, also those of its layers.
+function layersOf(spec) {
+  return (spec.layer ?? []).flatMap((layer) => (layer.layer ? layersOf(layer) : [layer]));
+}
+
 // Several plots share the width that there is; vertical axes need some width each, and are scrolled if there is less.
 function fit(spec, plotArea) {
   const width = plotArea.clientWidth;
-  const axes = spec.layer?.[0].encoding.x?.sort?.length;
-  if (axes && axes * AXIS_WIDTH > width) {
-    spec.width = axes * AXIS_WIDTH;
-    plotArea.tabIndex = 0;
+  const axes = spec.layer?.[0].encoding?.x?.sort?.length;
+  if (axes) {
+    const axisWidth = Math.max(AXIS_WIDTH, Math.floor(width / axes));
+    for (const { encoding } of spec.layer) encoding.x.axis.labelLimit = axisWidth - 10;
+    if (axisWidth === AXIS_WIDTH) {
+      spec.width = axes * AXIS_WIDTH;
+      plotArea.tabIndex = 0;
+    }
   }
   if (!spec.facet) return;
   const plot = spec.spec;
-  const isResizable = plot.layer.some(({ mark }) => mark.type === "line");
-  const margin = isResizable ? 60 : 100;
-  spec.columns = Math.max(1, Math.floor((width - margin) / (plot.width + 20)));
-  if (isResizable) plot.width = Math.floor((width - margin) / spec.columns) - 20;
+  const isResizable = layersOf(plot).some(({ mark }) => mark.type === "line");
+  // Plots with two vertical axes each need room for them.
+  const [margin, gap] = plot.resolve ? [0, 130] : isResizable ? [60, 20] : [100, 20];
+  spec.columns = Math.max(1, Math.floor((width - margin) / (plot.width + gap)));
+  if (isResizable) plot.width = Math.floor((width - margin) / spec.columns) - gap;
 }
 
 async function draw(figure, name) {
@@ -54,11 +64,11 @@ async function draw(figure, name) {
   const plain = { actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
   const options = { ...plain, ast: true, renderer: "svg", logLevel: 1 };
   const { view, vgSpec } = await vegaEmbed(figure.querySelector(".chart"), spec, options);
-  const line = (spec.spec ?? spec).layer?.find(({ mark }) => mark.type === "line")?.encoding;
+  const line = layersOf(spec.spec ?? spec).find(({ mark }) => mark.type === "line")?.encoding;
   const across = line?.x.type === "quantitative" ? line.x.field : null;
   const figureDrawn = { view, across };
   drawn.set(figure, figureDrawn);
-  follow(figure, figureDrawn, line, vgSpec);
+  figureDrawn.rest = follow(figure, figureDrawn, line, vgSpec);
   // The figure has a label; its marks have roles without names.
   figure.querySelector(".chart svg").setAttribute("aria-hidden", "true");
   await apply(figureDrawn);
@@ -84,31 +94,44 @@ function put(mark, frame, left, top, width, height) {
 function follow(figure, { view, across }, line, vgSpec) {
   const plot = figure.querySelector(".plot");
   plot.onpointermove = plot.onpointerdown = plot.ondblclick = plot.onpointerup = plot.onpointerleave = null;
-  if (!line) return;
+  if (!line) return null;
   const source = vgSpec.data.filter(({ source }) => source === "rows").at(-1)?.name ?? "rows";
   const pointerLine = figure.querySelector(".pointer-line");
   const brush = figure.querySelector(".brush");
   const place = figure.querySelector(".place");
-  const outputs = [...figure.querySelectorAll("[data-scheme]")].map((key) => [key.dataset.scheme, key.querySelector("output")]);
+  const isLive = figure.closest("[data-live]") !== null;
   let start = null;
+  let pointer = null;
+  const show = (at, panel) => {
+    const nearest = new Map();
+    for (const row of view.data(source)) {
+      if (row[line.y.field] === null || (panel && row.panel !== panel)) continue;
+      const other = nearest.get(row.scheme);
+      if (!other || Math.abs(row[line.x.field] - at) <= Math.abs(other[line.x.field] - at)) nearest.set(row.scheme, row);
+    }
+    for (const key of figure.querySelectorAll("[data-scheme]")) {
+      const row = nearest.get(key.dataset.scheme);
+      const capacity = row?.capacity ? ` of ${short(row.capacity)}` : "";
+      key.querySelector(".value").textContent = row ? short(row[line.y.field]) + capacity : "";
+    }
+  };
+  // Without a pointer, the newest values of a run in progress, and no other ones.
+  const rest = () => {
+    if (pointer) read(...pointer);
+    else if (isLive) show(Number.MAX_VALUE);
+    else figure.querySelectorAll(".legend .value").forEach((value) => { value.textContent = ""; });
+  };
   const clear = () => {
+    pointer = null;
     pointerLine.hidden = true;
     if (across) place.textContent = "";
-    outputs.forEach(([, output]) => { output.textContent = ""; });
+    rest();
   };
   const read = (event, { box, panel }) => {
     const at = view.scale("x").invert(event.clientX - box.left);
     put(pointerLine, plot.getBoundingClientRect(), event.clientX, box.top, 1, box.height);
     place.textContent = `${panel ? `${panel}, ` : ""}${line.x.title}: ${short(at)}`;
-    const rows = view.data(source);
-    for (const [scheme, output] of outputs) {
-      let nearest = null;
-      for (const row of rows) {
-        if (row.scheme !== scheme || (panel && row.panel !== panel)) continue;
-        if (!nearest || Math.abs(row[line.x.field] - at) < Math.abs(nearest[line.x.field] - at)) nearest = row;
-      }
-      output.textContent = nearest ? short(nearest[line.y.field]) : "";
-    }
+    show(at, panel);
   };
   plot.onpointermove = (event) => {
     const found = plotAt(figure, event);
@@ -119,8 +142,10 @@ function follow(figure, { view, across }, line, vgSpec) {
       put(brush, plot.getBoundingClientRect(), Math.min(x, end[0]), top, Math.abs(end[0] - x), height);
     }
     if (!across) return;
-    if (found) read(event, found);
-    else clear();
+    if (found) {
+      pointer = [event, found];
+      rest();
+    } else clear();
   };
   plot.onpointerleave = clear;
   plot.onpointerdown = (event) => {
@@ -144,6 +169,7 @@ function follow(figure, { view, across }, line, vgSpec) {
     if (across) zoom(across, null);
     else choose(figure, view, null);
   };
+  return rest;
 }
 
 // All figures with this horizontal axis show this range of it.
@@ -246,17 +272,16 @@ async function drawAll() {
   showReset();
 }
 
-drawAll();
+if (!document.querySelector("[data-live]")) drawAll();
 
-for (const key of document.querySelectorAll("[data-scheme]")) {
-  key.addEventListener("click", () => {
-    const name = key.dataset.scheme;
-    if (!hidden.delete(name)) hidden.add(name);
-    showHidden();
-    remember();
-    drawn.forEach(apply);
-  });
-}
+document.addEventListener("click", ({ target }) => {
+  const name = target.closest("[data-scheme]")?.dataset.scheme;
+  if (name === undefined) return;
+  if (!hidden.delete(name)) hidden.add(name);
+  showHidden();
+  remember();
+  drawn.forEach(apply);
+});
 
 function showHidden() {
   for (const each of document.querySelectorAll("[data-scheme]")) press(each, !hidden.has(each.dataset.scheme));

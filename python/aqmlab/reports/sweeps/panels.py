@@ -91,13 +91,14 @@ class Panels:
             return None
         first = next(iter(drawn.values()))
         frames = [chart.rows.with_columns(panel=pl.lit(title)) for title, chart in drawn.items()]
-        views = {name: vega.multiples(view, list(drawn)) for name, view in first.views.items()}
+        rows = pl.concat(frames, how="diagonal_relaxed")
+        views = {name: vega.multiples(view, list(drawn), rows) for name, view in first.views.items()}
         title = f"{first.title}, by {' and '.join(map(_quantity, self.axes))}"
         return replace(
             first,
             name=f"{first.name}-multiples",
             title=title,
-            rows=pl.concat(frames, how="diagonal_relaxed"),
+            rows=rows,
             views=views,
             is_wide=True,
         )
@@ -126,7 +127,7 @@ class Panels:
         if rows.is_empty():
             return None
         rows = rows.with_columns(panel=pl.col("number").replace(headings))
-        views = {"": vega.multiples(view, list(headings.values()), share_y=False)}
+        views = {"": vega.multiples(view, list(headings.values()), rows, share_y=False)}
         return Chart("axis", f"Numbers over the {_quantity(title)}", caption, rows, views, is_wide=True)
 
     def _over_two_axes(self, vega: VegaBuilder) -> Iterator[Chart]:
