@@ -82,6 +82,12 @@ def test_what_is_no_scheme_or_invalid_is_left_out_and_counted() -> None:
             overview(frame, number, 1)
 
 
+def test_a_scheme_that_is_compared_with_none_comes_last() -> None:
+    alone = made_up(1, 1).head(1).with_columns(experiment=pl.lit("other"), label=pl.lit("alone"))
+    found = overview(pl.concat([alone, made_up(3, 2)]), NUMBER, 1)
+    assert [row.label for row in found.schemes][-1] == "alone"
+
+
 def test_one_page_of_thousands_of_cells_is_shown_at_a_time() -> None:
     found = overview(made_up(500, 5), NUMBER, 99)
     assert (found.cells, found.experiments, found.page, found.pages) == (7_500, 500, 15, 15)

@@ -284,8 +284,8 @@ def _groups(ordered: pl.DataFrame, start: int) -> list[Group]:
 def title_of(cell: Mapping[str, Any]) -> str:
     """Return the setting of a cell's experiment."""
     texts = {
-        "rate_mbps": "{:g} Mbit/s",
-        "delay_ms": "link delay {:g} ms",
+        "rate_mbps": "{:.4g} Mbit/s",
+        "delay_ms": "link delay {:.4g} ms",
         "load_percent": "load {:.3g} %",
         "rtt": "RTT {}",
         "chain": "{}",

@@ -153,7 +153,7 @@ def _schemes(variants: pl.DataFrame, number: str, *, lower_is_better: bool) -> l
             pl.col("is_best").sum().alias("best"),
             pl.col("ratio").median(),
         )
-        .with_columns(share=pl.col("best") / pl.col("compared"))
+        .with_columns(share=pl.when(pl.col("compared") > 0).then(pl.col("best") / pl.col("compared")))
         .sort("share", "label", descending=[True, False], nulls_last=True)
     )
     return [SchemeRow(**row) for row in rows.drop("share").to_dicts()]

@@ -17,7 +17,7 @@ _LINE = 17
 """The height of a line of text."""
 _LANE = 7
 """The height of the lane of a direction."""
-_LINK, _LINK_IN_CHAIN, _LINK_WITH_STATE = 300, 180, 300
+_LINK, _LINK_IN_CHAIN, _LINK_WITH_STATE = 340, 180, 340
 """The width of a single link, of one in a chain, and of one with its state."""
 _CHARACTER = 6.2
 """The mean width of a character, in pixels: rather too wide than too narrow."""
@@ -130,7 +130,8 @@ class _Drawing:
         """Return the lines below a link."""
         fifo = f"device FIFO {link.device_fifo:,}" if link.device_fifo else ""
         changes = f"{len(link.rate_changes):,} rate changes" if link.rate_changes else ""
-        parts = (f"delay {link.delay}, queue {link.queue}", ", ".join(filter(None, (fifo, changes))))
+        queue = f"queue {link.queue}" if link.queue else ""
+        parts = (", ".join(filter(None, texts)) for texts in ((f"delay {link.delay}", queue), (fifo, changes)))
         width = max(10, int((self._link - 2 * _ROUTER) / _CHARACTER))
         wrapped = [line for part in (*parts, link.loss, link.impairments) for line in textwrap.wrap(part, width)]
         return wrapped[:6]

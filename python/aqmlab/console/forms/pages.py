@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -224,7 +224,11 @@ def preview(kind: str, form_values: Mapping[str, str], store: Store, out: Path) 
         field, line = _place(kind, form_values, message)
         return Preview(message, field, line)
     time = estimate.real_time(planned.cells) if kind == "live" else estimate.estimate(planned.cells, store)
-    return Preview(drawing=svg.draw(topology(planned.experiment, planned.cells[-1].spec)), estimate=time)
+    network = topology(planned.experiment, planned.cells[-1].spec)
+    if kind != "live":
+        # Each scheme has a queue of its own.
+        network = replace(network, links=tuple(replace(link, queue="") for link in network.links))
+    return Preview(drawing=svg.draw(network), estimate=time)
 
 
 def _filled(text: str) -> dict[str, str]:
