@@ -143,7 +143,7 @@ def run(page: Any, file: Path) -> None:
     scheme.wait_for(state="attached")
     page.locator("#cell").select_option(str(scheme.get_attribute("value")))
     # The page's content security policy blocks wait_for_function.
-    while page.evaluate("readings.get(choice.value).length") < MIN_READINGS:
+    while page.evaluate("cells.get(choice.value).all.length") < MIN_READINGS:
         page.wait_for_timeout(500)
     page.screenshot(path=file, full_page=True)
 
