@@ -46,7 +46,7 @@ use crate::congestion::CongestionControl;
 use crate::timer::Timer;
 use crate::{Event, Profile, RecoveryCounts};
 
-pub use self::streams::{StreamId, Urgency};
+pub use self::streams::{Priority, StreamId};
 pub use self::values::{HandshakeForm, QuicValues};
 pub use self::wire::Datagram;
 pub(crate) use self::wire::HANDSHAKE_DATAGRAM;
@@ -163,31 +163,36 @@ impl<C: CongestionControl> Connection<C> {
         connection
     }
 
-    /// Open a stream that the peer may answer on, as client. Streams of a lower urgency value come first (RFC 9218
-    /// §4.1); those of the same take turns.
-    pub fn open_stream(&mut self, urgency: Urgency) -> StreamId {
-        self.streams.open(urgency)
+    /// Open a stream that the peer may answer on, as client. Those of a lower urgency value come first (RFC 9218 §4.1);
+    /// incremental ones of the same urgency take turns.
+    pub fn open_stream(&mut self, priority: Priority) -> StreamId {
+        self.streams.open(priority)
+    }
+
+    /// Give a stream that the peer has opened its priority.
+    pub fn prioritize_stream(&mut self, id: StreamId, priority: Priority) {
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.priority = priority;
+        }
     }
 
     /// Append `bytes` to the data of a stream. Data written and not yet acknowledged must stay below 2^31 bytes.
     pub fn write_stream(&mut self, id: StreamId, bytes: u32) {
         self.note_app_limited();
-        self.streams.entry(id).send.buffer.write(bytes);
+        self.streams.write(id, bytes);
     }
 
     /// No more data follow on a stream.
     pub fn finish_stream(&mut self, id: StreamId) {
-        self.streams.entry(id).send.finish();
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.send.finish();
+        }
     }
 
-    /// Bytes of a stream received in order, modulo 2^32.
-    pub fn received_on(&self, id: StreamId) -> u32 {
-        self.streams.get(id).map_or(0, |stream| stream.receive.next.get())
-    }
-
-    /// Return a stream with new data in order, or whose end has arrived.
-    pub fn poll_readable(&mut self) -> Option<StreamId> {
-        self.streams.poll_readable()
+    /// Return a stream whose data have all arrived, the first stream excepted. Each is returned once, after
+    /// [`Event::Received`].
+    pub fn poll_complete(&mut self) -> Option<StreamId> {
+        self.streams.poll_complete()
     }
 
     /// [`Connection::write_stream`] on the first stream.
@@ -200,13 +205,12 @@ impl<C: CongestionControl> Connection<C> {
         if !self.handshake.has_begun() {
             self.is_closed = true;
         }
-        self.streams.entry(StreamId::FIRST);
         self.streams.finish_all();
     }
 
     /// Ask for [`Event::Received`] when `bytes` more have arrived in order on the first stream.
     pub fn await_data(&mut self, bytes: u32) {
-        let receive = &mut self.streams.entry(StreamId::FIRST).receive;
+        let receive = &mut self.streams.first().receive;
         receive.low_water = Some(receive.next + bytes);
     }
 

@@ -45,6 +45,32 @@ impl Profile {
         }
     }
 
+    /// The QUIC stack of a host with this TCP: QUIC's values, with the host's congestion control, and ECN in QUIC's form if
+    /// the host uses any.
+    #[must_use]
+    pub fn quic_of_host(&self) -> Profile {
+        let ecn = if self.ecn == EcnPolicy::Off { EcnPolicy::Off } else { EcnPolicy::Rfc3168 };
+        Profile {
+            ecn,
+            congestion: self.congestion.clone(),
+            abe: self.abe,
+            ledbat_target: self.ledbat_target,
+            prague_reference_rtt: self.prague_reference_rtt,
+            hystart: self.hystart,
+            ..Profile::quic()
+        }
+    }
+
+    /// The same stack of QUIC with another handshake of clients.
+    ///
+    /// # Panics
+    ///
+    /// Panics for a TCP profile.
+    #[must_use]
+    pub fn with_handshake(&self, handshake: HandshakeForm) -> Profile {
+        Profile { quic: Some(QuicValues { handshake, ..self.quic_values().clone() }), ..self.clone() }
+    }
+
     /// The values of QUIC.
     ///
     /// # Panics

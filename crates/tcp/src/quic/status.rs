@@ -61,7 +61,7 @@ impl<C: CongestionControl> Connection<C> {
 
     /// The next byte expected on the first stream, counted from 1 as by TCP.
     pub fn received(&self) -> Seq {
-        Seq::new(1) + self.received_on(StreamId::FIRST)
+        Seq::new(1) + self.streams.get(StreamId::FIRST).map_or(0, |stream| stream.receive.next.get())
     }
 
     /// Bytes of packets in flight.

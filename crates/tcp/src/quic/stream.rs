@@ -1,6 +1,7 @@
 //! One stream: its data in both directions (RFC 9000 §2-4).
 
 use super::send_buffer::SendBuffer;
+use super::streams::Priority;
 use crate::Seq;
 use crate::intervals::Intervals;
 
@@ -116,8 +117,17 @@ impl ReceiveStream {
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) id: u32,
-    pub(super) urgency: u8,
+    pub(super) priority: Priority,
+    /// Its place in the line of streams of the same urgency, and the bytes sent in this turn.
+    pub(super) turn: u64,
+    pub(super) sent_in_turn: u32,
     pub(super) send: SendStream,
     pub(super) receive: ReceiveStream,
-    pub(super) is_readable: bool,
+}
+
+impl Stream {
+    /// True if all data of both ends have arrived.
+    pub(super) fn is_done(&self) -> bool {
+        self.send.is_done() && self.receive.is_done()
+    }
 }

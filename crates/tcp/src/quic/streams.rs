@@ -1,39 +1,65 @@
 //! The streams of a connection: their order on sending, and flow control of the connection (RFC 9000 §4).
 
+use std::collections::VecDeque;
+
 use super::stream::{Fin, ReceiveStream, SendStream, Stream};
 use super::wire::{Frame, Parameters};
 use crate::{Profile, Seq};
 
 /// The number of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub(super) u32);
 
 impl StreamId {
-    /// The first stream that a client opens, which carries the data of an application without streams.
+    /// The first stream, which is open as long as the connection. It carries the data of an application without streams,
+    /// and the settings of HTTP/3.
     pub const FIRST: StreamId = StreamId(0);
-}
 
-/// The urgency of a stream: 0 is the most urgent, 7 the least (RFC 9218 §4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Urgency(u8);
+    /// Return the stream that is the `number`-th one opened by [`super::Connection::open_stream`], from 0.
+    pub fn opened(number: u16) -> StreamId {
+        StreamId(STEP * (1 + u32::from(number)))
+    }
 
-impl Urgency {
-    /// The urgency of a request that names none.
-    pub const DEFAULT: Urgency = Urgency(3);
-
-    /// Return the urgency `value`, at most 7.
-    pub fn new(value: u8) -> Urgency {
-        Urgency(value.min(7))
+    /// Return its number among those opened, from 0; `None` for the first stream.
+    pub fn number(self) -> Option<u16> {
+        u16::try_from((self.0 / STEP).checked_sub(1)?).ok()
     }
 }
 
-/// All streams of a connection.
+/// Streams of a client in both directions have numbers divisible by this (RFC 9000 §2.1).
+const STEP: u32 = 4;
+
+/// Bytes that an incremental stream sends in a turn: a frame of HTTP/2 of the most common largest size (RFC 9113 §4.2), so
+/// that responses share a connection as over HTTP/2. Servers also take turns of a packet.
+const TURN: u32 = 16_384;
+
+/// The priority of a stream (RFC 9218 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priority {
+    /// 0 is the most urgent, 7 the least.
+    pub urgency: u8,
+    /// It takes turns with others of its urgency. Otherwise it is sent as a whole.
+    pub incremental: bool,
+}
+
+impl Default for Priority {
+    /// That of a request that names none.
+    fn default() -> Priority {
+        Priority { urgency: 3, incremental: false }
+    }
+}
+
+/// The streams of a connection that are not done.
 #[derive(Debug)]
 pub(super) struct Streams {
+    /// In the order of their numbers.
     list: Vec<Stream>,
-    /// The place in the list of the stream that sent last.
-    turn: usize,
+    /// Streams so far.
     opened: u32,
+    /// Places given out in the line of streams.
+    turns: u64,
+    /// Streams whose data have all arrived, and which the application has not polled.
+    complete: VecDeque<StreamId>,
     /// Windows of the connection and of a stream.
     window: u32,
     stream_window: u32,
@@ -52,10 +78,11 @@ pub(super) struct Streams {
 impl Streams {
     pub(super) fn new(profile: &Profile) -> Streams {
         let (window, stream_window) = (profile.receive_window, profile.quic_values().stream_window);
-        Streams {
+        let mut streams = Streams {
             list: Vec::new(),
-            turn: 0,
             opened: 0,
+            turns: 0,
+            complete: VecDeque::new(),
             window,
             stream_window,
             sent: Seq::ZERO,
@@ -65,7 +92,9 @@ impl Streams {
             claimed: Seq::ZERO,
             own_limit: Seq::new(window),
             limit_due: false,
-        }
+        };
+        streams.open(Priority { urgency: 0, incremental: false });
+        streams
     }
 
     /// Take the peer's first limits. A client with 0-RTT remembers those of the earlier connection (RFC 9000 §7.4.1).
@@ -77,32 +106,46 @@ impl Streams {
         }
     }
 
-    pub(super) fn open(&mut self, urgency: Urgency) -> StreamId {
-        // Streams of a client in both directions have numbers divisible by four (RFC 9000 §2.1).
-        let id = StreamId(4 * self.opened);
+    pub(super) fn open(&mut self, priority: Priority) -> StreamId {
+        let id = StreamId(STEP * self.opened);
         self.opened += 1;
-        self.add(id, urgency);
+        let send = SendStream { limit: Seq::new(self.peer_stream_window), ..SendStream::default() };
+        let receive = ReceiveStream::new(self.stream_window);
+        self.list.push(Stream { id: id.0, priority, turn: 0, sent_in_turn: 0, send, receive });
         id
     }
 
-    fn add(&mut self, id: StreamId, urgency: Urgency) -> &mut Stream {
-        let send = SendStream { limit: Seq::new(self.peer_stream_window), ..SendStream::default() };
-        let receive = ReceiveStream::new(self.stream_window);
-        self.list.push(Stream { id: id.0, urgency: urgency.0, send, receive, is_readable: false });
-        self.list.last_mut().expect("it was pushed")
+    fn place(&self, id: StreamId) -> Option<usize> {
+        self.list.binary_search_by_key(&id.0, |stream| stream.id).ok()
     }
 
+    /// Return a stream, unless it is done.
     pub(super) fn get(&self, id: StreamId) -> Option<&Stream> {
-        self.list.iter().find(|stream| stream.id == id.0)
+        self.place(id).map(|place| &self.list[place])
     }
 
-    /// Return a stream, which is opened by its first use.
-    pub(super) fn entry(&mut self, id: StreamId) -> &mut Stream {
-        if let Some(index) = self.list.iter().position(|stream| stream.id == id.0) {
-            return &mut self.list[index];
+    /// Return a stream that is not done.
+    pub(super) fn get_mut(&mut self, id: StreamId) -> Option<&mut Stream> {
+        self.place(id).map(|place| &mut self.list[place])
+    }
+
+    /// The first stream.
+    pub(super) fn first(&mut self) -> &mut Stream {
+        self.get_mut(StreamId::FIRST).expect("it is never retired")
+    }
+
+    /// Append `bytes` to the data of a stream, which goes to the end of the line.
+    pub(super) fn write(&mut self, id: StreamId, bytes: u32) {
+        let turn = self.next_turn();
+        if let Some(stream) = self.get_mut(id) {
+            stream.turn = turn;
+            stream.send.buffer.write(bytes);
         }
-        self.opened = self.opened.max(id.0 / 4 + 1);
-        self.add(id, Urgency::DEFAULT)
+    }
+
+    fn next_turn(&mut self) -> u64 {
+        self.turns += 1;
+        self.turns
     }
 
     pub(super) fn finish_all(&mut self) {
@@ -111,27 +154,37 @@ impl Streams {
 
     /// True if the application has finished all streams.
     pub(super) fn is_finished(&self) -> bool {
-        !self.list.is_empty() && self.list.iter().all(|stream| stream.send.fin != Fin::Open)
+        self.list.iter().all(|stream| stream.send.fin != Fin::Open)
     }
 
     /// True if all that this end sends has arrived.
     pub(super) fn all_sent(&self) -> bool {
-        !self.list.is_empty() && self.list.iter().all(|stream| stream.send.is_done())
+        self.list.iter().all(|stream| stream.send.is_done())
     }
 
     /// True if all that the peer sends has arrived.
     pub(super) fn all_received(&self) -> bool {
-        !self.list.is_empty() && self.list.iter().all(|stream| stream.receive.is_done())
+        self.list.iter().all(|stream| stream.receive.is_done())
+    }
+
+    /// True if another stream than the first is not done.
+    pub(super) fn has_open(&self) -> bool {
+        self.list.len() > 1
     }
 
     pub(super) fn has_gap(&self) -> bool {
         self.list.iter().any(|stream| stream.receive.has_gap())
     }
 
-    pub(super) fn poll_readable(&mut self) -> Option<StreamId> {
-        let stream = self.list.iter_mut().find(|stream| stream.is_readable)?;
-        stream.is_readable = false;
-        Some(StreamId(stream.id))
+    pub(super) fn poll_complete(&mut self) -> Option<StreamId> {
+        self.complete.pop_front()
+    }
+
+    /// Forget a stream that is done, except the first.
+    fn retire(&mut self, place: usize) {
+        if self.list[place].id != StreamId::FIRST.0 && self.list[place].is_done() {
+            self.list.remove(place);
+        }
     }
 
     // Sending.
@@ -168,19 +221,15 @@ impl Streams {
         self.unsent() > 0 && !self.has_sendable()
     }
 
-    /// Return the next frame of at most `room` bytes, and true if it repeats data: from the most urgent streams, which
-    /// take turns.
+    /// Return the next frame of at most `room` bytes, and true if it repeats data: of the most urgent streams the first in
+    /// line. After a turn an incremental one goes to the end of the line (RFC 9218 §10).
     pub(super) fn next_frame(&mut self, room: u16) -> Option<(Frame, bool)> {
         let credit = self.credit();
-        let sendable = |stream: &Stream| Streams::is_sendable(stream, credit);
-        let urgency =
-            self.list.iter().filter(|stream| sendable(stream)).map(|stream| stream.urgency).min()?;
-        let count = self.list.len();
-        let order = (1..=count).map(|step| (self.turn + step) % count);
-        let index = order
-            .into_iter()
-            .find(|&index| self.list[index].urgency == urgency && sendable(&self.list[index]))?;
-        let stream = &mut self.list[index];
+        let sendable = (0..self.list.len()).filter(|&place| Streams::is_sendable(&self.list[place], credit));
+        let place =
+            sendable.min_by_key(|&place| (self.list[place].priority.urgency, self.list[place].turn))?;
+        let turn = self.next_turn();
+        let stream = &mut self.list[place];
         let header = Frame::Stream { id: stream.id, offset: stream.send.buffer.end, len: 0, fin: false };
         let most = room.checked_sub(header.overhead()).filter(|&most| most > 0)?;
         let send = &mut stream.send;
@@ -193,7 +242,10 @@ impl Streams {
         if !repeated {
             self.sent += u32::from(len);
         }
-        self.turn = index;
+        stream.sent_in_turn += u32::from(len);
+        if stream.priority.incremental && stream.sent_in_turn >= TURN {
+            (stream.turn, stream.sent_in_turn) = (turn, 0);
+        }
         Some((Frame::Stream { id: stream.id, offset, len, fin }, repeated))
     }
 
@@ -212,39 +264,48 @@ impl Streams {
     /// The frame has arrived. Returns the stream bytes not known before.
     pub(super) fn on_acked(&mut self, frame: Frame) -> u32 {
         let Frame::Stream { id, offset, len, fin } = frame else { return 0 };
-        let send = &mut self.entry(StreamId(id)).send;
+        let Some(place) = self.place(StreamId(id)) else { return 0 };
+        let send = &mut self.list[place].send;
         if fin {
             send.fin = Fin::Acknowledged;
         }
-        send.buffer.acknowledge(offset, offset + u32::from(len))
+        let new = send.buffer.acknowledge(offset, offset + u32::from(len));
+        self.retire(place);
+        new
     }
 
     /// The content of the frame has to be sent again (RFC 9000 §13.3).
     pub(super) fn on_lost(&mut self, frame: Frame) {
         match frame {
             Frame::Stream { id, offset, len, fin } => {
-                let send = &mut self.entry(StreamId(id)).send;
-                send.buffer.lose(offset, offset + u32::from(len));
-                if fin && send.fin == Fin::Sent {
-                    send.fin = Fin::Due;
+                let Some(stream) = self.get_mut(StreamId(id)) else { return };
+                stream.send.buffer.lose(offset, offset + u32::from(len));
+                if fin && stream.send.fin == Fin::Sent {
+                    stream.send.fin = Fin::Due;
                 }
             }
             Frame::MaxData(_) => self.limit_due = true,
-            Frame::MaxStreamData { id, .. } => self.entry(StreamId(id)).receive.limit_due = true,
+            Frame::MaxStreamData { id, .. } => {
+                if let Some(stream) = self.get_mut(StreamId(id)) {
+                    stream.receive.limit_due = true;
+                }
+            }
             _ => {}
         }
     }
 
     // Receiving.
 
-    /// Handle data or a limit of the peer. Returns true if the first stream's application has what it waits for.
+    /// Handle data or a limit of the peer. Returns true if the application has what it waits for: data of the first stream,
+    /// or all data of another.
     pub(super) fn on_frame(&mut self, frame: Frame) -> bool {
         match frame {
             Frame::Stream { id, offset, len, fin } => return self.on_data(StreamId(id), offset, len, fin),
             Frame::MaxData(limit) => self.limit = self.limit.max(limit),
             Frame::MaxStreamData { id, limit } => {
-                let send = &mut self.entry(StreamId(id)).send;
-                send.limit = send.limit.max(limit);
+                if let Some(stream) = self.get_mut(StreamId(id)) {
+                    stream.send.limit = stream.send.limit.max(limit);
+                }
             }
             _ => {}
         }
@@ -252,17 +313,21 @@ impl Streams {
     }
 
     fn on_data(&mut self, id: StreamId, offset: Seq, len: u16, fin: bool) -> bool {
-        let window = self.stream_window;
-        let stream = self.entry(id);
-        let receive = &mut stream.receive;
-        let progress = receive.receive(offset, len, fin);
-        receive.update_limit(window);
-        let is_done = receive.is_done();
-        let is_awaited = receive.low_water.is_some_and(|low_water| low_water <= receive.next);
-        if is_awaited {
-            receive.low_water = None;
+        // The first frame of a stream opens it, and those below it (RFC 9000 §2.1).
+        while self.opened <= id.0 / STEP {
+            self.open(Priority::default());
         }
-        stream.is_readable |= progress.in_order > 0 || is_done;
+        let Some(place) = self.place(id) else { return false };
+        let receive = &mut self.list[place].receive;
+        let was_done = receive.is_done();
+        let progress = receive.receive(offset, len, fin);
+        receive.update_limit(self.stream_window);
+        let is_complete = id != StreamId::FIRST && receive.is_done() && !was_done;
+        let is_awaited = receive.low_water.take_if(|low_water| *low_water <= receive.next).is_some();
+        if is_complete {
+            self.complete.push_back(id);
+            self.retire(place);
+        }
         self.claimed += progress.claimed;
         self.read += progress.in_order;
         debug_assert!(self.claimed <= self.own_limit, "the peer exceeds the connection's limit");
@@ -270,6 +335,6 @@ impl Streams {
             self.own_limit = self.read + self.window;
             self.limit_due = true;
         }
-        is_awaited
+        is_awaited || is_complete
     }
 }

@@ -23,6 +23,14 @@ fn with(change: impl FnOnce(&mut QuicValues)) -> Profile {
     profile
 }
 
+/// The priority of streams that take turns.
+const TURNS: Priority = Priority { urgency: 3, incremental: true };
+
+/// Bytes received in order on a stream that is not done.
+fn received_on(end: &Connection<Reno>, id: StreamId) -> u32 {
+    end.streams.get(id).expect("it is not done").receive.next.get()
+}
+
 /// Exchange a request and a response of 1,000 bytes. Returns the times of the server's request and the client's response.
 fn exchange(profile: &Profile) -> (u64, u64, Link<Reno>) {
     let mut link = Link::new(profile, ms(RTT / 2));
@@ -163,39 +171,86 @@ fn a_tail_is_repaired_by_a_probe() {
 fn a_lost_packet_delays_only_its_stream() {
     let (_, _, mut link) = exchange(&profile());
     link.run(ms(1_000));
-    let [first, second] = [Urgency::DEFAULT; 2].map(|urgency| link.client.open_stream(urgency));
+    let [first, second] = [TURNS; 2].map(|priority| link.client.open_stream(priority));
     link.client.write_stream(first, 5_000);
     link.client.write_stream(second, 5_000);
     let next = link.sent_by(true);
     link.drop_number(true, next);
     let start = link.now_ms();
     link.run(ms(start + RTT / 2 + 10));
-    let received = [first, second].map(|id| link.server.received_on(id));
+    let received = [first, second].map(|id| received_on(&link.server, id));
     assert!(received[0] < 5_000 && received[1] == 5_000, "{received:?}");
     link.run(ms(start + 10 * RTT));
-    assert_eq!(link.server.received_on(first), 5_000);
+    assert_eq!(received_on(&link.server, first), 5_000);
     assert_eq!(link.client.recovery().fast_retransmits, 1);
 }
 
 #[test]
-fn urgent_streams_come_first_and_equals_take_turns() {
+fn urgent_streams_come_first_and_incremental_ones_take_turns() {
+    let order = |incremental| {
+        let mut profile = profile();
+        profile.initial_window = 100;
+        let mut link: Link<Reno> = Link::new(&profile, ms(RTT / 2));
+        link.run(ms(1_000));
+        let [late, one, two] =
+            [7, 1, 1].map(|urgency| link.client.open_stream(Priority { urgency, incremental }));
+        for id in [late, one, two] {
+            link.client.write_stream(id, 20_000);
+        }
+        let mut order = Vec::new();
+        // Late enough for the pacer.
+        for second in 2..20 {
+            while let Some((datagram, _)) = link.client.poll_transmit(ms(1_000 * second), &profile) {
+                order.extend(datagram.frames(Space::Data).filter_map(|frame| match frame {
+                    wire::Frame::Stream { id, .. } => [late, one, two].iter().position(|of| of.0 == id),
+                    _ => None,
+                }));
+            }
+        }
+        order.dedup();
+        order
+    };
+    // A turn has 16,384 bytes.
+    assert_eq!(order(true), [1, 2, 1, 2, 0]);
+    assert_eq!(order(false), [1, 2, 0]);
+}
+
+#[test]
+fn an_answered_request_is_reported_once_and_its_stream_retired() {
     let (_, _, mut link) = exchange(&profile());
+    let ids = [600, 0, 5_000].map(|bytes| {
+        let id = link.client.open_stream(Priority::default());
+        link.client.write_stream(id, bytes);
+        link.client.finish_stream(id);
+        id
+    });
+    assert_eq!(ids, [0, 1, 2].map(StreamId::opened));
+    link.run_until_event(false, Event::Received);
+    link.run(link.now + Duration::from_millis(10));
+    let polled = |end: &mut Connection<Reno>| std::iter::from_fn(|| end.poll_complete()).collect::<Vec<_>>();
+    assert_eq!(polled(&mut link.server), ids);
+    for id in ids {
+        link.server.write_stream(id, 20_000);
+        link.server.finish_stream(id);
+    }
+    link.run(ms(3_000));
+    assert_eq!(polled(&mut link.client), ids);
+    for end in [&mut link.client, &mut link.server] {
+        assert!(!end.streams.has_open() && polled(end).is_empty());
+        assert_eq!(end.state(), State::Established);
+    }
+}
+
+#[test]
+fn a_client_gives_up_on_a_server_that_does_not_answer() {
+    let (_, _, mut link) = exchange(&profile());
+    let id = link.client.open_stream(Priority::default());
+    link.client.write_stream(id, 600);
+    link.client.finish_stream(id);
     link.run(ms(1_000));
-    let [late, one, two] = [7, 1, 1].map(|value| link.client.open_stream(Urgency::new(value)));
-    for id in [late, one, two] {
-        link.client.write_stream(id, 20_000);
-    }
-    let mut order = Vec::new();
-    // Late enough for the pacer.
-    let now = link.now + Duration::from_secs(10);
-    while let Some((datagram, _)) = link.client.poll_transmit(now, &profile()) {
-        order.extend(datagram.frames(Space::Data).filter_map(|frame| match frame {
-            wire::Frame::Stream { id, .. } => Some(id),
-            _ => None,
-        }));
-    }
-    assert_eq!(order[..4], [one.0, two.0, one.0, two.0]);
-    assert!(!order.contains(&late.0), "the window is too small for both and the late one");
+    assert_eq!(link.client.in_flight(), 0);
+    link.run(ms(60_000));
+    assert_eq!((link.client.state(), link.events.last()), (State::Closed, Some(&(true, Event::Aborted))));
 }
 
 #[test]
@@ -258,7 +313,7 @@ proptest! {
         profile.quic.as_mut().expect("the profile is QUIC's").idle_timeout = Duration::from_secs(900);
         let mut link: Link<Reno> = client_and_server(&profile, ms(20));
         link.randomize(seed, loss, copies, reordered);
-        let ids: Vec<_> = sizes.iter().map(|_| link.client.open_stream(Urgency::DEFAULT)).collect();
+        let ids: Vec<_> = sizes.iter().map(|_| link.client.open_stream(TURNS)).collect();
         for (&id, &size) in ids.iter().zip(&sizes) {
             link.client.write_stream(id, size);
             link.client.finish_stream(id);
@@ -266,13 +321,20 @@ proptest! {
         // `run` checks the rules of the sender at each datagram.
         link.run(ms(600_000));
         for (&id, &size) in ids.iter().zip(&sizes) {
-            prop_assert_eq!(link.server.received_on(id), size);
+            prop_assert_eq!(received_on(&link.server, id), size);
             let stream = link.server.streams.get(id).expect("it has data");
             prop_assert!(stream.receive.is_done());
             prop_assert!(link.client.streams.get(id).expect("it is open").send.is_done());
         }
         prop_assert_eq!(link.client.in_flight(), 0);
         prop_assert_eq!(link.client.delivered_bytes, sizes.iter().sum::<u32>());
+        // Answered streams are done at both ends.
+        for &id in &ids {
+            link.server.write_stream(id, 10_000);
+            link.server.finish_stream(id);
+        }
+        link.run(ms(1_200_000));
+        prop_assert!(!link.client.streams.has_open() && !link.server.streams.has_open());
     }
 }
 
@@ -297,7 +359,7 @@ proptest! {
         link.client.write(300_000);
         // `run` compares both after each event.
         link.run(ms(60_000));
-        prop_assert_eq!(link.server.received_on(StreamId::FIRST), 301_000);
+        prop_assert_eq!(received_on(&link.server, StreamId::FIRST), 301_000);
         prop_assert!(link.oracle.is_some_and(|oracle| oracle.lost > 0 || loss < 10));
     }
 }

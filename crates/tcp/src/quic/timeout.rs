@@ -54,10 +54,12 @@ impl<C: CongestionControl> Connection<C> {
         }
     }
 
-    /// The time at which the connection is given up, while something is outstanding. Real stacks also close an idle
-    /// connection; here it stays open, as with keep-alives (RFC 9000 §10.1.2).
+    /// The time at which the connection is given up, while something is outstanding or a stream beside the first is not
+    /// done. Real stacks also close an idle connection; here it stays open, as with keep-alives (RFC 9000 §10.1.2).
     fn idle_deadline(&self) -> Time {
-        let is_waiting = self.has_outstanding() || (self.has_begun() && !self.handshake.is_complete());
+        let is_waiting = self.has_outstanding()
+            || self.streams.has_open()
+            || (self.has_begun() && !self.handshake.is_complete());
         if self.is_closed || self.is_over() || !is_waiting {
             return Time::MAX;
         }
