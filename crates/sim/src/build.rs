@@ -65,11 +65,11 @@ pub fn build(
         return Err(SpecError { path: "queue.kernel".to_owned(), message });
     }
     spec.check_controls()?;
-    if !matches!(watch, Watch::Nothing) {
-        check_observed(spec)?;
-    }
     if matches!(watch, Watch::Explain(_)) {
         check_explained(spec)?;
+    }
+    if !matches!(watch, Watch::Nothing) {
+        check_observed(spec)?;
     }
     let plan = Plan::new(spec, seed, laws)?;
     // Debug builds compile no engine per discipline, which would take minutes.
@@ -144,7 +144,12 @@ fn single<T>(links: impl IntoIterator<Item = T>) -> T {
 
 /// Refuse QUIC, whose packets no capture and no explanation reads.
 fn check_observed(spec: &Spec) -> Result<(), SpecError> {
-    refuse_quic(spec, "captures and explanations read TCP headers, and QUIC encrypts its own")
+    let reason = "captures and explanations read TCP headers, and QUIC encrypts its own";
+    if spec.has_http3() {
+        let message = format!("must be 0: {reason}");
+        return Err(SpecError { path: "users.http3".to_owned(), message });
+    }
+    refuse_quic(spec, reason)
 }
 
 /// Refuse hosts that speak QUIC, for this reason.

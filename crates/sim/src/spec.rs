@@ -6,6 +6,7 @@ mod delay_changes;
 mod dscp;
 mod flows;
 mod hosts;
+mod http3;
 mod impairments;
 mod link;
 mod links;
@@ -120,6 +121,9 @@ pub struct UsersSpec {
     pub rtt: RttConfig,
     /// At which end that is spent.
     pub delay_at: DelayAt,
+    /// Their share of origins with HTTP/3, if it is not that of the workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http3: Option<f64>,
     /// Their path over links in series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathSpec>,
@@ -254,7 +258,7 @@ impl Spec {
         Ok(())
     }
 
-    /// Refuses pages over QUIC: they bring the handshake of TLS with them, and know of no streams.
+    /// Refuses hosts without TCP, over which pages use HTTP/1.1 and HTTP/2.
     fn check_pages(&self) -> Result<(), SpecError> {
         if !matches!(self.users.workload, WorkloadConfig::Pages(_)) || self.users.per_side == 0 {
             return Ok(());
@@ -264,10 +268,11 @@ impl Spec {
         let mut stacks = std::iter::once(("tcp".to_owned(), &self.tcp.values)).chain(mix);
         match stacks.find(|(_, values)| values.quic.is_some()) {
             Some((path, _)) => {
-                let message = "must be a profile of TCP: pages bring their own TLS, got \"quic\"".to_owned();
-                Err(fault(&format!("{path}.profile"), message))
+                let message =
+                    "must be a profile of TCP: pages use QUIC for HTTP/3 (users.http3), got \"quic\"";
+                Err(fault(&format!("{path}.profile"), message.to_owned()))
             }
-            None => Ok(()),
+            None => self.check_http3(),
         }
     }
 
@@ -282,8 +287,8 @@ impl Spec {
             self.check_labels()?;
         }
         self.links.check_ecn_paths(&self.tcp)?;
-        self.check_pages()?;
-        self.tcp.check(self.links.mtu(), &self.sources)
+        self.tcp.check(self.links.mtu(), &self.sources)?;
+        self.check_pages()
     }
 }
 
@@ -299,12 +304,14 @@ impl UsersSpec {
         workload.check().map_err(|error| fault(&format!("users.workload.{}", error.path), error.message))?;
         rtt.check().map_err(|error| fault(&format!("users.rtt.{}", error.path), error.message))?;
         let path = PathSpec::read("users.path", written.path, links)?;
+        let http3 = UsersSpec::read_http3(written.http3, &workload)?;
         Ok(UsersSpec {
             per_side: written.per_side,
             sides: written.sides,
             workload,
             rtt,
             delay_at: written.delay_at,
+            http3,
             path,
         })
     }

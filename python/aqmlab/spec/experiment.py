@@ -170,6 +170,7 @@ class Users(SpecPart):
     workload: str | dict[str, Any] = DECLARED
     rtt: str | dict[str, Any] = DECLARED
     delay_at: DelayAt = DECLARED
+    http3: Annotated[float, Field(strict=True)] | None = DECLARED
     path: tuple[StrictInt, StrictInt] | None = DECLARED
 
     @property
@@ -214,8 +215,8 @@ class Experiment(SpecPart):
 
     Examples
     --------
-    >>> Experiment(testbed="unc-2003", queue={"pi": {"q_ref": 24}}).users
-    Users(load=98.0, per_side=None, sides=2, workload='unc-2001-v3', rtt='uniform', delay_at='browser', path=None)
+    >>> Experiment(testbed="unc-2003", queue={"pi": {"q_ref": 24}}).users.load
+    98.0
     """
 
     testbed: str | None = DECLARED

@@ -99,6 +99,7 @@ impl<'a> Plan<'a> {
             required_stack: spec
                 .tcp
                 .profiles()
+                .chain(&spec.http3_stacks())
                 .map(Profile::required_stack)
                 .max()
                 .unwrap_or(RequiredStack::Basic),
@@ -161,8 +162,9 @@ fn traffic(spec: &Spec, seed: u64) -> Result<Traffic, SpecError> {
     let (users, sources) = (&spec.users, (0..).zip(&spec.sources));
     let population = match &users.workload {
         WorkloadConfig::Web(config) => Web::new(config, &users.rtt, seed).map(Box::new).map(Population::Web),
-        WorkloadConfig::Pages(config) => {
-            Pages::new(config, &users.rtt, seed).map(Box::new).map(Population::Pages)
+        WorkloadConfig::Pages(_) => {
+            let config = users.pages().expect("users load pages");
+            Pages::new(&config, &users.rtt, seed).map(Box::new).map(Population::Pages)
         }
     };
     let population = population

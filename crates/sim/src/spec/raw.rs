@@ -77,6 +77,9 @@ pub(super) struct RawUsers {
     /// The ends that add a connection's minimum round-trip time.
     #[serde(default)]
     pub(super) delay_at: DelayAt,
+    /// Of the origins with HTTP/2 or HTTP/3, the part with HTTP/3, in place of that of the workload: 0 is HTTP/2 alone. Only
+    /// for pages: see docs/workload-2024.md.
+    pub(super) http3: Option<f64>,
     /// With links in series: the router at which side 0 is and that of side 1, counted from 1; unless given the first and
     /// the last.
     #[cfg_attr(feature = "schema", schemars(with = "Option<PathSpec>"))]
@@ -84,7 +87,7 @@ pub(super) struct RawUsers {
 }
 
 ranges! {
-    RawUsers { per_side: up_to(5_000_000), sides: from(1).up_to(2) }
+    RawUsers { per_side: up_to(5_000_000), sides: from(1).up_to(2), http3: up_to(1.0) }
 }
 
 impl Default for RawUsers {
@@ -96,6 +99,7 @@ impl Default for RawUsers {
             workload: unc_2001_v3(),
             rtt: uniform(),
             delay_at: DelayAt::default(),
+            http3: None,
             path: None,
         }
     }

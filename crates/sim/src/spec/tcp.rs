@@ -408,7 +408,7 @@ const OF_QUIC: [&str; 17] = [
 ];
 
 /// Bytes of IPv4 and UDP header.
-const UDP_HEADERS: u64 = 28;
+pub(super) const UDP_HEADERS: u64 = 28;
 
 /// Checks the values of a stack, and the size of its segments.
 fn check_values(path: &str, values: &Profile, mtu: Bytes) -> Result<(), SpecError> {

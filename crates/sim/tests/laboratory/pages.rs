@@ -1,5 +1,7 @@
 //! Pages of today over links: page load times in closed form, and the same pages under every queue discipline.
 
+mod http3;
+
 use std::collections::BTreeMap;
 
 use aqmlab_sim::TimelineRequest;
@@ -28,13 +30,18 @@ fn plain(number: f64, http1: f64, resumed: f64) -> Value {
             workload[share]["share"] = json!(0);
         }
         workload["http1_own_origin"]["share"] = json!(http1);
+        workload["http3"]["origins"]["share"] = json!(0);
         workload["resumed_connections"]["share"] = json!(resumed);
     })
 }
 
 /// One user on each side of an idle link of 1 Gbit/s, 20 ms away from the servers.
 fn idle(workload: &Value) -> Run {
-    let spec = json!({
+    Run::to_the_end(&idle_spec(workload), 1)
+}
+
+fn idle_spec(workload: &Value) -> Value {
+    json!({
         "link": {"rate": "1 Gbit/s", "delay": "0 s", "device_fifo": 0},
         "queue": {"droptail": {"limit": 1000}},
         "hosts": {"rate": null},
@@ -42,8 +49,7 @@ fn idle(workload: &Value) -> Run {
         "users": {"per_side": 1, "workload": workload, "rtt": {"source": "", "distribution": {"uniform_ms": {"min": 20, "max": 20}}}},
         "protocol": {"warmup": "0 s", "duration": "10 min"},
         "record": {"exchanges": true},
-    });
-    Run::to_the_end(&spec, 1)
+    })
 }
 
 /// The time that packets with these IP bytes take on the wire of 1 Gbit/s, in milliseconds.

@@ -1,17 +1,20 @@
-//! The browser of a user: loads a page over HTTP/1.1 and HTTP/2, thinks, loads the next.
+//! The browser of a user: loads a page over HTTP/1.1, HTTP/2 and HTTP/3, thinks, loads the next.
 //!
 //! The browser knows a resource when the resource that refers to it is complete, and fetches it at once. To an origin with
-//! HTTP/2 it has one connection, over which all requests go. To one with HTTP/1.1 it has up to six, each with one request at
-//! a time, the most urgent first. A page ends with its last resource; then all connections close, because each page is the
+//! HTTP/2 or HTTP/3 it has one connection, over which all requests go. To one with HTTP/1.1 it has up to six, each with one
+//! request at a time, the most urgent first. A page ends with its last resource; then all connections close, because each page is the
 //! first view of another site. A resource whose connection breaks is given up, with all that it refers to.
+
+mod http3;
 
 use std::collections::VecDeque;
 
 use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 
-use super::connection::{Complete, Connection, NewConnection, Progress};
+pub use self::http3::StreamResponse;
+use super::connection::{Complete, Connection, NewConnection, Progress, QuicHandshake};
 use super::model::Pages;
-use super::page::{DOCUMENT, Page, ResourceId, Version};
+use super::page::{DOCUMENT, Page, Priority, ResourceId, Version};
 use super::quality::PageLoad;
 use crate::{Completed, ConnectionId};
 
@@ -34,12 +37,16 @@ pub struct Browser {
 /// An event on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrowserEvent {
-    /// The connection is established at the client.
+    /// The client can write: the connection is established, or its first flight has room for 0-RTT data.
     Opened,
     /// The bytes that the server awaits have come to it.
     AtServer(Progress),
     /// The bytes that the client awaits have come to it.
     AtClient(Progress),
+    /// The request on this stream of QUIC has come to the server.
+    RequestComplete(u16),
+    /// The response on this stream of QUIC has come to the client.
+    ResponseComplete(u16),
     /// The connection broke. It is gone: no event follows.
     Closed,
 }
@@ -49,10 +56,14 @@ pub enum BrowserEvent {
 pub enum BrowserAction {
     /// Open this connection, and report [`BrowserEvent::Opened`].
     Open(NewConnection),
-    /// Write this many bytes at the client.
+    /// Write this many bytes at the client; over QUIC on the first stream.
     Write(u16, u32),
-    /// Write this many bytes at the server.
+    /// Write this many bytes at the server; over QUIC on the first stream.
     Answer(u16, u32),
+    /// Open the next stream of QUIC at the client, and write a request of this many bytes. Streams are numbered from 0.
+    Request(u16, u32, Priority),
+    /// Write the response at the server.
+    Respond(StreamResponse),
     /// A resource has come over this connection.
     Completed(ConnectionId, Completed),
     /// A resource is given up.
@@ -170,6 +181,9 @@ impl Pages {
         let Some(load) = &mut browser.load else { return };
         let mut fetcher = Fetcher { pages: self, key, number, now, out };
         match event {
+            BrowserEvent::Opened if load.connections[usize::from(slot)].version == Version::Http3 => {
+                fetcher.open_streams(load, slot);
+            }
             BrowserEvent::Opened => {
                 let hello = load.connections[usize::from(slot)].greet(&self.tls);
                 fetcher.out.push(BrowserAction::Write(slot, hello));
@@ -191,6 +205,8 @@ impl Pages {
                     }
                 }
             }
+            BrowserEvent::RequestComplete(stream) => fetcher.respond(load, slot, stream),
+            BrowserEvent::ResponseComplete(stream) => fetcher.complete_stream(load, slot, stream),
             BrowserEvent::Closed => fetcher.lose(load, slot),
         }
         if load.outstanding == 0 {
@@ -270,12 +286,12 @@ impl Fetcher<'_> {
                 load.queued.push_back(resource);
                 self.serve_queue(load, origin);
             }
-            Version::Http2 => {
+            Version::Http2 | Version::Http3 => {
                 let existing = load.connections_to(origin).next().map(|(slot, _)| slot);
-                let slot = existing.unwrap_or_else(|| self.open(load, origin));
+                let slot = existing.unwrap_or_else(|| self.open(load, resource));
                 let connection = &mut load.connections[usize::from(slot)];
                 connection.take_on(resource);
-                if !connection.is_opening() {
+                if connection.can_request(&load.page.resources[place]) {
                     self.request(load, slot, resource, false);
                 }
             }
@@ -288,7 +304,8 @@ impl Fetcher<'_> {
             let resources = &load.page.resources;
             let is_here = |resource: ResourceId| resources[usize::from(resource)].origin == origin;
             let waiting = || load.queued.iter().copied().filter(|&resource| is_here(resource));
-            let next = waiting().min_by_key(|&resource| resources[usize::from(resource)].urgency(resource));
+            let next =
+                waiting().min_by_key(|&resource| resources[usize::from(resource)].priority(resource).urgency);
             let Some(next) = next else { return };
             let idle = load.connections_to(origin).find(|(_, connection)| connection.is_idle());
             if let Some((slot, _)) = idle {
@@ -305,11 +322,14 @@ impl Fetcher<'_> {
             if !has_room || opening >= waiting().count() {
                 return;
             }
-            self.open(load, origin);
+            self.open(load, next);
         }
     }
 
-    fn open(&mut self, load: &mut Load, origin: u16) -> u16 {
+    /// Open a connection for `first` and what follows.
+    fn open(&mut self, load: &mut Load, first: ResourceId) -> u16 {
+        let first = load.page.resources[usize::from(first)];
+        let origin = first.origin;
         let before = load.connections.iter().filter(|connection| connection.origin == origin).count();
         let index = u8::try_from(1 + before).unwrap_or(u8::MAX);
         let number = Browser::number(self.number, origin, index);
@@ -317,28 +337,41 @@ impl Fetcher<'_> {
         let is_resumed = Stream::numbered(self.key, number).chance(resumed);
         let slot = u16::try_from(load.connections.len()).expect("fewer connections than resources");
         let about = load.page.origins[usize::from(origin)];
-        load.connections.push(Connection::new(origin, about.version, is_resumed));
-        self.out.push(BrowserAction::Open(NewConnection { slot, number, min_rtt: about.min_rtt }));
+        let handshake = match (is_resumed, first.is_safe()) {
+            (false, _) => QuicHandshake::Full,
+            (true, false) => QuicHandshake::Resumed,
+            (true, true) => QuicHandshake::ZeroRtt,
+        };
+        let quic = (about.version == Version::Http3).then_some(handshake);
+        load.connections.push(Connection::new(origin, about.version, is_resumed, quic));
+        self.out.push(BrowserAction::Open(NewConnection { slot, number, min_rtt: about.min_rtt, quic }));
         slot
     }
 
     /// Write the request for `resource`, which the connection in `slot` has taken on; `first` if it waited for its handshakes.
     fn request(&mut self, load: &mut Load, slot: u16, resource: ResourceId, first: bool) {
         let connection = &mut load.connections[usize::from(slot)];
-        let request = connection.request(resource, &self.pages.requests, &self.pages.tls);
+        let sizes = self.pages.request_sizes(connection.version);
+        let request = connection.request(resource, sizes, &self.pages.tls);
         let fetch = &mut load.fetches[usize::from(resource)];
         let since = if first { fetch.since } else { self.now };
         *fetch = Fetch { since, first };
         load.requests += 1;
-        self.out.push(BrowserAction::Write(slot, request));
+        self.out.push(match connection.version {
+            Version::Http1 | Version::Http2 => BrowserAction::Write(slot, request),
+            Version::Http3 => {
+                let priority = load.page.resources[usize::from(resource)].priority(resource);
+                BrowserAction::Request(slot, request, priority)
+            }
+        });
     }
 
     /// The handshake of the connection in `slot` is complete.
     fn ready(&mut self, load: &mut Load, slot: u16) {
         let connection = &load.connections[usize::from(slot)];
         let origin = connection.origin;
-        let waited = connection.taken_on();
-        for resource in waited {
+        let waiting = connection.waiting(&load.page.resources);
+        for resource in waiting {
             self.request(load, slot, resource, true);
         }
         self.serve_queue(load, origin);
@@ -354,7 +387,7 @@ impl Fetcher<'_> {
             name,
             Completed {
                 // Neither its size nor its number depends on what the connection carried before.
-                request: Bytes::new(self.pages.request_size(version).into()),
+                request: Bytes::new(self.pages.request_sizes(version)[1].into()),
                 response: Bytes::new(about.size.into()),
                 started: fetch.since,
                 response_time: self.now - fetch.since,

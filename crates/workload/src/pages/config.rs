@@ -34,10 +34,14 @@ pub struct PagesConfig {
     pub other_origins: ShareConfig,
     /// The number of other origins of a page, rounded down.
     pub origins_per_page: QuantileConfig,
-    /// Pages whose own origin speaks HTTP/1.1; all others speak HTTP/2.
+    /// Pages whose own origin speaks HTTP/1.1; all others speak HTTP/2 or HTTP/3.
     pub http1_own_origin: ShareConfig,
     /// Other origins that speak HTTP/1.1.
     pub http1_other_origins: ShareConfig,
+    /// HTTP/3; no origin speaks it without.
+    // Tables of stored results are older.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http3: Option<Http3Config>,
     /// Sizes of requests.
     pub requests: RequestsConfig,
     /// Sizes of TLS handshakes.
@@ -135,7 +139,33 @@ pub struct RequestsConfig {
     pub http2_later: u32,
 }
 
-/// Sizes of the messages of a TLS 1.3 handshake in bytes.
+/// Origins that speak HTTP/3, and the sizes of their requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Http3Config {
+    /// Of the origins that do not speak HTTP/1.1, those with HTTP/3.
+    pub origins: ShareConfig,
+    /// Sizes of requests.
+    pub requests: Http3RequestsConfig,
+}
+
+/// Sizes of requests over HTTP/3 in bytes, without the headers of QUIC.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Http3RequestsConfig {
+    /// The source of the numbers.
+    pub source: String,
+    /// The settings that each end sends before its first request or response.
+    pub settings: u32,
+    /// The first request of a connection.
+    pub first: u32,
+    /// Later ones, whose header compression refers to the first.
+    pub later: u32,
+}
+
+/// Sizes of the messages of a TLS 1.3 handshake over TCP in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -189,7 +219,15 @@ impl PagesConfig {
         check_range("think_seconds.mean", self.think_seconds.mean, 0.0, 1e7)?;
         check_range("page_seconds.mean", self.page_seconds.mean, 0.0, 1e6)?;
         let (requests, tls) = (&self.requests, &self.tls);
-        for (name, bytes) in [
+        let http3 = self.http3.iter().flat_map(|http3| {
+            let Http3RequestsConfig { settings, first, later, .. } = http3.requests;
+            [
+                ("http3.requests.settings", settings),
+                ("http3.requests.first", first),
+                ("http3.requests.later", later),
+            ]
+        });
+        let of_tcp = [
             ("requests.http1", requests.http1),
             ("requests.http2_first", requests.http2_first),
             ("requests.http2_later", requests.http2_later),
@@ -197,7 +235,8 @@ impl PagesConfig {
             ("tls.server_full", tls.server_full),
             ("tls.server_resumed", tls.server_resumed),
             ("tls.client_finished", tls.client_finished),
-        ] {
+        ];
+        for (name, bytes) in of_tcp.into_iter().chain(http3) {
             if !(1..=MOST_BYTES).contains(&bytes) {
                 return refuse(name, format!("must be between 1 and {MOST_BYTES} bytes, got {bytes}"));
             }
@@ -205,8 +244,9 @@ impl PagesConfig {
         Ok(())
     }
 
-    fn shares(&self) -> [(&'static str, &ShareConfig); 10] {
-        [
+    fn shares(&self) -> impl Iterator<Item = (&'static str, &ShareConfig)> {
+        let http3 = self.http3.iter().map(|http3| ("http3.origins", &http3.origins));
+        let others = [
             ("number_correlation", &self.number_correlation),
             ("bytes_correlation", &self.bytes_correlation),
             ("scripts_by_scripts", &self.scripts_by_scripts),
@@ -217,7 +257,8 @@ impl PagesConfig {
             ("http1_own_origin", &self.http1_own_origin),
             ("http1_other_origins", &self.http1_other_origins),
             ("resumed_connections", &self.resumed_connections),
-        ]
+        ];
+        others.into_iter().chain(http3)
     }
 }
 

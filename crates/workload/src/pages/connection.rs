@@ -1,15 +1,18 @@
-//! A connection of a page, both ends together: the TLS handshake, requests to the server, responses to the client.
+//! A connection of a page, both ends together: the handshake, requests to the server, responses to the client.
 //!
-//! TLS 1.3 (RFC 8446) takes one round trip: the server answers the `ClientHello` with its flight, full or resumed, and the
-//! client's second flight goes with its first request. 0-RTT data are left out, because few servers accept them.
+//! Over TCP, the handshake of TLS 1.3 (RFC 8446) is bytes of the connection. It takes one round trip: the server answers the
+//! `ClientHello` with its flight, full or resumed, and the client's second flight goes with its first request. 0-RTT data
+//! are left out, because few servers accept them over TCP.
+//!
+//! Over QUIC, the handshake is the transport's, and each request with its response has a stream (RFC 9114).
 
 use std::collections::VecDeque;
 
 use aqmlab_units::Duration;
 
-use super::config::{RequestsConfig, TlsConfig};
+use super::config::TlsConfig;
 use super::multiplexer::{FRAME, Multiplexer};
-use super::page::{Resource, ResourceId, Version};
+use super::page::{Priority, Resource, ResourceId, Version};
 use crate::ConnectionId;
 
 /// A connection to open.
@@ -21,6 +24,19 @@ pub struct NewConnection {
     pub number: u64,
     /// Its minimum round-trip time.
     pub min_rtt: Duration,
+    /// Its handshake, if it is one of QUIC.
+    pub quic: Option<QuicHandshake>,
+}
+
+/// The handshake of a connection of QUIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicHandshake {
+    /// With certificates: one round trip.
+    Full,
+    /// Of a resumed session: one round trip.
+    Resumed,
+    /// The same, with the first requests in the first flight.
+    ZeroRtt,
 }
 
 /// The bytes of a connection that TCP has carried.
@@ -41,16 +57,23 @@ const RECORD: u32 = 5 + 1 + 16;
 /// The header of a frame of HTTP/2 (RFC 9113, section 4.1).
 const FRAME_HEADER: u32 = 9;
 
+/// The header of a frame of HTTP/3 (RFC 9114, section 7.1): a type, and a length in four bytes.
+const HTTP3_FRAME_HEADER: u32 = 1 + 4;
+
 /// The state of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) origin: u16,
     /// The driver's name of it.
     pub(crate) name: Option<ConnectionId>,
-    version: Version,
+    pub(crate) version: Version,
     is_resumed: bool,
+    /// Its handshake, if it is one of QUIC.
+    quic: Option<QuicHandshake>,
     phase: Phase,
-    /// Bytes that the client has written.
+    /// Over HTTP/3: the resource of each stream.
+    streams: Vec<ResourceId>,
+    /// Bytes that the client has written over TCP.
     written: u32,
     /// The ends of the requests that have not come to the server.
     requests: VecDeque<(u32, ResourceId)>,
@@ -58,31 +81,42 @@ pub(crate) struct Connection {
     /// The resources that it fetches or will fetch.
     outstanding: Vec<ResourceId>,
     has_requested: bool,
+    has_responded: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The handshake of TCP is under way.
+    /// The handshake of TCP or QUIC is under way.
     Opening,
-    /// The handshake of TLS is under way.
+    /// The handshake of TLS over TCP is under way.
     Greeting,
+    /// The handshake of QUIC is under way, and safe requests leave as 0-RTT data.
+    Early,
     Ready,
     Lost,
 }
 
 impl Connection {
-    pub(crate) fn new(origin: u16, version: Version, is_resumed: bool) -> Connection {
+    pub(crate) fn new(
+        origin: u16,
+        version: Version,
+        is_resumed: bool,
+        quic: Option<QuicHandshake>,
+    ) -> Connection {
         Connection {
             origin,
             name: None,
             version,
             is_resumed,
+            quic,
             phase: Phase::Opening,
+            streams: Vec::new(),
             written: 0,
             requests: VecDeque::new(),
             responses: Multiplexer::default(),
             outstanding: Vec::new(),
             has_requested: false,
+            has_responded: false,
         }
     }
 
@@ -90,7 +124,7 @@ impl Connection {
         self.phase == Phase::Lost
     }
 
-    /// A handshake is under way.
+    /// A handshake is under way, before which no request can leave.
     pub(crate) fn is_opening(&self) -> bool {
         matches!(self.phase, Phase::Opening | Phase::Greeting)
     }
@@ -126,14 +160,30 @@ impl Connection {
         self.outstanding.push(resource);
     }
 
-    /// Write the request for a resource that it has taken on. Returns its size.
-    pub(crate) fn request(&mut self, resource: ResourceId, sizes: &RequestsConfig, tls: &TlsConfig) -> u32 {
+    /// The request for `resource` can be written now.
+    pub(crate) fn can_request(&self, resource: &Resource) -> bool {
+        match self.phase {
+            Phase::Ready => true,
+            Phase::Early => resource.is_safe(),
+            Phase::Opening | Phase::Greeting | Phase::Lost => false,
+        }
+    }
+
+    /// The resources that it has taken on, whose request waited and can be written now.
+    pub(crate) fn waiting(&self, resources: &[Resource]) -> Vec<ResourceId> {
+        let unrequested =
+            self.outstanding.iter().copied().filter(|resource| !self.streams.contains(resource));
+        unrequested.filter(|&resource| self.can_request(&resources[usize::from(resource)])).collect()
+    }
+
+    /// Write the request for a resource that it has taken on: with `sizes` of a first and a later one. Returns its size.
+    pub(crate) fn request(&mut self, resource: ResourceId, sizes: [u32; 2], tls: &TlsConfig) -> u32 {
         let is_first = !std::mem::replace(&mut self.has_requested, true);
-        let request = match (self.version, is_first) {
-            (Version::Http1, _) => sizes.http1,
-            (Version::Http2, true) => sizes.http2_first,
-            (Version::Http2, false) => sizes.http2_later,
-        };
+        let request = sizes[usize::from(!is_first)];
+        if self.version == Version::Http3 {
+            self.streams.push(resource);
+            return request;
+        }
         let finished = if is_first { tls.client_finished } else { 0 };
         self.write(resource, request + finished)
     }
@@ -150,16 +200,14 @@ impl Connection {
         while let Some(&(end, what)) = self.requests.front().filter(|&&(end, _)| end <= progress.received) {
             debug_assert!(end <= self.written, "the client has written it");
             self.requests.pop_front();
-            let (size, urgency, incremental) = match what {
-                HANDSHAKE if self.is_resumed => (tls.server_resumed, 0, false),
-                HANDSHAKE => (tls.server_full, 0, false),
-                _ => {
-                    let resource = &resources[usize::from(what)];
-                    let size = on_the_wire(resource.size, self.version);
-                    (size, resource.urgency(what), resource.is_incremental())
+            let (size, priority) = match what {
+                HANDSHAKE => {
+                    let size = if self.is_resumed { tls.server_resumed } else { tls.server_full };
+                    (size, Priority { urgency: 0, incremental: false })
                 }
+                _ => self.response(what, resources),
             };
-            self.responses.add(what, size, urgency, incremental, progress.sent);
+            self.responses.add(what, size, priority, progress.sent);
             bytes += size;
         }
         bytes
@@ -179,9 +227,31 @@ impl Connection {
         })
     }
 
-    /// The resources that it has taken on and whose request is not written, when the handshake is complete.
-    pub(crate) fn taken_on(&self) -> Vec<ResourceId> {
-        self.outstanding.clone()
+    /// Bytes and priority of the response with `resource`.
+    fn response(&self, resource: ResourceId, resources: &[Resource]) -> (u32, Priority) {
+        let about = &resources[usize::from(resource)];
+        (on_the_wire(about.size, self.version), about.priority(resource))
+    }
+
+    /// QUIC lets the client send.
+    pub(crate) fn open_streams(&mut self) {
+        let is_early = self.quic == Some(QuicHandshake::ZeroRtt);
+        self.phase = if is_early { Phase::Early } else { Phase::Ready };
+    }
+
+    /// The request on `stream` has come to the server. Returns the response, and true if it is the first of the connection.
+    pub(crate) fn respond(&mut self, stream: u16, resources: &[Resource]) -> (u32, Priority, bool) {
+        let (size, priority) = self.response(self.streams[usize::from(stream)], resources);
+        (size, priority, !std::mem::replace(&mut self.has_responded, true))
+    }
+
+    /// The response on `stream` has come to the client, whose handshake is complete then. Returns the resource, and true if
+    /// the handshake was under way as far as the browser knew.
+    pub(crate) fn complete_stream(&mut self, stream: u16) -> (ResourceId, bool) {
+        let was_early = std::mem::replace(&mut self.phase, Phase::Ready) == Phase::Early;
+        let resource = self.streams[usize::from(stream)];
+        self.outstanding.retain(|&other| other != resource);
+        (resource, was_early)
     }
 
     /// It broke. Returns the resources that are lost with it.
@@ -205,6 +275,7 @@ fn on_the_wire(size: u32, version: Version) -> u32 {
     let overhead = match version {
         Version::Http1 => RECORD,
         Version::Http2 => RECORD + FRAME_HEADER,
+        Version::Http3 => HTTP3_FRAME_HEADER,
     };
     size + size.div_ceil(FRAME) * overhead
 }

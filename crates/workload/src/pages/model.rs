@@ -3,7 +3,7 @@
 use aqmlab_units::{Duration, Stream};
 
 use super::browser::Browser;
-use super::config::{KindConfig, PagesConfig, RequestsConfig, SizesConfig, TlsConfig};
+use super::config::{Http3RequestsConfig, KindConfig, PagesConfig, RequestsConfig, SizesConfig, TlsConfig};
 use super::page::Version;
 use crate::config::{ConfigError, RttConfig};
 use crate::quantile::Quantile;
@@ -28,8 +28,10 @@ pub struct Pages {
     pub(crate) origins_per_page: Sampler,
     pub(crate) http1_own_origin: f64,
     pub(crate) http1_other_origins: f64,
+    pub(crate) http3_origins: f64,
     pub(crate) resumed_connections: f64,
     pub(crate) requests: RequestsConfig,
+    pub(crate) http3_requests: Http3RequestsConfig,
     pub(crate) tls: TlsConfig,
     pub(crate) rtt: Rtt,
     think_seconds: f64,
@@ -86,8 +88,10 @@ impl Pages {
             origins_per_page: sampler(&config.origins_per_page.nodes),
             http1_own_origin: config.http1_own_origin.share,
             http1_other_origins: config.http1_other_origins.share,
+            http3_origins: config.http3.as_ref().map_or(0.0, |http3| http3.origins.share),
             resumed_connections: config.resumed_connections.share,
             requests: config.requests.clone(),
+            http3_requests: config.http3.as_ref().map(|http3| http3.requests.clone()).unwrap_or_default(),
             tls: config.tls.clone(),
             rtt: Rtt::new(&rtt.distribution),
             think_seconds: config.think_seconds.mean,
@@ -109,11 +113,13 @@ impl Pages {
         (Browser::new(key), Duration::from_secs_f64(page + think))
     }
 
-    /// Bytes of a request that is not the first of its connection.
-    pub(crate) fn request_size(&self, version: Version) -> u32 {
+    /// Bytes of requests: of the first one of a connection, and of later ones.
+    pub(crate) fn request_sizes(&self, version: Version) -> [u32; 2] {
+        let requests = &self.requests;
         match version {
-            Version::Http1 => self.requests.http1,
-            Version::Http2 => self.requests.http2_later,
+            Version::Http1 => [requests.http1; 2],
+            Version::Http2 => [requests.http2_first, requests.http2_later],
+            Version::Http3 => [self.http3_requests.first, self.http3_requests.later],
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::page::ResourceId;
+use super::page::{Priority, ResourceId};
 
 /// The most bytes of a frame, and of a TLS record (RFC 9113 and RFC 8446).
 pub(crate) const FRAME: u32 = 16_384;
@@ -29,17 +29,16 @@ pub(crate) struct Multiplexer {
 #[derive(Clone, Copy, Debug)]
 struct Response {
     resource: ResourceId,
-    urgency: u8,
-    incremental: bool,
+    priority: Priority,
     left: u32,
 }
 
 impl Multiplexer {
     /// Send `size` bytes of `resource` too, from now on, when TCP has sent `sent` bytes.
-    pub(crate) fn add(&mut self, resource: ResourceId, size: u32, urgency: u8, incremental: bool, sent: u32) {
+    pub(crate) fn add(&mut self, resource: ResourceId, size: u32, priority: Priority, sent: u32) {
         self.fix(sent);
         self.written += size;
-        self.streams.push_back(Response { resource, urgency, incremental, left: size });
+        self.streams.push_back(Response { resource, priority, left: size });
     }
 
     /// The bytes of the connection after which the next response is complete, unless others are added.
@@ -74,9 +73,9 @@ impl Multiplexer {
 
     /// Send the next frame; of a response that is not incremental, all the rest.
     fn send_frame(&mut self) {
-        let most_urgent = (0..self.streams.len()).min_by_key(|&place| self.streams[place].urgency);
+        let most_urgent = (0..self.streams.len()).min_by_key(|&place| self.streams[place].priority.urgency);
         let Some(mut response) = most_urgent.and_then(|place| self.streams.remove(place)) else { return };
-        let bytes = if response.incremental { response.left.min(FRAME) } else { response.left };
+        let bytes = if response.priority.incremental { response.left.min(FRAME) } else { response.left };
         response.left -= bytes;
         self.fixed += bytes;
         if response.left == 0 {
@@ -91,6 +90,10 @@ impl Multiplexer {
 mod tests {
     use super::*;
 
+    const TURNS: Priority = Priority { urgency: 3, incremental: true };
+    const WHOLE: Priority = Priority { urgency: 3, incremental: false };
+    const URGENT: Priority = Priority { urgency: 0, incremental: false };
+
     /// The ends of all responses in order.
     fn ends(mut multiplexer: Multiplexer) -> Vec<(u32, ResourceId)> {
         let mut ends = Vec::new();
@@ -103,22 +106,22 @@ mod tests {
     #[test]
     fn incremental_responses_take_turns_and_others_do_not() {
         let mut turns = Multiplexer::default();
-        turns.add(1, 3 * FRAME, 3, true, 0);
-        turns.add(2, FRAME + 1, 3, true, 0);
+        turns.add(1, 3 * FRAME, TURNS, 0);
+        turns.add(2, FRAME + 1, TURNS, 0);
         assert_eq!(ends(turns), [(3 * FRAME + 1, 2), (4 * FRAME + 1, 1)]);
         let mut whole = Multiplexer::default();
-        whole.add(1, 3 * FRAME, 3, false, 0);
-        whole.add(2, FRAME + 1, 3, false, 0);
+        whole.add(1, 3 * FRAME, WHOLE, 0);
+        whole.add(2, FRAME + 1, WHOLE, 0);
         assert_eq!(ends(whole), [(3 * FRAME, 1), (4 * FRAME + 1, 2)]);
     }
 
     #[test]
     fn an_urgent_response_overtakes_what_is_not_sent() {
         let mut multiplexer = Multiplexer::default();
-        multiplexer.add(1, 10 * FRAME, 3, true, 0);
+        multiplexer.add(1, 10 * FRAME, TURNS, 0);
         assert_eq!(multiplexer.next_end(), Some(10 * FRAME));
         // TCP has sent two frames and a part of the third, which is completed.
-        multiplexer.add(2, 100, 0, false, 2 * FRAME + 1);
+        multiplexer.add(2, 100, URGENT, 2 * FRAME + 1);
         assert_eq!(multiplexer.take_complete(3 * FRAME + 99), None);
         assert_eq!(ends(multiplexer), [(3 * FRAME + 100, 2), (10 * FRAME + 100, 1)]);
     }
@@ -126,8 +129,8 @@ mod tests {
     #[test]
     fn what_tcp_has_sent_keeps_its_order() {
         let mut multiplexer = Multiplexer::default();
-        multiplexer.add(1, FRAME, 3, true, 0);
-        multiplexer.add(2, FRAME, 0, true, FRAME);
+        multiplexer.add(1, FRAME, TURNS, 0);
+        multiplexer.add(2, FRAME, URGENT, FRAME);
         assert_eq!(ends(multiplexer), [(FRAME, 1), (2 * FRAME, 2)]);
     }
 }

@@ -47,22 +47,32 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
-    /// The priority that a browser gives it (RFC 9218): the lower the more urgent. The values are those that Chrome derives
-    /// from the kind of a request.
-    pub(crate) fn urgency(&self, id: ResourceId) -> u8 {
-        match self.kind {
+    /// The priority that a browser gives it. The values are those that Chrome derives from the kind of a request.
+    pub(crate) fn priority(&self, id: ResourceId) -> Priority {
+        let urgency = match self.kind {
             Kind::Html if id == DOCUMENT => 0,
             Kind::Css | Kind::Font => 0,
             Kind::Script if self.blocking => 1,
             Kind::Other => 1,
             Kind::Html | Kind::Script | Kind::Image => 3,
-        }
+        };
+        Priority { urgency, incremental: matches!(self.kind, Kind::Html | Kind::Image | Kind::Other) }
     }
 
-    /// Parts of it are useful before all of it is there (RFC 9218): a server may send it in turns with others.
-    pub(crate) fn is_incremental(&self) -> bool {
-        matches!(self.kind, Kind::Html | Kind::Image | Kind::Other)
+    /// Its request has no effect on the server (RFC 9110, section 9.2.1), so that it may be sent as 0-RTT data, which others
+    /// can repeat (RFC 8470). Calls and beacons have one.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.kind != Kind::Other
     }
+}
+
+/// The priority of a response (RFC 9218).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priority {
+    /// The lower the more urgent.
+    pub urgency: u8,
+    /// Parts of it are useful before all of it is there: a server sends it in turns with others.
+    pub incremental: bool,
 }
 
 /// A server of a page.
@@ -80,6 +90,8 @@ pub enum Version {
     Http1,
     /// HTTP/2: all requests on one connection.
     Http2,
+    /// HTTP/3: all requests on one connection of QUIC, each on a stream.
+    Http3,
 }
 
 /// A page.
@@ -181,8 +193,16 @@ fn draw_sizes(pages: &Pages, kind: Kind, page_size: f64, stream: &mut Stream) ->
 }
 
 fn draw_origin(pages: &Pages, number: u16, mut stream: Stream) -> Origin {
-    let share = if number == 0 { pages.http1_own_origin } else { pages.http1_other_origins };
-    let version = if stream.uniform() < share { Version::Http1 } else { Version::Http2 };
+    let http1 = if number == 0 { pages.http1_own_origin } else { pages.http1_other_origins };
+    let draw = stream.uniform();
+    // A share of those that do not speak HTTP/1.1, the last ones: another share moves no draw.
+    let version = if draw < http1 {
+        Version::Http1
+    } else if 1.0 - draw <= (1.0 - http1) * pages.http3_origins {
+        Version::Http3
+    } else {
+        Version::Http2
+    };
     Origin { version, min_rtt: pages.rtt.draw(&mut stream) }
 }
 

@@ -65,6 +65,9 @@ pub struct PageQuality {
     /// The same over HTTP/2.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "page load HTTP/2", "unit" = "s", "better" = "lower")))]
     pub http2_load_s_p50: Option<f64>,
+    /// The same over HTTP/3.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "page load HTTP/3", "unit" = "s", "better" = "lower")))]
+    pub http3_load_s_p50: Option<f64>,
     /// Requests of a page, in the mean.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "requests of a page", "unit" = "requests", "digits" = 1)))]
     pub requests_mean: Option<f64>,
@@ -108,6 +111,7 @@ impl PageLoads {
             byte_index_s_mean: mean(|load| load.byte_index_s),
             http1_load_s_p50: quantile(&times(|load| load.duration, Some(Version::Http1)), 0.5),
             http2_load_s_p50: quantile(&times(|load| load.duration, Some(Version::Http2)), 0.5),
+            http3_load_s_p50: quantile(&times(|load| load.duration, Some(Version::Http3)), 0.5),
             requests_mean: mean(|load| f64::from(load.requests)),
             weight_mb_mean: mean(|load| 1e-6 * load.bytes as f64),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aqmlab_units::{Duration, Stream, Time};
 
 use super::browser::MOST_CONNECTIONS;
-use super::page::{DOCUMENT, Kind, Page, Version};
+use super::page::{DOCUMENT, Kind, Origin, Page, Version};
 use super::*;
 use crate::{Completed, ConnectionId, RttConfig, WorkloadConfig};
 
@@ -41,6 +41,12 @@ fn check(what: &str, generated: [f64; 5], published: [f64; 5], tolerance: f64) {
     }
 }
 
+/// The requests of a page over a version of HTTP.
+fn requests_over(page: &Page, version: Version) -> f64 {
+    let its = |origin: u16| page.origins[usize::from(origin)].version;
+    page.resources.iter().filter(|one| its(one.origin) == version).count() as f64
+}
+
 #[test]
 fn generated_percentiles_are_the_published_ones() {
     let model = model(&shipped());
@@ -71,11 +77,29 @@ fn generated_percentiles_are_the_published_ones() {
         pages.iter().map(share).sum::<f64>()
             / pages.iter().map(|page| page.resources.len() as f64).sum::<f64>()
     };
-    let over_http1 = of_all(&|page| {
-        let version = |origin: u16| page.origins[usize::from(origin)].version;
-        page.resources.iter().filter(|one| version(one.origin) == Version::Http1).count() as f64
-    });
+    let over_http1 = of_all(&|page| requests_over(page, Version::Http1));
     assert!((over_http1 - 0.15).abs() < 0.01, "{over_http1}");
+    let of_home_pages = |version: Version| {
+        pages.iter().filter(|page| page.origins[0].version == version).count() as f64 / pages.len() as f64
+    };
+    let home_pages = [Version::Http1, Version::Http2, Version::Http3].map(of_home_pages);
+    for (share, published) in home_pages.into_iter().zip([0.22, 0.71, 0.07]) {
+        assert!((share - published).abs() < 0.01, "{home_pages:.3?}");
+    }
+    let over_http3 = of_all(&|page| requests_over(page, Version::Http3));
+    assert!((0.07..0.09).contains(&over_http3), "{over_http3}");
+    let mut connections = [0; 3];
+    for page in &pages {
+        let mut used: Vec<u16> = page.resources.iter().map(|one| one.origin).collect();
+        used.sort_unstable();
+        used.dedup();
+        for origin in used {
+            connections[page.origins[usize::from(origin)].version as usize] += 1;
+        }
+    }
+    println!(
+        "home pages {home_pages:.3?}, requests over HTTP/1.1 {over_http1:.3} and HTTP/3 {over_http3:.3}, origins {connections:?}"
+    );
     // Predicted.
     let weight = percentiles(
         pages.iter().map(|page| page.resources.iter().map(|one| f64::from(one.size)).sum::<f64>() / 1024.0),
@@ -120,11 +144,14 @@ fn dependencies_follow_the_kinds() {
 }
 
 /// The ends of a connection, as bytes in order: written and carried, to the server and to the client.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Pipes {
     written: [u32; 2],
     carried: [u32; 2],
     is_open: bool,
+    /// Requests and responses on streams of QUIC.
+    streams: [Vec<u16>; 2],
+    opened: u16,
 }
 
 /// A browser on a network that carries what is written in portions, over connections in an order that `order` draws.
@@ -169,7 +196,14 @@ impl Network<'_> {
             let slot = slots[usize::try_from(self.order.below(slots.len() as u64)).expect("few")];
             let to_client = usize::from(self.order.below(2) == 1);
             let pipes = self.pipes.get_mut(&slot).expect("open");
-            let event = if pipes.is_open {
+            let event = if !pipes.is_open {
+                pipes.is_open = true;
+                BrowserEvent::Opened
+            } else if !pipes.streams[to_client].is_empty() {
+                let place = self.order.below(pipes.streams[to_client].len() as u64);
+                let stream = pipes.streams[to_client].swap_remove(usize::try_from(place).expect("few"));
+                [BrowserEvent::RequestComplete(stream), BrowserEvent::ResponseComplete(stream)][to_client]
+            } else {
                 let left = pipes.written[to_client] - pipes.carried[to_client];
                 pipes.carried[to_client] +=
                     u32::try_from(self.order.below(u64::from(left) + 1)).expect("a part");
@@ -180,9 +214,6 @@ impl Network<'_> {
                     continue;
                 }
                 [BrowserEvent::AtServer(progress), BrowserEvent::AtClient(progress)][to_client]
-            } else {
-                pipes.is_open = true;
-                BrowserEvent::Opened
             };
             self.pages.on_event(&mut self.browser, slot, event, self.now, &mut out);
             self.act(&mut out, &mut seen);
@@ -203,6 +234,14 @@ impl Network<'_> {
                 }
                 BrowserAction::Answer(slot, bytes) => {
                     self.pipes.get_mut(&slot).expect("open").written[1] += bytes;
+                }
+                BrowserAction::Request(slot, ..) => {
+                    let pipes = self.pipes.get_mut(&slot).expect("open");
+                    pipes.streams[0].push(pipes.opened);
+                    pipes.opened += 1;
+                }
+                BrowserAction::Respond(StreamResponse { slot, stream, .. }) => {
+                    self.pipes.get_mut(&slot).expect("open").streams[1].push(stream);
                 }
                 BrowserAction::Completed(_, Completed { response, connection, .. }) => {
                     // The origin is in the number of the connection, without its index.
@@ -233,9 +272,10 @@ fn pages_do_not_depend_on_the_order_of_the_network() {
 
 #[test]
 fn an_origin_has_one_connection_or_up_to_six() {
-    for (share, most) in [(0.0, 1), (1.0, MOST_CONNECTIONS)] {
+    for (http1, http3, most) in [(0.0, 0.0, 1), (0.0, 1.0, 1), (1.0, 0.0, MOST_CONNECTIONS)] {
         let mut config = shipped();
-        (config.http1_own_origin.share, config.http1_other_origins.share) = (share, share);
+        (config.http1_own_origin.share, config.http1_other_origins.share) = (http1, http1);
+        config.http3.as_mut().expect("shipped").origins.share = http3;
         let pages = model(&config);
         let mut network = Network::new(&pages, 1);
         let mut largest = 0;
@@ -249,6 +289,49 @@ fn an_origin_has_one_connection_or_up_to_six() {
         }
         assert_eq!(largest, most);
     }
+}
+
+#[test]
+fn a_share_of_http3_moves_no_other_draw() {
+    let with = |share: f64| {
+        let mut config = shipped();
+        config.http3.as_mut().expect("shipped").origins.share = share;
+        model(&config)
+    };
+    let [none, some, all] = [0.0, 0.3, 1.0].map(with);
+    for number in 0..100 {
+        let pages = [&none, &some, &all].map(|model| page(model, number));
+        for (place, origin) in pages[0].origins.iter().enumerate() {
+            let [_, some, all] = [0, 1, 2].map(|of| pages[of].origins[place]);
+            let newest = if origin.version == Version::Http1 { Version::Http1 } else { Version::Http3 };
+            assert_ne!(origin.version, Version::Http3);
+            assert_eq!(all, Origin { version: newest, ..*origin });
+            assert!([*origin, all].contains(&some));
+        }
+        assert!(pages.iter().all(|page| page.resources == pages[0].resources));
+    }
+}
+
+#[test]
+fn an_unsafe_request_waits_for_the_handshake() {
+    let mut config = shipped();
+    (config.http1_own_origin.share, config.http1_other_origins.share) = (0.0, 0.0);
+    config.http3.as_mut().expect("shipped").origins.share = 1.0;
+    config.resumed_connections.share = 1.0;
+    let pages = model(&config);
+    let mut network = Network::new(&pages, 1);
+    let mut forms = BTreeMap::new();
+    for _ in 0..50 {
+        for connection in network.load().opened {
+            let origin = (connection.number >> 8) % (1 << 16);
+            *forms.entry((origin == 0, format!("{:?}", connection.quic.expect("over QUIC")))).or_insert(0) +=
+                1;
+        }
+    }
+    // Documents are safe; of the first requests to another origin some are calls.
+    assert_eq!(forms[&(true, "ZeroRtt".to_owned())], 50);
+    assert!(forms[&(false, "Resumed".to_owned())] > 10 && forms[&(false, "ZeroRtt".to_owned())] > 100);
+    assert_eq!(forms.len(), 3);
 }
 
 #[test]
@@ -283,6 +366,10 @@ fn mistakes_are_refused_with_their_place() {
         (
             (|c| c.other_origins.share = 1.5) as fn(&mut PagesConfig),
             "other_origins.share: must be between 0 and 1, got 1.5",
+        ),
+        (
+            |c| c.http3.as_mut().expect("shipped").origins.share = -1.0,
+            "http3.origins.share: must be between 0 and 1, got -1",
         ),
         (|c| c.tls.client_hello = 0, "tls.client_hello: must be between 1 and 100000 bytes, got 0"),
         (

@@ -1,11 +1,13 @@
 //! Web users who load pages of today, and their servers. The workload decides what browsers and servers send, and what of
 //! it the bytes that arrive are.
 
+use aqmlab_tcp::quic::{HandshakeForm, Priority, StreamId};
 use aqmlab_tcp::{Event as TcpEvent, Sender};
 use aqmlab_units::Duration;
 use aqmlab_workload::ConnectionId;
 use aqmlab_workload::pages::{
-    Browser, BrowserAction, BrowserEvent, NewConnection, PageLoads, Pages, Progress,
+    self, Browser, BrowserAction, BrowserEvent, NewConnection, PageLoads, Pages, Progress, QuicHandshake,
+    StreamResponse,
 };
 
 use crate::capture::ConnectionOrigin;
@@ -46,7 +48,7 @@ impl PageUsers {
 }
 
 impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
-    /// Handle `event` of TCP at `id`, an end of the connection in `slot` of a user's browser.
+    /// Handle `event` of TCP or QUIC at `id`, an end of the connection in `slot` of a user's browser.
     pub(in crate::engine) fn on_browser_event(
         &mut self,
         user: UserId,
@@ -56,10 +58,34 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     ) {
         let event = match event {
             TcpEvent::Opened => BrowserEvent::Opened,
+            TcpEvent::Received if self.connections.socket_mut(id).tcp.quic_mut().is_some() => {
+                return self.on_streams(user, slot, id);
+            }
             TcpEvent::Received if id.is_server() => BrowserEvent::AtServer(self.progress(id)),
             TcpEvent::Received => BrowserEvent::AtClient(self.progress(id)),
             TcpEvent::Aborted | TcpEvent::PeerClosed => BrowserEvent::Closed,
         };
+        self.tell_browser(user, slot, event);
+    }
+
+    /// Streams of QUIC are complete at `id`.
+    fn on_streams(&mut self, user: UserId, slot: u16, id: EndpointId) {
+        while let Some(stream) = self.complete_stream(id) {
+            let event = if id.is_server() {
+                BrowserEvent::RequestComplete(stream)
+            } else {
+                BrowserEvent::ResponseComplete(stream)
+            };
+            self.tell_browser(user, slot, event);
+        }
+    }
+
+    /// Take the number of a stream that is complete at `id`.
+    fn complete_stream(&mut self, id: EndpointId) -> Option<u16> {
+        self.connections.socket_mut(id).tcp.quic_mut()?.poll_complete()?.number()
+    }
+
+    fn tell_browser(&mut self, user: UserId, slot: u16, event: BrowserEvent) {
         let Some(mut users) = self.pages.take() else { return };
         let browser = &mut users.browsers[user.index()];
         users.model.on_event(browser, slot, event, self.now, &mut users.actions);
@@ -111,6 +137,18 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                     }
                     users.concerned.push(slot);
                 }
+                BrowserAction::Request(slot, bytes, priority) => {
+                    if let Some(client) = client(browser, slot) {
+                        self.request_on_stream(client, bytes, priority);
+                    }
+                    users.concerned.push(slot);
+                }
+                BrowserAction::Respond(response) => {
+                    if let Some(client) = client(browser, response.slot) {
+                        self.respond_on_stream(client.peer(), response);
+                    }
+                    users.concerned.push(response.slot);
+                }
                 BrowserAction::Completed(connection, exchange) => {
                     let client = EndpointId::from_number(connection.0);
                     let recovery = self.connections.take_recovery(client);
@@ -147,7 +185,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
 
     /// `connect()`: open both ends.
     fn open_for_browser(&mut self, user: UserId, connection: NewConnection) -> EndpointId {
-        let NewConnection { slot, number, min_rtt } = connection;
+        let NewConnection { slot, number, min_rtt, quic } = connection;
         let side = user.side();
         let host = self.hosts.machine_for(side.other(), u64::from(user.0) + number);
         let about = UserConnection { user: user.0, number, min_rtt };
@@ -156,9 +194,29 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             side,
             host: Some(host),
             access: self.hosts.for_user(host, min_rtt),
-            stacks: self.stacks.of_user(&about),
+            stacks: match quic.map(handshake_form) {
+                None => self.stacks.of_user(&about),
+                Some(form) => self.stacks.of_user_over_quic(&about, form),
+            },
             content: Content::Page(user, slot),
         })
+    }
+
+    fn request_on_stream(&mut self, client: EndpointId, bytes: u32, priority: pages::Priority) {
+        if let Some(quic) = self.connections.socket_mut(client).tcp.quic_mut() {
+            let stream = quic.open_stream(of_stream(priority));
+            quic.write_stream(stream, bytes);
+            quic.finish_stream(stream);
+        }
+    }
+
+    fn respond_on_stream(&mut self, server: EndpointId, response: StreamResponse) {
+        if let Some(quic) = self.connections.socket_mut(server).tcp.quic_mut() {
+            let stream = StreamId::opened(response.stream);
+            quic.prioritize_stream(stream, of_stream(response.priority));
+            quic.write_stream(stream, response.bytes);
+            quic.finish_stream(stream);
+        }
     }
 
     /// The page has ended. A connection whose handshake is under way is closed when that is over.
@@ -191,4 +249,16 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
 /// The client of the connection in `slot`.
 fn client(browser: &Browser, slot: u16) -> Option<EndpointId> {
     browser.connection_name(slot).map(|name| EndpointId::from_number(name.0))
+}
+
+fn of_stream(priority: pages::Priority) -> Priority {
+    Priority { urgency: priority.urgency, incremental: priority.incremental }
+}
+
+fn handshake_form(handshake: QuicHandshake) -> HandshakeForm {
+    match handshake {
+        QuicHandshake::Full => HandshakeForm::Full,
+        QuicHandshake::Resumed => HandshakeForm::Resumed,
+        QuicHandshake::ZeroRtt => HandshakeForm::ZeroRtt,
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aqmlab_tcp::Profile;
+use aqmlab_tcp::quic::HandshakeForm;
 use aqmlab_units::Stream;
 
 use crate::engine::emulated::{SourceFlow, UserConnection};
@@ -10,7 +11,7 @@ use crate::packet::Owner;
 use crate::side::Side;
 use crate::spec::{MOST_STACKS, Role, SourceSpec, Spec};
 
-/// The number of a stack; 0 is the common one, n the n-th of the mix.
+/// The number of a stack; 0 is the common one, n the n-th of the mix. Those of HTTP/3 follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StackId(pub(in crate::engine) u8);
 
@@ -33,6 +34,8 @@ impl StackId {
 pub struct Stacks {
     /// Profiles by [`StackId`]; the common one fills up, so that look-ups need no check.
     profiles: Box<[Profile; MOST_STACKS]>,
+    /// The number of stacks of the spec.
+    written: u8,
     /// Keys of the families of streams: one stream for each client, one for each connection of a client.
     clients: u64,
     servers: u64,
@@ -47,7 +50,9 @@ impl Stacks {
     /// Return the stacks of `spec`.
     pub fn new(spec: &Spec, seed: u64) -> Stacks {
         let owners = std::iter::once(None).chain(spec.sources.iter().map(Some));
+        let over_quic = spec.http3_stacks();
         let spec = &spec.tcp;
+        let all: Vec<&Profile> = spec.profiles().chain(&over_quic).collect();
         let shares = |source: Option<&SourceSpec>, side, role| {
             let numbered = (1..).map(StackId).zip(&spec.mix);
             let entries = numbered.filter(move |(_, entry)| entry.is_about(source, side, role));
@@ -59,8 +64,9 @@ impl Stacks {
         };
         Stacks {
             profiles: Box::new(std::array::from_fn(|id| {
-                spec.profiles().nth(id).unwrap_or(&spec.values).clone()
+                all.get(id).map_or(&spec.values, |profile| profile).clone()
             })),
+            written: u8::try_from(1 + spec.mix.len()).expect("the spec bounds the number of stacks"),
             clients: Stream::key(seed, "tcp/client"),
             servers: Stream::key(seed, "tcp/server"),
             shares: owners
@@ -80,6 +86,17 @@ impl Stacks {
     pub fn of_user(&self, connection: &UserConnection) -> [StackId; 2] {
         let &UserConnection { user, number, .. } = connection;
         self.of_ends(Owner::USERS, connection.client_side(), user.into(), number)
+    }
+
+    /// The same for a connection of HTTP/3 with this handshake: the QUIC stacks of the same hosts.
+    pub(in crate::engine) fn of_user_over_quic(
+        &self,
+        connection: &UserConnection,
+        form: HandshakeForm,
+    ) -> [StackId; 2] {
+        // The order is that of `Spec::http3_stacks`.
+        let [client, server] = self.of_user(connection).map(|StackId(host)| self.written + 3 * host);
+        [StackId(client + form as u8), StackId(server)]
     }
 
     /// Return the stacks of the two ends of a source's flow, the same for all its connections, the client's

@@ -108,11 +108,11 @@ fn values_that_quic_cannot_have_are_refused() {
         ),
         (
             json!({"tcp": {"profile": "quic"}, "users": {"per_side": 1, "workload": "web-2024"}}),
-            "tcp.profile: must be a profile of TCP: pages bring their own TLS, got \"quic\"",
+            "tcp.profile: must be a profile of TCP: pages use QUIC for HTTP/3 (users.http3), got \"quic\"",
         ),
         (
             json!({"tcp": {"mix": [{"share": 0.5, "profile": "quic"}]}, "users": {"per_side": 1, "workload": "web-2024"}}),
-            "tcp.mix[0].profile: must be a profile of TCP: pages bring their own TLS, got \"quic\"",
+            "tcp.mix[0].profile: must be a profile of TCP: pages use QUIC for HTTP/3 (users.http3), got \"quic\"",
         ),
         (
             json!({"tcp": {"mix": [{"share": 0.5, "role": "server", "profile": "quic"}]}}),
@@ -142,4 +142,58 @@ fn parameters_that_concern_marks_are_in_the_catalogue() {
     for name in queue::OF_MARKS {
         assert!(names.contains(&name), "{name}");
     }
+}
+
+/// One user who loads pages, with other values.
+fn pages(values: Value) -> Value {
+    let mut users = json!({"per_side": 1, "workload": "web-2024"});
+    let Value::Object(values) = values else { unreachable!("values are an object") };
+    users.as_object_mut().expect("an object").extend(values);
+    users
+}
+
+#[test]
+fn http3_that_has_no_effect_or_cannot_work_is_refused() {
+    for (parts, message) in [
+        (
+            json!({"users": {"per_side": 1, "http3": 0.5}}),
+            "users.http3: has no effect: the workload has no HTTP/3, got 0.5",
+        ),
+        (json!({"users": pages(json!({"http3": 1.5}))}), "users.http3: must be at most 1, got 1.5"),
+        (
+            json!({"users": pages(json!({})), "link": {"mtu": "1000 B"}}),
+            "tcp.mss: must be at most link.mtu - 40 = 960, got 1460",
+        ),
+        (
+            json!({"users": pages(json!({})), "link": {"mtu": "1000 B"}, "tcp": {"mss": 900}}),
+            "link.mtu: must be at least 1228 B with users.http3 above 0, got 1000 B",
+        ),
+        (
+            json!({"users": pages(json!({})), "tcp": {"mix": vec![json!({"share": 0.01}); 16]}}),
+            "tcp.mix: must have at most 15 entries with users.http3 above 0, got 16",
+        ),
+    ] {
+        assert_refused(parts, message);
+    }
+    with(json!({"users": pages(json!({"http3": 0})), "link": {"mtu": "1000 B"}, "tcp": {"mss": 900}}))
+        .expect("HTTP/2 has small packets");
+}
+
+#[test]
+fn a_share_of_http3_is_in_the_spec_in_full() {
+    let users = |written: Value| {
+        let spec = with(json!({"users": written})).expect("a sound spec");
+        serde_json::to_value(&spec).expect("a spec has a JSON form")["users"].clone()
+    };
+    let usual = users(pages(json!({})));
+    let share = usual["workload"]["http3"]["origins"]["share"].clone();
+    assert_eq!((share.as_f64(), usual.get("http3")), (Some(0.09), None));
+    assert_eq!(users(pages(json!({"http3": share}))), usual);
+    assert_eq!(users(pages(json!({"http3": 1})))["http3"], json!(1.0));
+    // Stored results without HTTP/3 keep their meaning and their text.
+    let mut old = usual;
+    old["workload"].as_object_mut().expect("an object").remove("http3");
+    assert_eq!(users(old.clone()), old);
+    let spec = with(json!({"users": old})).expect("a sound spec");
+    assert!(!spec.has_http3());
 }
