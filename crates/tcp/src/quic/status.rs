@@ -1,5 +1,7 @@
 //! State of a connection as TCP's endpoints report theirs.
 
+use aqmlab_units::Time;
+
 use super::Connection;
 use super::StreamId;
 use super::handshake::{Progress, Role};
@@ -23,7 +25,10 @@ impl<C: CongestionControl> Connection<C> {
             (false, false) => State::Established,
             (false, true) => State::CloseWait,
             (true, false) => State::FinWait1,
-            (true, true) if self.streams.all_sent() => State::TimeWait,
+            // An end in this state sends nothing more by itself.
+            (true, true) if self.streams.all_sent() && self.ack_timer.deadline() == Time::MAX => {
+                State::TimeWait
+            }
             (true, true) => State::Closing,
         }
     }

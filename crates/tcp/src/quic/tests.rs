@@ -335,6 +335,10 @@ proptest! {
         }
         link.run(ms(1_200_000));
         prop_assert!(!link.client.streams.has_open() && !link.server.streams.has_open());
+        link.client.close();
+        link.server.close();
+        link.run(ms(1_800_000));
+        prop_assert_eq!([link.client.state(), link.server.state()], [State::TimeWait; 2]);
     }
 }
 

@@ -8,7 +8,7 @@ use super::oracle::Oracle;
 use crate::congestion::CongestionControl;
 use crate::quic::wire::Space;
 use crate::quic::{Connection, Datagram};
-use crate::{Event, Flags, Profile};
+use crate::{Event, Flags, Profile, State};
 
 pub(super) fn ms(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
@@ -137,6 +137,9 @@ impl<C: CongestionControl> Link<C> {
             return false;
         }
         self.now = self.now.max(next);
+        let is_timer = timer < arrival;
+        let are_done = [&self.client, &self.server].map(|end| is_timer && end.state() == State::TimeWait);
+        let sent_before = self.log.len();
         if arrival <= timer {
             let (_, (to_client, datagram, flags)) = self.network.pop_first().expect("one arrives");
             if !to_client {
@@ -168,6 +171,8 @@ impl<C: CongestionControl> Link<C> {
             }
         }
         self.flush();
+        let mut sent = self.log[sent_before..].iter();
+        assert!(sent.all(|sent| !are_done[usize::from(!sent.from_client)]), "an end that is done sends");
         if let Some(oracle) = &mut self.oracle {
             oracle.check(&self.client);
         }
