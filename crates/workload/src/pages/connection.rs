@@ -1,4 +1,4 @@
-//! A connection of a page, both ends together: the handshake, requests to the server, responses to the client.
+//! A connection of a page, both ends together: the handshake with TLS, requests to the server, responses to the client.
 //!
 //! Over TCP, the handshake of TLS 1.3 (RFC 8446) is bytes of the connection. It takes one round trip: the server answers the
 //! `ClientHello` with its flight, full or resumed, and the client's second flight goes with its first request. 0-RTT data
