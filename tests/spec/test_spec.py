@@ -79,7 +79,10 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"users": {"load": 0}}, "users.load: should be greater than 0, got 0"),
         ({"users": {"load": 1e9}}, "users.load: should be less than or equal to 1000, got 1000000000.0"),
         ({"users": {"load": 98, "per_side": 9330}}, "users: write load or per_side, not both"),
-        ({"users": 9330}, "users: must be a table of load, per_side, sides, workload, rtt, delay_at, path, got 9330"),
+        (
+            {"users": 9330},
+            "users: must be a table of load, per_side, sides, workload, rtt, delay_at, http3, path, got 9330",
+        ),
         ({"users": {"per_side": 1, "path": [1]}}, "users.path[1]: Field required, got [1]"),
         (
             {"link": [{}, {"rat": 1}]},
