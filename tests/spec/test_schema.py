@@ -46,6 +46,7 @@ SOURCES = dict(
 
 BESIDE: Mapping[tuple[str, str, str], Table] = {
     ("segment", "maximum", "VideoConfig"): {"buffer": "120 s"},
+    ("http3", "minimum", "Users"): {"workload": "web-2024"},
     ("http3", "maximum", "Users"): {"workload": "web-2024"},
     ("ledbat_target", "minimum", "Tcp"): {"congestion": "ledbat"},
     ("ledbat_target", "minimum", "Mix"): {"congestion": "ledbat"},

@@ -87,7 +87,7 @@ pub(super) struct RawUsers {
 }
 
 ranges! {
-    RawUsers { per_side: up_to(5_000_000), sides: from(1).up_to(2), http3: up_to(1.0) }
+    RawUsers { per_side: up_to(5_000_000), sides: from(1).up_to(2), http3: from(0.0).up_to(1.0) }
 }
 
 impl Default for RawUsers {

@@ -159,7 +159,8 @@ fn http3_that_has_no_effect_or_cannot_work_is_refused() {
             json!({"users": {"per_side": 1, "http3": 0.5}}),
             "users.http3: has no effect: the workload has no HTTP/3, got 0.5",
         ),
-        (json!({"users": pages(json!({"http3": 1.5}))}), "users.http3: must be at most 1, got 1.5"),
+        (json!({"users": pages(json!({"http3": 1.5}))}), "users.http3: must be between 0 and 1, got 1.5"),
+        (json!({"users": pages(json!({"http3": -0.5}))}), "users.http3: must be between 0 and 1, got -0.5"),
         (
             json!({"users": pages(json!({})), "link": {"mtu": "1000 B"}}),
             "tcp.mss: must be at most link.mtu - 40 = 960, got 1460",
