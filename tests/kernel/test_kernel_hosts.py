@@ -125,7 +125,7 @@ SERVER = """
 import json, socket, struct, time
 def said(connection):
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-    # Where struct tcp_info has them (linux/tcp.h).
+    # Offsets in struct tcp_info (linux/tcp.h).
     names = {"segments_out": 136, "segments_in": 140, "marks": 196}
     words = {name: struct.unpack_from("=I", info, at)[0] for name, at in names.items()}
     return words | dict(zip(("bytes", "again"), struct.unpack_from("=QQ", info, 200)))
@@ -181,7 +181,7 @@ def test_sockets_and_router_say_the_same(tmp_path: Path, capfd: pytest.CaptureFi
     dropped = sum(reverse[name] for name in reverse if name.startswith("dropped"))
     assert reverse["arrived"] == reverse["sent"] + dropped + reverse["evicted"] + reverse["held"]
     assert result.metadata["kernel"]["measured"]["lost_outside"] == 0
-    # What was written is what was read. What the link carried is that, what came twice, and headers in each packet: 20
+    # All written bytes are read. The link carries those, repeated ones, and headers in each packet: 20
     # bytes of IP's, and of TCP's from 32, with timestamps, to 52 with other options.
     assert said["bytes"] - said["again"] == said["read"]
     headers = result.link.filter(direction=1)["bytes"].sum() - said["read"]

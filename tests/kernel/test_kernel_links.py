@@ -34,7 +34,7 @@ def test_users_go_over_a_chain_of_unlike_links(tmp_path: Path) -> None:
     }
     real, simulated = both_worlds(experiment, tmp_path)
     first, first_back, second, second_back = real.summary["counters"]
-    # What one link has sent comes to the other, but for what is on the wire at the end.
+    # Packets that one link has sent come to the other, except those on the wire at the end.
     assert second["arrived"] == pytest.approx(first["sent"], abs=20)
     assert first_back["arrived"] == pytest.approx(second_back["sent"], abs=20)
     assert second["dropped_by_limit"] + second_back["dropped_by_limit"] > 0

@@ -161,7 +161,7 @@ def test_what_a_command_cannot_have_is_one_line(aqmlab: Command, directory: Path
         run_command(lab.Experiment.from_toml("live.toml"), [])
 
 
-# What the kernel finds in handshakes (struct tcp_info of linux/tcp.h): no program's lateness.
+# Round-trip times of handshakes in the kernel (struct tcp_info of linux/tcp.h): no program delays them.
 CONNECTIONS = """
 import os, pathlib, socket, struct
 spans = []
