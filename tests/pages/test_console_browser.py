@@ -368,33 +368,6 @@ def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
     forgive_refusals(page)
 
 
-def test_fields_and_toml_are_kept_in_step(page: Any) -> None:
-    page.goto(page.home + "/new")
-    page.locator("#estimate").wait_for()
-    toml = page.get_by_label("The experiment as TOML")
-    page.get_by_text("More: Link", exact=True).click()
-    rate = page.get_by_label("rate", exact=True).locator("visible=true")
-    rate.fill("5 Mbit/s")
-    playwright.expect(toml).to_have_value(re.compile(r'\[link\]\nrate = "5 Mbit/s"'))
-    playwright.expect(page.locator(".network .rate")).to_have_text("5 Mbit/s")
-    toml.fill('# mine\n[users]\nload = 90\n[link]\nrate = "6 Mbit/s"\n')
-    playwright.expect(rate).to_have_value("6 Mbit/s")
-    assert page.get_by_label("Testbed", exact=True).input_value() == "none"
-    toml.fill("# mine\n[users]\nload = 9000\n")
-    playwright.expect(page.locator("#mistake")).to_contain_text("Line 3: users.load")
-    playwright.expect(page.locator(".numbers .bad")).to_have_text("3\n")
-    field = page.locator("[id='users.load']")
-    playwright.expect(field).to_have_attribute("aria-invalid", "true")
-    field.fill("80")
-    playwright.expect(toml).to_have_value("# mine\n[users]\nload = 80\n")
-    playwright.expect(field).not_to_have_attribute("aria-invalid", "true")
-    toml.fill("[tcp]\ncongest")
-    page.get_by_role("group", name="Completions").get_by_role("button", name="congestion").click()
-    page.keyboard.type('"ren')
-    page.get_by_role("button", name='"reno"', exact=True).click()
-    playwright.expect(toml).to_have_value('[tcp]\ncongestion = "reno"')
-
-
 def test_cells_are_found_while_one_types(page: Any) -> None:
     page.goto(page.home + "/")
     page.get_by_label("Search").press_sequentially("droptail:limit")

@@ -28,7 +28,8 @@ const mark = () => {
     delete field.dataset.marked;
   }
   const mistake = document.getElementById("mistake");
-  const field = mistake?.dataset.field && document.getElementById(mistake.dataset.field);
+  // An error of the whole text names no field.
+  const field = document.getElementById(mistake?.dataset.field ?? "");
   if (!field?.matches("input, select, textarea") || document.getElementById(`error-${field.id}`)) return;
   field.setAttribute("aria-invalid", "true");
   field.dataset.marked = "";

@@ -1,0 +1,70 @@
+"""The TOML beside a form in a browser: in step with the fields, completed, and its errors in place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+import fixtures.console
+from browser import NEEDS_CHROMIUM, chromium, playwright, record_events
+
+pytestmark = NEEDS_CHROMIUM
+
+
+@pytest.fixture(scope="module")
+def opened(console_store: Path) -> Iterator[Any]:
+    with fixtures.console.console(console_store) as address, chromium() as browser:
+        page = record_events(browser.new_page(viewport={"width": 1280, "height": 800}))
+        page.goto(address)
+        page.home = f"http://{urlsplit(address).netloc}"
+        yield page
+
+
+@pytest.fixture
+def page(opened: Any) -> Iterator[Any]:
+    """The form of a comparison; fail on any message in the browser's console."""
+    opened.logged_messages.clear()
+    opened.goto(opened.home + "/new")
+    opened.locator("#estimate").wait_for()
+    yield opened
+    assert opened.logged_messages == []
+
+
+def test_fields_and_toml_are_kept_in_step(page: Any) -> None:
+    toml = page.get_by_label("The experiment as TOML")
+    page.get_by_text("More: Link", exact=True).click()
+    rate = page.get_by_label("rate", exact=True).locator("visible=true")
+    rate.fill("5 Mbit/s")
+    playwright.expect(toml).to_have_value(re.compile(r'\[link\]\nrate = "5 Mbit/s"'))
+    playwright.expect(page.locator(".network .rate")).to_have_text("5 Mbit/s")
+    toml.fill('# mine\n[users]\nload = 90\n[link]\nrate = "6 Mbit/s"\n')
+    playwright.expect(rate).to_have_value("6 Mbit/s")
+    assert page.get_by_label("Testbed", exact=True).input_value() == "none"
+    toml.fill("# mine\n[users]\nload = 9000\n")
+    playwright.expect(page.locator("#mistake")).to_contain_text("Line 3: users.load")
+    playwright.expect(page.locator(".numbers .bad")).to_have_text("3\n")
+    field = page.locator("[id='users.load']")
+    playwright.expect(field).to_have_attribute("aria-invalid", "true")
+    field.fill("80")
+    playwright.expect(toml).to_have_value("# mine\n[users]\nload = 80\n")
+    playwright.expect(field).not_to_have_attribute("aria-invalid", "true")
+    toml.fill("[tcp]\ncongest")
+    page.get_by_role("group", name="Completions").get_by_role("button", name="congestion").click()
+    page.keyboard.type('"ren')
+    page.get_by_role("button", name='"reno"', exact=True).click()
+    playwright.expect(toml).to_have_value('[tcp]\ncongestion = "reno"')
+
+
+def test_an_error_of_the_whole_text_marks_no_field(page: Any) -> None:
+    toml = page.get_by_label("The experiment as TOML")
+    toml.fill("users.load = 90\nusers.per_side = 3")
+    playwright.expect(page.locator("#mistake")).to_contain_text("write load or per_side, not both")
+    assert page.locator("#mistake").get_attribute("data-field") == ""
+    assert page.locator("[aria-invalid]").count() == 0
+    toml.fill("users.load = 90")
+    page.locator("#estimate").wait_for()
