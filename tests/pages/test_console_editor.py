@@ -68,3 +68,14 @@ def test_an_error_of_the_whole_text_marks_no_field(page: Any) -> None:
     assert page.locator("[aria-invalid]").count() == 0
     toml.fill("users.load = 90")
     page.locator("#estimate").wait_for()
+
+
+def test_a_form_is_filled_from_a_preset_and_started(page: Any) -> None:
+    page.get_by_label("Start from").select_option(label="Telephone line (vdsl2 50/10)")
+    page.get_by_role("button", name="Fill in the form").click()
+    page.locator("#estimate").wait_for()
+    assert 'preset = "vdsl2 50/10"' in page.get_by_label("The experiment as TOML").input_value()
+    assert page.get_by_label("Schemes, one a line").input_value().splitlines() == ["droptail", "codel", "fq_codel"]
+    assert page.get_by_label("Measured").input_value() == "60 s"
+    bottom = page.get_by_role("button", name="Start", exact=True).bounding_box()
+    assert bottom["y"] + bottom["height"] <= 800, "beside the fields, however long they are"

@@ -14,7 +14,8 @@ import pytest
 import aqmlab as lab
 from aqmlab.cells.cell import cells_of, work
 from aqmlab.console.auth import Rejected
-from aqmlab.console.forms import estimate, pages, sync
+from aqmlab.console.forms import estimate, pages, starts, sync
+from aqmlab.spec.capacity.link_presets import presets
 from aqmlab.storage import marker
 from aqmlab.store.store import Store
 from aqmlab.topology import svg
@@ -119,6 +120,31 @@ def test_the_preview_of_a_sweep_is_of_all_its_points(tmp_path: Path) -> None:
     wrong = pages.preview("sweep", {**values, "axes[0].values": "80, many"}, Store(tmp_path), tmp_path)
     assert "users.load" in wrong.message
     assert list(tmp_path.iterdir()) == files, "a preview writes nothing"
+
+
+STARTS = [start for group in starts.starts().values() for start in group]
+
+
+@pytest.mark.parametrize("kind", ["comparison", "sweep"])
+@pytest.mark.parametrize("name", [start.name for start in STARTS])
+def test_a_form_starts_from_a_valid_experiment(tmp_path: Path, kind: str, name: str) -> None:
+    marker.claim(tmp_path)
+    shown = pages.preview(kind, {**pages.initial_values(kind, name), "seeds": "1"}, Store(tmp_path), tmp_path)
+    assert shown.message == ""
+    assert shown.drawing
+
+
+def test_starts_are_the_examples_and_the_presets_of_links(visitor: Visitor) -> None:
+    written, households = starts.starts().values()
+    for start in written:
+        assert start.text == (Path(__file__).parents[2] / "examples" / f"{start.name}.toml").read_text()
+    assert [start.name for start in households] == [preset.name for preset in presets()]
+    page = visitor.ask("/new?from=docsis-3.1")[1]
+    assert "Cable (docsis-3.1 250/25)" in page
+    assert 'value="docsis-3.1 250/25"' in page
+    assert visitor.ask("/new?from=nothing")[0] == 404
+    with pytest.raises(Rejected, match="this form starts from no experiment"):
+        pages.initial_values("live", "geo")
 
 
 def test_an_estimate_is_the_work_at_the_median_cost(console_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

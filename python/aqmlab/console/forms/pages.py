@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from aqmlab.console.auth import Rejected, form
-from aqmlab.console.forms import estimate, form_fields, form_lists, job_requests, sync, toml_input
+from aqmlab.console.forms import estimate, form_fields, form_lists, job_requests, starts, sync, toml_input
 from aqmlab.console.jobs import Jobs
 from aqmlab.disciplines.catalogue import disciplines
 from aqmlab.store.store import Store
@@ -62,6 +62,9 @@ _AXES = {
     "axes[1].values": "5, 20, 80",
 }
 
+_STARTED = ("comparison", "sweep")
+"""The forms that start from an experiment."""
+
 _EMPTY_FORM: Mapping[str, Any] = {"form_values": {}, "filled": (), "invalid_field": "", "message": "", "focus": ""}
 """The values for a new part of a form."""
 
@@ -106,7 +109,7 @@ class FormPages:
         kind = request.query_params.get("kind", "comparison")
         if job_requests.by_name(kind) is job_requests.live:
             await run_in_threadpool(job_requests.check_live)
-        return self._form(kind, initial_values(kind), "")
+        return self._form(kind, initial_values(kind, request.query_params.get("from", "")), "")
 
     async def _start(self, request: Request) -> Response:
         values = form_lists.renumber(await form(request, self._csrf()))
@@ -175,6 +178,7 @@ class FormPages:
             "lists": form_fields.lists(),
             "axes": form_fields.AXES,
             "rows": form_lists.rows(values),
+            "starts": starts.starts() if kind in _STARTED else {},
         }
 
     async def _parameters(self, request: Request) -> Response:
@@ -202,8 +206,19 @@ class FormPages:
         return self._render("schemes", **{**_EMPTY_FORM, "form_values": {"schemes": schemes}})
 
 
-def initial_values(kind: str) -> Mapping[str, str]:
-    """Return the initial values of a form, its fields in step with its TOML."""
+def initial_values(kind: str, start_name: str = "") -> Mapping[str, str]:
+    """Return the initial values of a form, its fields in step with its TOML; ``start_name`` names their experiment.
+
+    Raises
+    ------
+    Rejected
+        When there is no such experiment, or the form starts from none.
+    """
+    if start_name:
+        if kind not in _STARTED:
+            raise Rejected(404, "from: this form starts from no experiment")
+        start = starts.by_name(start_name)
+        return {**_filled(start.text), "schemes": "\n".join(start.schemes), "from": start.name}
     texts = {"comparison": _COMPARISON, "sweep": _SWEEP, "live": _LIVE}
     return {**_filled(texts[kind]), **(_AXES if kind == "sweep" else {})}
 
