@@ -15,7 +15,8 @@ import pytest
 import vl_convert
 
 import aqmlab as lab
-from aqmlab.explanations import by_band
+from aqmlab.explanations import PARTS, by_band
+from aqmlab.metrics.numbers import NUMBERS
 from aqmlab.reports import downsample, narrative
 from aqmlab.reports.charts import BARS, charts
 from aqmlab.reports.ranking import rankings
@@ -167,6 +168,24 @@ def test_response_times_by_cause_equal_those_of_explain(out: Path, tmp_path: Pat
     assert list(page.data["charts"]["parts"]["views"]) == ["all requests", "around p50", "around p90", "around p99"]
     assert "Response times of web users by cause, ms" in page.text
     assert rows.sort("place")["part"].unique(maintain_order=True)[0] == "handshake"
+    places = [page.text.index(heading) for heading in ("Answer", "Causes", "Breakdown of response times", "Figures")]
+    assert places == sorted(places), "the answer, then its causes"
+
+
+def test_causes_have_delay_loss_and_the_largest_parts(out: Path) -> None:
+    two = select(out, Choice(schemes=["codel", "pie"]))
+    names = {label: label for label in two.by_label}
+    parts = dict.fromkeys(PARTS, 0.0) | {"queueing": 60.0, "recovery": 30.0, "transmission": 9.0, "handshake": 1.0}
+    frame = pl.DataFrame([{"band": "mean", **parts}, {"band": "p90", **dict.fromkeys(PARTS, 5.0)}])
+    delay, loss, sentence = narrative.causes(two, {"codel": frame}, names)
+    for text, number in ((delay, "delay"), (loss, "loss")):
+        means = [downsample.intervals(two, NUMBERS[number])["forward"][label]["mean"].item() for label in two.labels]
+        low, high = (float(value) for value in re.findall(r"([\d.]+) (?:ms|%)", text.partition(" forward")[0]))
+        assert [low, high] == pytest.approx([min(means), max(means)], rel=0.01)
+    assert sentence == (
+        "Under codel a mean request takes 100 ms, of which queueing 60 ms (60 %), loss recovery 30 ms (30 %)"
+        " and transmission 9 ms (9 %)."
+    )
 
 
 def test_a_live_run_is_not_explained(out: Path, tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from aqmlab.cells.cell import Cell
-from aqmlab.metrics.numbers import NUMBERS
-from aqmlab.reports import downsample
+from aqmlab.explanations import PARTS
+from aqmlab.metrics.numbers import NUMBERS, Number
+from aqmlab.reports import breakdown, downsample
+from aqmlab.reports.breakdown import Breakdown
 from aqmlab.reports.ranking import Ranking
 from aqmlab.reports.selection import Selection
 from aqmlab.results import grouping
@@ -18,6 +20,9 @@ from aqmlab.stats import MIN_SEEDS
 
 _MAX_NAMES = 6
 """The largest number of schemes in a sentence; the tables have all."""
+
+_MAX_PARTS = 3
+"""The number of parts of the response time in a sentence."""
 
 
 def question(selection: Selection, names: Mapping[str, str]) -> tuple[str, str]:
@@ -37,13 +42,22 @@ def question(selection: Selection, names: Mapping[str, str]) -> tuple[str, str]:
 
 
 def answer(selection: Selection, rankings: Sequence[Ranking], names: Mapping[str, str]) -> list[str]:
-    """Return the sentences around the ranking of schemes: the best, losses, and the precision."""
+    """Return the sentences around the ranking of schemes: the best, and the precision."""
     sentences = [
         *(_best_sentence(one, names) for one in rankings if one.has_verdicts),
-        _loss_sentence(selection, names),
         _precision_sentence(selection),
     ]
     return [sentence[0].upper() + sentence[1:] for sentence in sentences if sentence]
+
+
+def causes(selection: Selection, times: Breakdown, names: Mapping[str, str]) -> list[str]:
+    """Return sentences about queueing delay and loss, and with ``times`` about the largest parts of response times."""
+    sentences = [
+        _range_sentence(selection, NUMBERS["delay"], "mean queueing delay", names),
+        _range_sentence(selection, NUMBERS["loss"], "loss of packets", names),
+        *_parts_sentences(times, names),
+    ]
+    return [sentence for sentence in sentences if sentence]
 
 
 def notes(selection: Selection) -> list[str]:
@@ -104,21 +118,37 @@ def _best_sentence(one: Ranking, names: Mapping[str, str]) -> str:
     return f"the {quantity} is shortest under {names[best]}, {one.ranks[best].mean} {unit}{ties}."
 
 
-def _loss_sentence(selection: Selection, names: Mapping[str, str]) -> str:
-    """Return a sentence about the loss in each direction."""
+def _range_sentence(selection: Selection, number: Number, quantity: str, names: Mapping[str, str]) -> str:
+    """Return a sentence about the lowest and the highest value of a number in each direction."""
     by_place = []
-    for position, intervals in downsample.intervals(selection, NUMBERS["loss"]).items():
-        losses = [
+    for position, intervals in downsample.intervals(selection, number).items():
+        values = [
             (frame["mean"].item(), label) for label, frame in intervals.items() if frame.height and label != BASELINE
         ]
-        if not losses:
+        if not values:
             continue
-        (low, lowest), (high, highest) = min(losses, key=itemgetter(0)), max(losses, key=itemgetter(0))
-        share = f"{low:.2f} %"
-        if f"{high:.2f} %" != share:
-            share = f"from {share} ({names[lowest]}) to {high:.2f} % ({names[highest]})"
-        by_place.append(f"{share} {position}")
-    return f"The loss of packets is {_join_words(by_place, 'and')}." if by_place else ""
+        (low, lowest), (high, highest) = min(values, key=itemgetter(0)), max(values, key=itemgetter(0))
+        text = f"{_short(low)} {number.unit}"
+        if (highest_text := f"{_short(high)} {number.unit}") != text:
+            text = f"from {text} ({names[lowest]}) to {highest_text} ({names[highest]})"
+        by_place.append(f"{text} {position}".rstrip())
+    return f"The {quantity} is {_join_words(by_place, 'and')}." if by_place else ""
+
+
+def _parts_sentences(times: Breakdown, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield for each scheme the largest parts of the mean response time, beside those without congestion."""
+    for label, frame in breakdown.means(times).items() if times else ():
+        parts = frame.filter(band="mean").sort("ms", descending=True)
+        whole = parts["ms"].sum()
+        largest = [
+            f"{PARTS[part]} {ms:,.0f} ms ({100 * ms / whole:.0f} %)"
+            for part, ms in parts.select("part", "ms").head(_MAX_PARTS).iter_rows()
+        ]
+        yield f"Under {names[label]} a mean request takes {whole:,.0f} ms, of which {_join_words(largest, 'and')}."
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.01 or not value else "less than 0.01"
 
 
 def _precision_sentence(selection: Selection) -> str:

@@ -119,6 +119,7 @@ def html(selection: Selection, times: Breakdown = MappingProxyType({})) -> str:
         answer=narrative.answer(selection, ranks, vega.names),
         rankings=ranks,
         names=vega.names,
+        causes=narrative.causes(selection, times, vega.names),
         notes=narrative.notes(selection),
         parts=[*table.parts(schemes), *([breakdown.table(times)] if times else [])],
         captions=table.captions(schemes, ()),
