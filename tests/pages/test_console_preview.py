@@ -177,3 +177,14 @@ def test_a_network_is_drawn_with_the_state_of_its_links(links: Any) -> None:
     assert float(loads[0].attrib["width"]) == pytest.approx(float(lanes[0].attrib["width"]) / 2, abs=0.1)
     assert "<b>" not in drawing
     assert stored_topology(cell.spec) == network
+
+
+@pytest.mark.parametrize(("rate", "is_wide"), [("5 Mbit/s", False), ({"up": "1.25 Mbit/s", "down": "1 Gbit/s"}, True)])
+def test_a_wide_rate_stands_above_the_routers(rate: Any, is_wide: bool) -> None:
+    (cell,) = cells_of(lab.Experiment(link=[{"rate": rate}, {"rate": rate}], users={"per_side": 5}), [1])
+    tree = ElementTree.fromstring(svg.draw(stored_topology(cell.spec)))
+    (text, _), (router, *_) = (
+        [part for part in tree.iter() if part.get("class") == name] for name in ("rate", "router")
+    )
+    top = float(router.attrib["cy"]) - float(router.attrib["r"])
+    assert (float(text.attrib["y"]) < top - 3) == is_wide

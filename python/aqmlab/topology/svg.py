@@ -21,6 +21,8 @@ _LINK, _LINK_IN_CHAIN, _LINK_WITH_STATE = 340, 180, 340
 """The width of a single link, of one in a chain, and of one with its state."""
 _CHARACTER = 6.2
 """The mean width of a character, in pixels: rather too wide than too narrow."""
+_CHARACTER_BOLD = 8.5
+"""The same of the larger bold text above a link."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,10 @@ class _Drawing:
                 start = left if direction == 0 else right - load
                 yield f'<rect class="load" x="{start:.1f}" y="{y}" width="{load:.1f}" height="{_LANE}" rx="3"/>'
         middle = (left + right) / 2
-        yield _text("rate", middle, self._y - 16, self._fit(f"{link.rates}{', varies' if link.varies else ''}"))
+        rates = self._fit(f"{link.rates}{', varies' if link.varies else ''}")
+        # A wide text stands above the routers too.
+        is_wide = _CHARACTER_BOLD * len(rates) > right - left
+        yield _text("rate", middle, self._y - (_ROUTER + 7 if is_wide else 16), rates)
         for index, line in enumerate(self._about(link)):
             yield _text("about", middle, self._y + 26 + _LINE * index, line)
 
