@@ -51,7 +51,7 @@ def test_experiments_stand_in_the_order_of_their_axis(found: Panels) -> None:
     assert users == [{count} for count in LOADS]
     values = [panel.values[0] for panel in found.panels]
     assert values == sorted(values)
-    assert found.panels[0].title == f"load {values[0]:g} %"
+    assert found.panels[0].title == f"load {values[0]:.3g} %"
 
 
 def test_one_experiment_has_no_axis(results: list[Result]) -> None:
@@ -187,6 +187,20 @@ def test_an_axis_of_names_has_panels_alone(results: list[Result], tmp_path: Path
     assert [chart.name for chart in two.charts()[0]] == ["parallel", "response-times-multiples", "delay-multiples"]
 
 
+def test_values_of_an_axis_have_the_digits_that_tell_them_apart(tmp_path: Path) -> None:
+    for delay in ("2.61538 ms", "12.5 ms"):
+        experiment = lab.Experiment(
+            link={"rate": "4 Mbit/s", "delay": delay},
+            users={"per_side": 20},
+            protocol={"warmup": "1 s", "duration": "2 s"},
+        )
+        lab.compare("codel", experiment=experiment, seeds=[1], baseline=False, out=tmp_path)
+    store = Store(tmp_path)
+    found = panels(list(map(partial(queries.result, store), store.keys())))
+    assert [panel.title for panel in found.panels] == ["delay of the link 2.62 ms", "delay of the link 12.5 ms"]
+    assert [panel.values for panel in found.panels] == [(2.61538,), (12.5,)]
+
+
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     """Two schemes over two loads and three delays, two seeds each."""
@@ -216,7 +230,7 @@ def test_experiments_that_differ_in_two_ways_are_heat_maps(grid: list[Result]) -
             result.measure("response_time_ms.p99") or np.nan
             for result in grid
             if vega.names[result.cell.label] == row["scheme"]
-            and f"{result.cell.row['load_percent']:g}" == row["x"]
+            and result.cell.row["load_percent"] == pytest.approx(float(row["x"]), abs=0.05)
             and result.cell.row["delay_ms"] == float(row["y"])
         ]
         assert len(values) == 2

@@ -50,7 +50,12 @@ function fit(spec, plotArea) {
   const isResizable = layersOf(plot).some(({ mark }) => mark.type === "line");
   // Plots with two vertical axes each need room for them.
   const [margin, gap] = plot.resolve ? [0, 130] : isResizable ? [60, 20] : [100, 20];
-  spec.columns = Math.max(1, Math.floor((width - margin) / (plot.width + gap)));
+  const plots = spec.facet.sort.length;
+  const most = Math.max(1, Math.floor((width - margin) / (plot.width + gap)));
+  // As few rows as there must be, filled evenly.
+  spec.columns = Math.ceil(plots / Math.ceil(plots / most));
+  // Shared axes would also stand below the empty places of the last row.
+  if (plots % spec.columns) spec.resolve = { ...spec.resolve, axis: { ...spec.resolve?.axis, x: "independent" } };
   if (isResizable) plot.width = Math.floor((width - margin) / spec.columns) - gap;
 }
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import floor, log10
 from typing import Any
 from urllib.parse import urlencode
 
@@ -135,8 +136,9 @@ class Panels:
         if len(self.axes) != 2:
             return
         x, y = self.axes
-        frames = self._means(lambda panel: {"x": _text(panel.values[0]), "y": _text(panel.values[1])})
-        xs, ys = (list(dict.fromkeys(map(_text, self._along(index)))) for index in (0, 1))
+        x_texts, y_texts = (_texts(self._along(index)) for index in (0, 1))
+        frames = self._means(lambda panel: {"x": x_texts[panel.values[0]], "y": y_texts[panel.values[1]]})
+        xs, ys = list(x_texts.values()), list(y_texts.values())
         for name in _NUMBERS:
             rows = vega.rows({label: frame.filter(number=name) for label, frame in frames.items()})
             if rows.is_empty() or not rows["mean"].abs().sum():
@@ -187,9 +189,10 @@ def panels(results: Sequence[Result]) -> Panels:
     if len(by_experiment) > most:
         raise SpecError(f"cells: must be of at most {most} experiments, got {len(by_experiment)}")
     groups.sort(key=lambda group: [parallel.order(group[0][column]) for column in columns])
+    texts = {column: _texts([setting[column] for setting, _ in groups]) for column in columns}
     return Panels(
         [
-            Panel(_title(setting, columns), tuple(setting[column] for column in columns), selection)
+            Panel(_title(setting, texts), tuple(setting[column] for column in columns), selection)
             for setting, selection in groups
         ],
         tuple(", ".join(filter(None, _axis(column))) for column in columns),
@@ -217,9 +220,9 @@ def _axis(column: str) -> tuple[str, str]:
     return _AXES.get(column, (column, ""))
 
 
-def _title(setting: dict[str, Any], columns: Sequence[str]) -> str:
-    """Return the place of a setting on the axes."""
-    places = [(_axis(column), _text(setting[column])) for column in columns]
+def _title(setting: dict[str, Any], texts: Mapping[str, Mapping[Any, str]]) -> str:
+    """Return the place of a setting on the axes, from the texts of their values."""
+    places = [(_axis(column), text[setting[column]]) for column, text in texts.items()]
     return ", ".join(f"{quantity} {value} {unit}".rstrip() for (quantity, unit), value in places)
 
 
@@ -248,5 +251,18 @@ def _selection(results: Sequence[Result]) -> Selection:
     return Selection(grouping.by_scheme(valid), invalid)
 
 
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _texts(values: Sequence[Any]) -> dict[Any, str]:
+    """Return the texts of values, with as few digits, from three to six, as tell them apart."""
+    texts: dict[Any, str] = {}
+    for digits in range(3, 7):
+        texts = {value: _text(value, digits) for value in values}
+        if len(set(texts.values())) == len(texts):
+            break
+    return texts
+
+
+def _text(value: object, digits: int) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    # Digits before the decimal point are never rounded.
+    return f"{round(value, max(0, digits - 1 - floor(log10(abs(value) or 1)))):g}"
