@@ -43,10 +43,10 @@ html_static_path = ["static"]
 html_extra_path = ["root"]
 html_css_files = ["site.css"]
 html_js_files = ["versions.js", "site.js"]
-html_favicon = "../../python/aqmlab/console/static/icon.svg"
+html_logo = html_favicon = "../../python/aqmlab/console/static/icon.svg"
 # Light or dark as the reader's machine is.
 html_context = {"default_mode": "auto"}
-html_theme_options = {"secondary_sidebar_items": ["page-toc"], "show_prev_next": False}
+html_theme_options = {"logo": {"text": "aqmlab"}, "secondary_sidebar_items": ["page-toc"], "show_prev_next": False}
 # These pages list the pages of their section.
 html_sidebars = {f"docs/site/{name}": [] for name in ("guide", "reference", "studies", "project")}
 
