@@ -11,11 +11,12 @@
 //! * `loss`: detection of losses, PTO, persistent congestion.
 //! * `window`: congestion window, recovery periods, pacing.
 //! * `ecn`: ECN validation.
-//! * `send_buffer`, `stream`, `streams`: data of streams, flow control, the order of streams.
+//! * `send_buffer`, `stream`, `streams`: data of streams, flow control; `line`: the order of streams; `totals`: sums over them.
 //! * `receive`, `transmit`, `timeout`: input, output and timers of a connection.
 
 mod ecn;
 mod handshake;
+mod line;
 mod loss;
 mod path;
 mod receive;
@@ -27,6 +28,7 @@ mod status;
 mod stream;
 mod streams;
 mod timeout;
+mod totals;
 mod transmit;
 mod values;
 mod window;
@@ -164,16 +166,14 @@ impl<C: CongestionControl> Connection<C> {
     }
 
     /// Open a stream that the peer may answer on, as client. Those of a lower urgency value come first (RFC 9218 §4.1);
-    /// incremental ones of the same urgency take turns.
+    /// those of the same urgency that have turns take them.
     pub fn open_stream(&mut self, priority: Priority) -> StreamId {
         self.streams.open(priority)
     }
 
     /// Give a stream that the peer has opened its priority.
     pub fn prioritize_stream(&mut self, id: StreamId, priority: Priority) {
-        if let Some(stream) = self.streams.get_mut(id) {
-            stream.priority = priority;
-        }
+        self.streams.prioritize(id, priority);
     }
 
     /// Append `bytes` to the data of a stream. Data written and not yet acknowledged must stay below 2^31 bytes.
@@ -184,9 +184,7 @@ impl<C: CongestionControl> Connection<C> {
 
     /// No more data follow on a stream.
     pub fn finish_stream(&mut self, id: StreamId) {
-        if let Some(stream) = self.streams.get_mut(id) {
-            stream.send.finish();
-        }
+        self.streams.finish(id);
     }
 
     /// Return a stream whose data have all arrived, the first stream excepted. Each is returned once, after
@@ -210,8 +208,7 @@ impl<C: CongestionControl> Connection<C> {
 
     /// Ask for [`Event::Received`] when `bytes` more have arrived in order on the first stream.
     pub fn await_data(&mut self, bytes: u32) {
-        let receive = &mut self.streams.first().receive;
-        receive.low_water = Some(receive.next + bytes);
+        self.streams.await_data(bytes);
     }
 
     /// True if [`Connection::poll_event`] has an event.

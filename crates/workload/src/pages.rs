@@ -33,6 +33,7 @@ pub use self::config::{
 };
 pub use self::connection::{NewConnection, Progress, QuicHandshake};
 pub use self::model::Pages;
+pub use self::multiplexer::FRAME;
 pub use self::page::{Priority, Version};
 pub use self::quality::{PageLoad, PageLoads, PageQuality};
 

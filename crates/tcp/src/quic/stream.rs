@@ -1,7 +1,9 @@
 //! One stream: its data in both directions (RFC 9000 §2-4).
 
+use super::line::Rank;
 use super::send_buffer::SendBuffer;
 use super::streams::Priority;
+use super::wire::Frame;
 use crate::Seq;
 use crate::intervals::Intervals;
 
@@ -129,5 +131,36 @@ impl Stream {
     /// True if all data of both ends have arrived.
     pub(super) fn is_done(&self) -> bool {
         self.send.is_done() && self.receive.is_done()
+    }
+
+    /// True if it has something to send that the connection's limit does not count: lost data, or a FIN alone.
+    pub(super) fn needs_no_credit(&self) -> bool {
+        let send = &self.send;
+        send.buffer.has_lost() || (send.fin == Fin::Due && send.buffer.unsent() == 0)
+    }
+
+    /// Its place in the line, if it has something to send that its own limit permits.
+    pub(super) fn rank(&self) -> Option<Rank> {
+        let is_ready = self.needs_no_credit() || self.send.permitted() > 0;
+        is_ready.then_some((self.priority.urgency, self.turn, self.id))
+    }
+
+    /// Take a frame of at most `room` bytes, of which `credit` may be new data; and true if it repeats data. After a turn the
+    /// stream has `next_turn`.
+    pub(super) fn next_frame(&mut self, room: u16, credit: u32, next_turn: u64) -> Option<(Frame, bool)> {
+        let Stream { id, ref mut send, .. } = *self;
+        let header = Frame::Stream { id, offset: send.buffer.end, len: 0, fin: false };
+        let most = room.checked_sub(header.overhead()).filter(|&most| most > 0)?;
+        let limit = (send.buffer.next + credit).min(send.limit);
+        let (offset, len, is_repeated) = send.buffer.take(most, limit).unwrap_or((send.buffer.end, 0, false));
+        let fin = send.fin == Fin::Due && offset + u32::from(len) == send.buffer.end;
+        if fin {
+            send.fin = Fin::Sent;
+        }
+        self.sent_in_turn += u32::from(len);
+        if self.priority.turn.is_some_and(|turn| turn <= self.sent_in_turn) {
+            (self.turn, self.sent_in_turn) = (next_turn, 0);
+        }
+        Some((Frame::Stream { id, offset, len, fin }, is_repeated))
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::line::Line;
 use super::stream::{Fin, ReceiveStream, SendStream, Stream};
+use super::totals::Totals;
 use super::wire::{Frame, Parameters};
 use crate::{Profile, Seq};
 
@@ -29,31 +31,31 @@ impl StreamId {
 /// Streams of a client in both directions have numbers divisible by this (RFC 9000 §2.1).
 const STEP: u32 = 4;
 
-/// Bytes that an incremental stream sends in a turn: a frame of HTTP/2 of the most common largest size (RFC 9113 §4.2), so
-/// that responses share a connection as over HTTP/2. Servers also take turns of a packet.
-const TURN: u32 = 16_384;
-
 /// The priority of a stream (RFC 9218 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priority {
     /// 0 is the most urgent, 7 the least.
     pub urgency: u8,
-    /// It takes turns with others of its urgency. Otherwise it is sent as a whole.
-    pub incremental: bool,
+    /// The bytes after which it lets others of its urgency send, if it takes turns with them (RFC 9218 calls it incremental).
+    /// Otherwise it is sent as a whole.
+    pub turn: Option<u32>,
 }
 
 impl Default for Priority {
     /// That of a request that names none.
     fn default() -> Priority {
-        Priority { urgency: 3, incremental: false }
+        Priority { urgency: 3, turn: None }
     }
 }
 
 /// The streams of a connection that are not done.
 #[derive(Debug)]
 pub(super) struct Streams {
-    /// In the order of their numbers.
+    /// In the order of their numbers. They change by [`Streams::change`], which keeps the next two up to date.
     list: Vec<Stream>,
+    totals: Totals,
+    /// The streams with something to send that their own limits permit.
+    line: Line,
     /// Streams so far.
     opened: u32,
     /// Places given out in the line of streams.
@@ -80,6 +82,8 @@ impl Streams {
         let (window, stream_window) = (profile.receive_window, profile.quic_values().stream_window);
         let mut streams = Streams {
             list: Vec::new(),
+            totals: Totals::default(),
+            line: Line::default(),
             opened: 0,
             turns: 0,
             complete: VecDeque::new(),
@@ -93,7 +97,7 @@ impl Streams {
             own_limit: Seq::new(window),
             limit_due: false,
         };
-        streams.open(Priority { urgency: 0, incremental: false });
+        streams.open(Priority { urgency: 0, turn: None });
         streams
     }
 
@@ -101,8 +105,10 @@ impl Streams {
     pub(super) fn take_limits(&mut self, parameters: &Parameters) {
         self.limit = self.limit.max(Seq::new(parameters.max_data));
         self.peer_stream_window = parameters.max_stream_data;
-        for stream in &mut self.list {
-            stream.send.limit = stream.send.limit.max(Seq::new(parameters.max_stream_data));
+        for place in 0..self.list.len() {
+            self.change(place, |stream| {
+                stream.send.limit = stream.send.limit.max(Seq::new(parameters.max_stream_data));
+            });
         }
     }
 
@@ -111,7 +117,9 @@ impl Streams {
         self.opened += 1;
         let send = SendStream { limit: Seq::new(self.peer_stream_window), ..SendStream::default() };
         let receive = ReceiveStream::new(self.stream_window);
-        self.list.push(Stream { id: id.0, priority, turn: 0, sent_in_turn: 0, send, receive });
+        let stream = Stream { id: id.0, priority, turn: 0, sent_in_turn: 0, send, receive };
+        self.totals = self.totals + Totals::of(&stream);
+        self.list.push(stream);
         id
     }
 
@@ -124,23 +132,53 @@ impl Streams {
         self.place(id).map(|place| &self.list[place])
     }
 
-    /// Return a stream that is not done.
-    pub(super) fn get_mut(&mut self, id: StreamId) -> Option<&mut Stream> {
-        self.place(id).map(|place| &mut self.list[place])
+    /// Change a stream, and with it the totals and the line.
+    fn change<T>(&mut self, place: usize, change: impl FnOnce(&mut Stream) -> T) -> T {
+        let stream = &mut self.list[place];
+        let (totals, rank) = (Totals::of(stream), stream.rank());
+        let result = change(stream);
+        self.totals = self.totals - totals + Totals::of(stream);
+        let new_rank = stream.rank();
+        if rank != new_rank {
+            if let Some(rank) = rank {
+                self.line.leave(rank);
+            }
+            if let Some(rank) = new_rank {
+                self.line.enter(rank);
+            }
+        }
+        result
     }
 
-    /// The first stream.
-    pub(super) fn first(&mut self) -> &mut Stream {
-        self.get_mut(StreamId::FIRST).expect("it is never retired")
+    /// Change a stream, unless it is done.
+    fn change_open(&mut self, id: StreamId, change: impl FnOnce(&mut Stream)) {
+        if let Some(place) = self.place(id) {
+            self.change(place, change);
+        }
     }
 
     /// Append `bytes` to the data of a stream, which goes to the end of the line.
     pub(super) fn write(&mut self, id: StreamId, bytes: u32) {
         let turn = self.next_turn();
-        if let Some(stream) = self.get_mut(id) {
+        self.change_open(id, |stream| {
             stream.turn = turn;
             stream.send.buffer.write(bytes);
-        }
+        });
+    }
+
+    pub(super) fn prioritize(&mut self, id: StreamId, priority: Priority) {
+        self.change_open(id, |stream| stream.priority = priority);
+    }
+
+    pub(super) fn finish(&mut self, id: StreamId) {
+        self.change_open(id, |stream| stream.send.finish());
+    }
+
+    /// Wait for `bytes` more on the first stream.
+    pub(super) fn await_data(&mut self, bytes: u32) {
+        self.change_open(StreamId::FIRST, |stream| {
+            stream.receive.low_water = Some(stream.receive.next + bytes);
+        });
     }
 
     fn next_turn(&mut self) -> u64 {
@@ -149,22 +187,24 @@ impl Streams {
     }
 
     pub(super) fn finish_all(&mut self) {
-        self.list.iter_mut().for_each(|stream| stream.send.finish());
+        for place in 0..self.list.len() {
+            self.change(place, |stream| stream.send.finish());
+        }
     }
 
     /// True if the application has finished all streams.
     pub(super) fn is_finished(&self) -> bool {
-        self.list.iter().all(|stream| stream.send.fin != Fin::Open)
+        self.totals.unfinished == 0
     }
 
     /// True if all that this end sends has arrived.
     pub(super) fn all_sent(&self) -> bool {
-        self.list.iter().all(|stream| stream.send.is_done())
+        self.totals.unacknowledged == 0
     }
 
     /// True if all that the peer sends has arrived.
     pub(super) fn all_received(&self) -> bool {
-        self.list.iter().all(|stream| stream.receive.is_done())
+        self.totals.incomplete == 0
     }
 
     /// True if another stream than the first is not done.
@@ -183,7 +223,9 @@ impl Streams {
     /// Forget a stream that is done, except the first.
     fn retire(&mut self, place: usize) {
         if self.list[place].id != StreamId::FIRST.0 && self.list[place].is_done() {
-            self.list.remove(place);
+            let stream = self.list.remove(place);
+            debug_assert_eq!(stream.rank(), None, "a stream that is done has nothing to send");
+            self.totals = self.totals - Totals::of(&stream);
         }
     }
 
@@ -194,26 +236,26 @@ impl Streams {
         if self.sent < self.limit { self.limit - self.sent } else { 0 }
     }
 
-    fn is_sendable(stream: &Stream, credit: u32) -> bool {
-        let send = &stream.send;
-        let fin = send.fin == Fin::Due && send.buffer.unsent() == 0;
-        send.buffer.has_lost() || fin || (credit > 0 && send.permitted() > 0)
+    /// The first in line that may send now.
+    fn next_stream(&self) -> Option<StreamId> {
+        let has_credit = self.credit() > 0;
+        let may_send = |&id: &StreamId| has_credit || self.get(id).is_some_and(Stream::needs_no_credit);
+        self.line.streams().map(StreamId).find(may_send)
     }
 
     /// True if a stream has a frame to send.
     pub(super) fn has_sendable(&self) -> bool {
-        let credit = self.credit();
-        self.list.iter().any(|stream| Streams::is_sendable(stream, credit))
+        self.next_stream().is_some()
     }
 
     /// True if a stream has a limit to send.
     pub(super) fn has_limits_due(&self) -> bool {
-        self.limit_due || self.list.iter().any(|stream| stream.receive.limit_due)
+        self.limit_due || self.totals.limits_due > 0
     }
 
     /// Bytes written and never sent.
     pub(super) fn unsent(&self) -> u32 {
-        self.list.iter().map(|stream| stream.send.buffer.unsent()).sum()
+        self.totals.unsent
     }
 
     /// True if flow control holds back all unsent data.
@@ -224,29 +266,23 @@ impl Streams {
     /// Return the next frame of at most `room` bytes, and true if it repeats data: of the most urgent streams the first in
     /// line. After a turn an incremental one goes to the end of the line (RFC 9218 §10).
     pub(super) fn next_frame(&mut self, room: u16) -> Option<(Frame, bool)> {
-        let credit = self.credit();
-        let sendable = (0..self.list.len()).filter(|&place| Streams::is_sendable(&self.list[place], credit));
-        let place =
-            sendable.min_by_key(|&place| (self.list[place].priority.urgency, self.list[place].turn))?;
-        let turn = self.next_turn();
-        let stream = &mut self.list[place];
-        let header = Frame::Stream { id: stream.id, offset: stream.send.buffer.end, len: 0, fin: false };
-        let most = room.checked_sub(header.overhead()).filter(|&most| most > 0)?;
-        let send = &mut stream.send;
-        let limit = (send.buffer.next + credit).min(send.limit);
-        let (offset, len, repeated) = send.buffer.take(most, limit).unwrap_or((send.buffer.end, 0, false));
-        let fin = matches!(send.fin, Fin::Due) && offset + u32::from(len) == send.buffer.end;
-        if fin {
-            send.fin = Fin::Sent;
-        }
-        if !repeated {
+        let place = self.place(self.next_stream()?)?;
+        let (credit, next_turn) = (self.credit(), self.next_turn());
+        let (frame, is_repeated) = self.change(place, |stream| stream.next_frame(room, credit, next_turn))?;
+        if let (Frame::Stream { len, .. }, false) = (frame, is_repeated) {
             self.sent += u32::from(len);
         }
-        stream.sent_in_turn += u32::from(len);
-        if stream.priority.incremental && stream.sent_in_turn >= TURN {
-            (stream.turn, stream.sent_in_turn) = (turn, 0);
-        }
-        Some((Frame::Stream { id: stream.id, offset, len, fin }, repeated))
+        Some((frame, is_repeated))
+    }
+
+    /// Check the totals and the line against the streams.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        let totals = self.list.iter().map(Totals::of).fold(Totals::default(), std::ops::Add::add);
+        assert_eq!(self.totals, totals);
+        let mut ranks: Vec<_> = self.list.iter().filter_map(Stream::rank).collect();
+        ranks.sort_unstable();
+        assert!(self.line.streams().eq(ranks.iter().map(|&(_, _, id)| id)), "{:?} for {ranks:?}", self.line);
     }
 
     /// Return the next limit to send.
@@ -254,9 +290,14 @@ impl Streams {
         if std::mem::take(&mut self.limit_due) {
             return Some(Frame::MaxData(self.own_limit));
         }
-        let stream = self.list.iter_mut().find(|stream| stream.receive.limit_due)?;
-        stream.receive.limit_due = false;
-        Some(Frame::MaxStreamData { id: stream.id, limit: stream.receive.limit })
+        if self.totals.limits_due == 0 {
+            return None;
+        }
+        let place = self.list.iter().position(|stream| stream.receive.limit_due)?;
+        self.change(place, |stream| {
+            stream.receive.limit_due = false;
+            Some(Frame::MaxStreamData { id: stream.id, limit: stream.receive.limit })
+        })
     }
 
     // Fates of frames.
@@ -265,11 +306,12 @@ impl Streams {
     pub(super) fn on_acked(&mut self, frame: Frame) -> u32 {
         let Frame::Stream { id, offset, len, fin } = frame else { return 0 };
         let Some(place) = self.place(StreamId(id)) else { return 0 };
-        let send = &mut self.list[place].send;
-        if fin {
-            send.fin = Fin::Acknowledged;
-        }
-        let new = send.buffer.acknowledge(offset, offset + u32::from(len));
+        let new = self.change(place, |Stream { send, .. }| {
+            if fin {
+                send.fin = Fin::Acknowledged;
+            }
+            send.buffer.acknowledge(offset, offset + u32::from(len))
+        });
         self.retire(place);
         new
     }
@@ -278,17 +320,16 @@ impl Streams {
     pub(super) fn on_lost(&mut self, frame: Frame) {
         match frame {
             Frame::Stream { id, offset, len, fin } => {
-                let Some(stream) = self.get_mut(StreamId(id)) else { return };
-                stream.send.buffer.lose(offset, offset + u32::from(len));
-                if fin && stream.send.fin == Fin::Sent {
-                    stream.send.fin = Fin::Due;
-                }
+                self.change_open(StreamId(id), |Stream { send, .. }| {
+                    send.buffer.lose(offset, offset + u32::from(len));
+                    if fin && send.fin == Fin::Sent {
+                        send.fin = Fin::Due;
+                    }
+                });
             }
             Frame::MaxData(_) => self.limit_due = true,
             Frame::MaxStreamData { id, .. } => {
-                if let Some(stream) = self.get_mut(StreamId(id)) {
-                    stream.receive.limit_due = true;
-                }
+                self.change_open(StreamId(id), |stream| stream.receive.limit_due = true);
             }
             _ => {}
         }
@@ -303,9 +344,7 @@ impl Streams {
             Frame::Stream { id, offset, len, fin } => return self.on_data(StreamId(id), offset, len, fin),
             Frame::MaxData(limit) => self.limit = self.limit.max(limit),
             Frame::MaxStreamData { id, limit } => {
-                if let Some(stream) = self.get_mut(StreamId(id)) {
-                    stream.send.limit = stream.send.limit.max(limit);
-                }
+                self.change_open(StreamId(id), |Stream { send, .. }| send.limit = send.limit.max(limit));
             }
             _ => {}
         }
@@ -318,12 +357,15 @@ impl Streams {
             self.open(Priority::default());
         }
         let Some(place) = self.place(id) else { return false };
-        let receive = &mut self.list[place].receive;
-        let was_done = receive.is_done();
-        let progress = receive.receive(offset, len, fin);
-        receive.update_limit(self.stream_window);
-        let is_complete = id != StreamId::FIRST && receive.is_done() && !was_done;
-        let is_awaited = receive.low_water.take_if(|low_water| *low_water <= receive.next).is_some();
+        let window = self.stream_window;
+        let (progress, is_complete, is_awaited) = self.change(place, |Stream { receive, .. }| {
+            let was_done = receive.is_done();
+            let progress = receive.receive(offset, len, fin);
+            receive.update_limit(window);
+            let is_complete = id != StreamId::FIRST && receive.is_done() && !was_done;
+            let is_awaited = receive.low_water.take_if(|low_water| *low_water <= receive.next).is_some();
+            (progress, is_complete, is_awaited)
+        });
         if is_complete {
             self.complete.push_back(id);
             self.retire(place);

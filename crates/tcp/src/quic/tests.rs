@@ -24,7 +24,7 @@ fn with(change: impl FnOnce(&mut QuicValues)) -> Profile {
 }
 
 /// The priority of streams that take turns.
-const TURNS: Priority = Priority { urgency: 3, incremental: true };
+const TURNS: Priority = Priority { urgency: 3, turn: Some(16_384) };
 
 /// Bytes received in order on a stream that is not done.
 fn received_on(end: &Connection<Reno>, id: StreamId) -> u32 {
@@ -187,13 +187,12 @@ fn a_lost_packet_delays_only_its_stream() {
 
 #[test]
 fn urgent_streams_come_first_and_incremental_ones_take_turns() {
-    let order = |incremental| {
+    let order = |turn| {
         let mut profile = profile();
         profile.initial_window = 100;
         let mut link: Link<Reno> = Link::new(&profile, ms(RTT / 2));
         link.run(ms(1_000));
-        let [late, one, two] =
-            [7, 1, 1].map(|urgency| link.client.open_stream(Priority { urgency, incremental }));
+        let [late, one, two] = [7, 1, 1].map(|urgency| link.client.open_stream(Priority { urgency, turn }));
         for id in [late, one, two] {
             link.client.write_stream(id, 20_000);
         }
@@ -210,9 +209,8 @@ fn urgent_streams_come_first_and_incremental_ones_take_turns() {
         order.dedup();
         order
     };
-    // A turn has 16,384 bytes.
-    assert_eq!(order(true), [1, 2, 1, 2, 0]);
-    assert_eq!(order(false), [1, 2, 0]);
+    assert_eq!(order(Some(16_384)), [1, 2, 1, 2, 0]);
+    assert_eq!(order(None), [1, 2, 0]);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 
 use super::page::{Priority, ResourceId};
 
-/// The most bytes of a frame, and of a TLS record (RFC 9113 and RFC 8446).
-pub(crate) const FRAME: u32 = 16_384;
+/// The most bytes of a frame, and of a TLS record (RFC 9113 and RFC 8446). Incremental responses take turns of a frame.
+pub const FRAME: u32 = 16_384;
 
 /// Responses of one connection.
 #[derive(Clone, Debug, Default)]

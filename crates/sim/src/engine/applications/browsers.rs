@@ -251,8 +251,10 @@ fn client(browser: &Browser, slot: u16) -> Option<EndpointId> {
     browser.connection_name(slot).map(|name| EndpointId::from_number(name.0))
 }
 
+/// Streams of QUIC take turns of a frame of HTTP/2, so that responses share a connection as over HTTP/2. There are servers that
+/// take turns of a packet.
 fn of_stream(priority: pages::Priority) -> Priority {
-    Priority { urgency: priority.urgency, incremental: priority.incremental }
+    Priority { urgency: priority.urgency, turn: priority.incremental.then_some(pages::FRAME) }
 }
 
 fn handshake_form(handshake: QuicHandshake) -> HandshakeForm {

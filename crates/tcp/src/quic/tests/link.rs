@@ -171,6 +171,9 @@ impl<C: CongestionControl> Link<C> {
             }
         }
         self.flush();
+        for end in [&self.client, &self.server] {
+            end.streams.check();
+        }
         let mut sent = self.log[sent_before..].iter();
         assert!(sent.all(|sent| !are_done[usize::from(!sent.from_client)]), "an end that is done sends");
         if let Some(oracle) = &mut self.oracle {
