@@ -8,6 +8,7 @@
 //! * `handshake`: TLS 1.3, address validation, packet number spaces with keys.
 //! * `received`: packet numbers received, and when to acknowledge them.
 //! * `sent`: packets in flight.
+//! * `space`: a packet number space.
 //! * `loss`: detection of losses, PTO, persistent congestion.
 //! * `window`: congestion window, recovery periods, pacing.
 //! * `ecn`: ECN validation.
@@ -24,6 +25,7 @@ mod received;
 mod rtt;
 mod send_buffer;
 mod sent;
+mod space;
 mod status;
 mod stream;
 mod streams;
@@ -40,7 +42,7 @@ use self::ecn::Validation;
 use self::handshake::{Handshake, Role};
 use self::path::PathValidation;
 use self::rtt::PathRtt;
-use self::sent::{PacketSpace, SentPacket};
+use self::space::PacketSpace;
 use self::streams::Streams;
 use self::window::Window;
 use self::wire::Space;

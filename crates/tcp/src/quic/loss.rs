@@ -39,7 +39,8 @@ impl<C: CongestionControl> Connection<C> {
         let Some(largest) = of.largest_acked else { return };
         let mut losses = Losses::default();
         let mut lost = Vec::new();
-        for packet in of.sent.iter_mut().take_while(|packet| packet.number <= largest) {
+        for place in of.sent.places(0, largest + 1) {
+            let packet = of.sent.get_mut(place);
             if !packet.is_outstanding {
                 continue;
             }
@@ -60,9 +61,9 @@ impl<C: CongestionControl> Connection<C> {
                 losses.run = Some((start, packet.tracked));
                 losses.longest = losses.longest.max(packet.sent_at - start);
             }
-            lost.extend(packet.frames());
+            lost.extend(of.sent.frames(place));
         }
-        of.trim();
+        of.sent.trim();
         if losses.bytes == 0 {
             return;
         }
@@ -193,13 +194,9 @@ impl<C: CongestionControl> Connection<C> {
         if has_new {
             return;
         }
-        let oldest: Vec<Frame> = of
-            .sent
-            .iter()
-            .filter(|packet| packet.is_outstanding)
-            .take(usize::from(of.probes))
-            .flat_map(|packet| packet.frames().collect::<Vec<_>>())
-            .collect();
+        let outstanding = of.sent.iter().enumerate().filter(|(_, packet)| packet.is_outstanding);
+        let oldest = outstanding.take(usize::from(of.probes)).flat_map(|(place, _)| of.sent.frames(place));
+        let oldest: Vec<Frame> = oldest.collect();
         for frame in oldest {
             self.send_again(space, frame);
         }

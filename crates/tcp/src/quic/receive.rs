@@ -2,10 +2,11 @@
 
 use aqmlab_units::{Duration, Time};
 
+use super::Connection;
 use super::handshake::{Progress, Role};
+use super::sent::SentPacket;
 use super::window::AckedPackets;
 use super::wire::{Datagram, Frame, Parameters, Space};
-use super::{Connection, SentPacket};
 use crate::congestion::CongestionControl;
 use crate::core::increment;
 use crate::{Event, Flags, Profile};
@@ -155,7 +156,7 @@ impl<C: CongestionControl> Connection<C> {
             return;
         }
         of.is_discarded = true;
-        for packet in of.sent.drain(..).filter(|packet| packet.is_outstanding) {
+        for packet in of.sent.clear() {
             self.window.discard(&packet);
         }
         (of.outstanding, of.loss_time, of.probes) = (0, None, 0);
@@ -179,8 +180,8 @@ impl<C: CongestionControl> Connection<C> {
         let mut newest: Option<SentPacket> = None;
         let mut ect = 0;
         for (from, to) in ranges {
-            for place in of.places(from, to) {
-                let packet = &mut of.sent[place];
+            for place in of.sent.places(from, to) {
+                let packet = of.sent.get_mut(place);
                 if !std::mem::take(&mut packet.is_outstanding) {
                     continue;
                 }
@@ -194,7 +195,7 @@ impl<C: CongestionControl> Connection<C> {
                 if let Some(largest) = packet.acks {
                     of.received.forget(largest);
                 }
-                for frame in packet.frames() {
+                for frame in of.sent.frames(place) {
                     if let Frame::Crypto { offset, len, .. } = frame {
                         let from = crate::Seq::new(offset.into());
                         of.crypto.acknowledge(from, from + u32::from(len));
@@ -203,7 +204,7 @@ impl<C: CongestionControl> Connection<C> {
                 }
             }
         }
-        of.trim();
+        of.sent.trim();
         let Some(newest) = newest else { return };
         if newest.number == largest {
             let rtt = now - newest.sent_at;
@@ -217,7 +218,7 @@ impl<C: CongestionControl> Connection<C> {
         }
         self.detect_losses(space, now);
         let first_tracked =
-            self.spaces.iter().filter_map(super::PacketSpace::first_tracked).min().unwrap_or(self.tracked);
+            self.spaces.iter().filter_map(|space| space.sent.first_tracked()).min().unwrap_or(self.tracked);
         let min_rtt = self.rtt.min.unwrap_or(Duration::ZERO);
         self.window.on_acked(&acked, first_tracked, min_rtt, now);
         if space == Space::Handshake {

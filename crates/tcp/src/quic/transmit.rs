@@ -221,20 +221,24 @@ impl<C: CongestionControl> Connection<C> {
             let number = self.spaces[index].next_number;
             self.spaces[index].next_number += 1;
             datagram.set_number(space, number);
-            let eliciting = datagram.frames(space).filter(Frame::is_ack_eliciting);
-            let mut packet = SentPacket::new(number, eliciting);
-            if packet.is_empty() {
+            let mut eliciting = datagram.frames(space).filter(Frame::is_ack_eliciting).peekable();
+            if eliciting.peek().is_none() {
                 continue;
             }
-            packet.tracked = self.tracked;
-            packet.sent_at = now;
-            packet.size = sizes[index];
-            packet.acks = acks[index];
-            packet.is_ect = codepoint != Flags::NONE;
+            let (tracked, size) = (self.tracked, sizes[index]);
             self.tracked += 1;
-            self.window.on_sent(&mut packet, self.rtt.smoothed(), now);
+            let packet = SentPacket {
+                number,
+                tracked,
+                sent_at: now,
+                delivered: self.window.on_sent(tracked, size, self.rtt.smoothed(), now),
+                acks: acks[index],
+                size,
+                is_ect: codepoint != Flags::NONE,
+                is_outstanding: true,
+            };
             let of = &mut self.spaces[index];
-            of.sent.push_back(packet);
+            of.sent.push(packet, eliciting);
             of.outstanding += 1;
             of.last_sent_at = now;
         }

@@ -102,13 +102,14 @@ impl<C: CongestionControl> Window<C> {
         Time::from_nanos(self.paid_at.as_nanos().saturating_sub(credit.as_nanos()))
     }
 
-    /// Count a packet that leaves.
-    pub(super) fn on_sent(&mut self, packet: &mut SentPacket, srtt: Option<Duration>, now: Time) {
-        let size = u32::from(packet.size);
-        let end = Seq::new(packet.tracked) + 1;
-        packet.delivered = self.rate.on_sent(now, (end, size), self.in_flight, self.lost);
+    /// Count a packet that leaves. Returns the bytes delivered so far.
+    pub(super) fn on_sent(&mut self, tracked: u32, size: u16, srtt: Option<Duration>, now: Time) -> u64 {
+        let size = u32::from(size);
+        let end = Seq::new(tracked) + 1;
+        let delivered = self.rate.on_sent(now, (end, size), self.in_flight, self.lost);
         self.in_flight += size;
         self.paid_at = self.paid_at.max(now) + self.time_to_send(size, srtt);
+        delivered
     }
 
     /// The application does not fill the window.
