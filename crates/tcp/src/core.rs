@@ -282,8 +282,7 @@ impl Core {
     /// Take data that repeat, overlap or lie beyond a gap.
     pub(crate) fn reassemble(&mut self, start: Seq, end: Seq) {
         if self.rcv_nxt < end {
-            self.reassembly.insert(start.max(self.rcv_nxt), end);
-            self.rcv_nxt = self.reassembly.advance(self.rcv_nxt);
+            self.rcv_nxt = self.reassembly.receive(self.rcv_nxt, start, end);
         }
         self.status.clear(Status::OUT_OF_ORDER);
         if !self.reassembly.is_empty() {

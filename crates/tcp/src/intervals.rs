@@ -40,7 +40,7 @@ impl Intervals {
         if first < last {
             let (before, after) = ((ranges[first].0, from), (to, ranges[last - 1].1));
             let rest = [before, after].into_iter().filter(|&(start, end)| start < end);
-            ranges.splice(first..last, rest.collect::<Vec<_>>());
+            ranges.splice(first..last, rest);
         }
     }
 
@@ -79,6 +79,16 @@ impl Intervals {
             joined = (if start < from { start } else { from }, to.max(end));
         }
         ranges.splice(first..last, [joined]);
+    }
+
+    /// Insert `from..to`, which ends beyond `next`, and [advance](Intervals::advance). Nearly always the data are in order, and
+    /// nothing is stored.
+    pub(crate) fn receive(&mut self, next: Seq, from: Seq, to: Seq) -> Seq {
+        if from <= next && self.is_empty() {
+            return to;
+        }
+        self.insert(from.max(next), to);
+        self.advance(next)
     }
 
     /// Remove the ranges that continue the data before `next`. Return the number up to which the data are then in
@@ -138,8 +148,7 @@ mod tests {
                 received[from as usize..(from + len) as usize].fill(true);
                 let (from, to) = (Seq::new(from), Seq::new(from + len));
                 if next < to {
-                    reassembly.insert(from.max(next), to);
-                    next = reassembly.advance(next);
+                    next = reassembly.receive(next, from, to);
                 }
                 let expected = received.iter().take_while(|&&is_received| is_received).count();
                 prop_assert_eq!(next.get() as usize, expected);

@@ -59,8 +59,7 @@ impl SendBuffer {
             return 0;
         }
         let new = to - from - self.acked.covered(from, to);
-        self.acked.insert(from, to);
-        self.una = self.acked.advance(self.una);
+        self.una = self.acked.receive(self.una, from, to);
         new
     }
 

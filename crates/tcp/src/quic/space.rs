@@ -43,8 +43,7 @@ impl PacketSpace {
         }
         let before = self.crypto_next;
         if self.crypto_next < to {
-            self.crypto_reassembly.insert(from.max(self.crypto_next), to);
-            self.crypto_next = self.crypto_reassembly.advance(self.crypto_next);
+            self.crypto_next = self.crypto_reassembly.receive(self.crypto_next, from, to);
         }
         before < self.crypto_next && self.crypto_end == Some(self.crypto_next)
     }

@@ -91,8 +91,7 @@ impl ReceiveStream {
         self.highest = self.highest.max(end);
         let before = self.next;
         if self.next < end {
-            self.reassembly.insert(offset.max(self.next), end);
-            self.next = self.reassembly.advance(self.next);
+            self.next = self.reassembly.receive(self.next, offset, end);
         }
         Progress { claimed, in_order: self.next - before }
     }
