@@ -44,8 +44,12 @@ impl UsersSpec {
 
     /// The share of origins with HTTP/3 among those with HTTP/2 or HTTP/3.
     fn http3_share(&self) -> f64 {
-        let http3 = self.pages().filter(|_| self.per_side > 0).and_then(|pages| pages.http3);
-        http3.map_or(0.0, |http3| http3.origins.share)
+        match &self.workload {
+            WorkloadConfig::Pages(pages) if self.per_side > 0 => {
+                pages.http3.as_ref().map_or(0.0, |http3| self.http3.unwrap_or(http3.origins.share))
+            }
+            _ => 0.0,
+        }
     }
 }
 
