@@ -80,3 +80,44 @@ impl Profile {
         self.quic.as_ref().expect("the profile is QUIC's")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_its_congestion_control_over_quic_too() {
+        let tcp = Profile {
+            congestion: Algorithm::Ledbat,
+            abe: true,
+            ledbat_target: Duration::from_millis(30),
+            prague_reference_rtt: Duration::from_millis(40),
+            hystart: HyStartForm::PlusPlus,
+            ..Profile::freebsd_4_5()
+        };
+        let quic = tcp.quic_of_host();
+        let Profile { congestion, abe, ledbat_target, prague_reference_rtt, hystart, .. } = tcp;
+        let expected = Profile {
+            congestion,
+            abe,
+            ledbat_target,
+            prague_reference_rtt,
+            hystart,
+            ecn: EcnPolicy::Off,
+            ..Profile::quic()
+        };
+        assert_eq!(quic, expected);
+    }
+
+    #[test]
+    fn a_host_that_uses_ecn_has_it_in_the_form_of_quic() {
+        for (host, expected) in [
+            (EcnPolicy::Off, EcnPolicy::Off),
+            (EcnPolicy::Rfc3168, EcnPolicy::Rfc3168),
+            (EcnPolicy::PlusWait, EcnPolicy::Rfc3168),
+            (EcnPolicy::Accurate, EcnPolicy::Rfc3168),
+        ] {
+            assert_eq!(Profile { ecn: host, ..Profile::linux_6() }.quic_of_host().ecn, expected);
+        }
+    }
+}
