@@ -63,7 +63,7 @@ impl<C: CongestionControl> Connection<C> {
             // Handshake packets are acknowledged at once (RFC 9000 §13.2.1).
             received.ack_due |= is_ack_eliciting;
         }
-        if let Some(ack) = datagram.ack.filter(|_| space == Space::Data) {
+        if let (Space::Data, Some(ack)) = (space, &datagram.ack) {
             let delay = ack.delay.min(self.handshake.peer.max_ack_delay);
             let delay = Duration::from_micros(delay.into());
             let head = Acknowledgement { space, largest: ack.largest, delay, ecn: ack.ecn };

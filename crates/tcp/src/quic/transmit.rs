@@ -73,8 +73,9 @@ impl<C: CongestionControl> Connection<C> {
     /// True if a space has something to send and keys for it.
     fn wants(&self, space: Space) -> bool {
         let of = &self.spaces[space.index()];
-        self.handshake.can_send(space)
-            && !of.is_discarded
+        // The spaces of the handshake are discarded first.
+        !of.is_discarded
+            && self.handshake.can_send(space)
             && (of.received.ack_due || of.probes > 0 || self.has_content(space))
     }
 
