@@ -3,11 +3,11 @@
 //! | hosts | network | observed | engine |
 //! |---|---|---|---|
 //! | all with the TCP of 2001 | one link at one rate, its discipline of the catalogue | no | one for each discipline |
-//! | any | one link | no, or captured | one for each TCP, over boxed links |
-//! | any | a chain | no, or captured | one for each TCP, over chains of them |
-//! | any | one link at one rate | explained | one for each TCP, over queues of numbers |
+//! | any | one link | no, or captured | one for each transport, over boxed links |
+//! | any | a chain | no, or captured | one for each transport, over chains of them |
+//! | any | one link at one rate | explained | one for each transport, over queues of numbers |
 //!
-//! Hosts that speak QUIC have one engine for all links, which observes nothing.
+//! Hosts of which some speak QUIC are not observed: in place of an observer their engine has the datagrams in the network.
 //!
 //! The first is the most frequent run. Each engine takes seconds to compile, so the slower cases share one, and
 //! so does the first in debug builds, whose speed does not matter.
@@ -17,7 +17,7 @@ mod plan;
 
 use aqmlab_aqm::{AckFilter, AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdisc, QueueConfig, Visitor};
 use aqmlab_tcp::congestion::Any;
-use aqmlab_tcp::{AnyHeader, AnyTransport, Basic, Full, RequiredStack, Scaled, Sender};
+use aqmlab_tcp::{AnyTransport, Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
 use aqmlab_workload::WorkloadConfig;
 
@@ -25,7 +25,8 @@ use self::links::chains;
 use self::plan::{Hop, OneWay, Plan};
 use crate::capture::{Capture, OnTheWire};
 use crate::engine::emulated::EmulatedNetwork;
-use crate::engine::{Engine, Network};
+use crate::engine::observer::Observer;
+use crate::engine::{Engine, Network, QuicDatagrams, Traffic};
 use crate::explain::{Explainer, Tagged, TimelineRequest};
 use crate::link::{Boxed, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
@@ -203,23 +204,14 @@ impl Plan<'_> {
                 return Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer));
             }
         };
-        if spec.links.is_chain() {
-            let network = Network { links: chains(spec, hops), capture };
-            Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
-        } else {
-            let network = Network { links: single(hops), capture };
-            Box::new(Engine::<S, _>::new(spec, seed, traffic, network, ()))
-        }
+        over_links::<S, _>((spec, seed, traffic), hops, capture, ())
     }
 
-    /// Return the run with hosts of which some speak QUIC. One engine serves links and chains of any kind: its packets
-    /// are large, so that faster queues would matter little.
+    /// Return the run with hosts of which some speak QUIC.
     fn any_transport(self) -> Box<dyn Simulation> {
         let Plan { spec, seed, traffic, hops, .. } = self;
-        let hops: Vec<[Boxed<AnyHeader>; 2]> = hops.into_iter().map(Hop::of_any_discipline).collect();
-        let links = if spec.links.is_chain() { chains(spec, hops).map(Boxed::new) } else { single(hops) };
-        let network = Network { links, capture: None };
-        Box::new(Engine::<AnyTransport<Any>, _>::new(spec, seed, traffic, network, ()))
+        let hops = hops.into_iter().map(Hop::links).collect();
+        over_links::<AnyTransport<Any>, _>((spec, seed, traffic), hops, None, QuicDatagrams::default())
     }
 
     /// Return the run over one link whose two directions `make` makes, with hosts of the TCP of 2001.
@@ -228,6 +220,22 @@ impl Plan<'_> {
         let Hop { directions, .. } = single(hops);
         let links = directions.map(|OneWay { wire, stream, .. }| make(stream, wire));
         Box::new(Engine::<Basic, L>::new(spec, seed, traffic, Network { links, capture: None }, ()))
+    }
+}
+
+/// Return the run over one link or a chain.
+fn over_links<S: Sender, O: Observer<S> + Send + 'static>(
+    (spec, seed, traffic): (&Spec, u64, Traffic),
+    hops: Vec<[Boxed<O::PacketTag>; 2]>,
+    capture: Option<Capture>,
+    observer: O,
+) -> Box<dyn Simulation> {
+    if spec.links.is_chain() {
+        let network = Network { links: chains(spec, hops), capture };
+        Box::new(Engine::<S, _, O>::new(spec, seed, traffic, network, observer))
+    } else {
+        let network = Network { links: single(hops), capture };
+        Box::new(Engine::<S, _, O>::new(spec, seed, traffic, network, observer))
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) mod hosts;
 mod limits;
 pub(crate) mod observer;
 mod prefetch;
+mod quic_datagrams;
 mod recorder;
 mod sampling;
 mod sources;
@@ -41,6 +42,7 @@ use self::flow_recorder::FlowRecorder;
 use self::hosts::{Hosts, Stacks};
 use self::limits::Limits;
 use self::observer::Observer;
+pub(crate) use self::quic_datagrams::QuicDatagrams;
 use self::recorder::Recorder;
 use self::sampling::Readings;
 use self::sources::{Sources, datagrams};
@@ -291,7 +293,10 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         match self.links[direction.index()].pop_wire_event() {
             Some(WireEvent::Lost(packet)) => self.on_loss(&packet),
             Some(WireEvent::Copied(packet)) if packet.to.is_datagram() => self.copied_datagram(&packet),
-            Some(WireEvent::Copied(packet)) => self.connections.copied_packet(packet.to.peer()),
+            Some(WireEvent::Copied(packet)) => {
+                self.observer.copied(&packet);
+                self.connections.copied_packet(packet.to.peer());
+            }
             None => {}
         }
         while let Some(packet) = self.links[direction.index()].pop_drop() {
@@ -314,6 +319,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         if packet.to.is_datagram() {
             return self.lose_datagram(packet);
         }
+        self.observer.discarded(packet);
         let from = packet.to.peer();
         self.connections.lost_packet(from);
         self.connections.release_if_done(from);

@@ -136,6 +136,14 @@ pub(crate) struct Packet<O = WindowScale> {
     pub(crate) segment: Segment<O>,
 }
 
+impl<O> Packet<O> {
+    /// Return the same packet with other options.
+    #[inline]
+    pub(crate) fn with_options<P>(&self, options: P) -> Packet<P> {
+        Packet { to: self.to, segment: self.segment.with_options(options) }
+    }
+}
+
 impl<O: HeaderOptions> Packet<O> {
     /// Length of the IP packet. Options of a QUIC datagram count what its headers exceed those of TCP by.
     #[inline]

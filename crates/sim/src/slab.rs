@@ -25,6 +25,11 @@ impl<T: Copy> Slab<T> {
         }
     }
 
+    /// Returns the value under `number`, to be changed.
+    pub(crate) fn get_mut(&mut self, number: usize) -> &mut T {
+        &mut self.kept[number]
+    }
+
     /// Returns the largest number of values at a time so far.
     #[cfg(test)]
     pub(crate) fn most(&self) -> usize {

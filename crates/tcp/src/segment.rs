@@ -37,6 +37,13 @@ impl<O> Segment<O> {
             + u32::from(self.flags.contains(Flags::FIN))
     }
 
+    /// Return the same segment with other options.
+    #[inline]
+    pub fn with_options<P>(&self, options: P) -> Segment<P> {
+        let &Segment { seq, ack, len, window, flags, options: _ } = self;
+        Segment { seq, ack, len, window, flags, options }
+    }
+
     /// True if it is a retransmission by an endpoint that has sent all before `highest`: a SYN, data or a FIN can
     /// be one, a pure acknowledgement cannot.
     #[inline]

@@ -52,11 +52,6 @@ impl Hop<'_> {
         self.directions.map(OneWay::parked)
     }
 
-    /// Return both directions, with one type of queue for all disciplines.
-    pub(super) fn of_any_discipline<O: HeaderOptions + 'static>(self) -> [Boxed<O>; 2] {
-        self.directions.map(|one_way| one_way.impaired(|one_way| Boxed::new(one_way.parked())))
-    }
-
     /// Return both directions for packets of real hosts, with a capture of them if there is one.
     pub(super) fn emulated(self, capture: Option<&Capture>) -> [Boxed<PacketTag>; 2] {
         let interface = 2 * self.number;

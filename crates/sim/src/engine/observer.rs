@@ -28,6 +28,13 @@ pub(crate) trait Observer<S: Sender> {
     /// `link` has dropped a packet or a datagram, and reports it now.
     fn lost<L: Link<Self::PacketTag>>(&mut self, _packet: &Packet<Self::PacketTag>, _link: &L, _now: Time) {}
 
+    /// A packet, not a datagram, will not arrive: a link has dropped it, which [`Observer::lost`] reports first, or lost it on the
+    /// wire.
+    fn discarded(&mut self, _packet: &Packet<Self::PacketTag>) {}
+
+    /// The network has made a second copy of a packet, not a datagram.
+    fn copied(&mut self, _packet: &Packet<Self::PacketTag>) {}
+
     /// A packet, not a datagram, is at its receiver, which has not handled it yet.
     fn arrived(&mut self, packet: Packet<Self::PacketTag>, now: Time) -> Packet<S::Options>;
 

@@ -3,7 +3,7 @@
 //! The number travels with the packet, where its options stand. Telling packets apart by what is in them would not do:
 //! duplicate acknowledgements are alike, and which of them a queue has dropped decides what comes next.
 
-use aqmlab_tcp::{HeaderOptions, Options, Segment};
+use aqmlab_tcp::{HeaderOptions, Options};
 use aqmlab_units::Time;
 
 use super::attribution::{Attribution, Part};
@@ -59,19 +59,13 @@ impl InTransit {
     pub(super) fn depart<O: Copy>(&mut self, packet: Packet<O>, transit: Transit) -> Packet<Tagged<O>> {
         let number = u32::try_from(self.0.put(transit)).expect("fewer than 2^32 packets on their way");
         let options = Tagged { number, options: packet.segment.options };
-        Packet { to: packet.to, segment: with_options(&packet.segment, options) }
+        packet.with_options(options)
     }
 
     /// A packet has come to the end of its way, or has been dropped: as its sender sent it, marks apart, and what is
     /// known of it.
     pub(super) fn arrive<O: Copy>(&mut self, packet: &Packet<Tagged<O>>) -> (Packet<O>, Transit) {
         let Tagged { number, options } = packet.segment.options;
-        let segment = with_options(&packet.segment, options);
-        (Packet { to: packet.to, segment }, self.0.take(number as usize))
+        (packet.with_options(options), self.0.take(number as usize))
     }
-}
-
-fn with_options<A, B>(segment: &Segment<A>, options: B) -> Segment<B> {
-    let &Segment { seq, ack, len, window, flags, options: _ } = segment;
-    Segment { seq, ack, len, window, flags, options }
 }

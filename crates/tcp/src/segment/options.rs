@@ -50,7 +50,7 @@ pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
 pub struct Options {
     /// [`NON_ZERO`] and the flags of the options present.
     present: NonZeroU8,
-    /// Number of SACK blocks.
+    /// Number of SACK blocks, or [`DATAGRAM`].
     blocks: u8,
     /// Bytes of the header that they take.
     len: u16,
@@ -62,6 +62,9 @@ pub struct Options {
 
 /// Index of Accurate ECN's counters in the words.
 const COUNTERS: usize = 6;
+
+/// In place of the number of SACK blocks: there are no options, but the number of a datagram in the first word.
+const DATAGRAM: u8 = u8::MAX;
 
 /// Always set in [`Options::present`], so that it is never 0, as a [`WindowScale`] never is.
 const NON_ZERO: NonZeroU8 = NonZeroU8::new(1 << 7).unwrap();
@@ -143,6 +146,20 @@ impl Options {
         self.with_length()
     }
 
+    /// No options, but what a network keeps in their place of a QUIC datagram: a number, and the bytes that the headers exceed
+    /// a TCP header by. So packets of both transports have one type. An endpoint never has them.
+    pub fn of_datagram(number: u32, len: u16) -> Options {
+        let mut options = Options { blocks: DATAGRAM, len, ..Options::default() };
+        options.words[0] = number;
+        options
+    }
+
+    /// The number of the datagram, if there are no options but that.
+    #[inline]
+    pub fn datagram(&self) -> Option<u32> {
+        (self.blocks == DATAGRAM).then_some(self.words[0])
+    }
+
     /// The options of a SYN or SYN/ACK.
     pub fn syn(&self) -> Option<SynOptions> {
         let [mss, shift, ..] = self.words;
@@ -211,6 +228,9 @@ impl Options {
 impl Debug for Options {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut options = f.debug_struct("Options");
+        if let Some(number) = self.datagram() {
+            return options.field("datagram", &number).finish();
+        }
         if let Some(syn) = self.syn() {
             options.field("syn", &syn);
         }
@@ -252,6 +272,10 @@ impl HeaderOptions for Options {
 
     fn modern(&self) -> Option<&Options> {
         Some(self)
+    }
+
+    fn is_tcp(&self) -> bool {
+        self.datagram().is_none()
     }
 }
 
@@ -306,6 +330,15 @@ mod tests {
             let offer = bare.with_syn(syn).with_accecn(short);
             assert_eq!((offer.syn(), offer.accecn(), offer.timestamps()), (Some(syn), Some(short), None));
             assert!(!offer.has_sack());
+        }
+    }
+
+    #[test]
+    fn a_datagram_has_its_number_and_length_and_is_no_segment() {
+        let datagram = Options::of_datagram(7, 1_200);
+        assert_eq!((datagram.datagram(), datagram.len(), datagram.is_tcp()), (Some(7), 1_200, false));
+        for options in [Options::default(), blocks(4), Options::default().with_syn(OFFER)] {
+            assert_eq!((options.datagram(), options.is_tcp()), (None, true));
         }
     }
 

@@ -63,13 +63,7 @@ fn tcp(segment: &Segment<AnyHeader>) -> Segment<Options> {
     let AnyHeader::Tcp(options) = segment.options else {
         unreachable!("both ends of a connection have one transport")
     };
-    let &Segment { seq, ack, len, window, flags, .. } = segment;
-    Segment { seq, ack, len, window, flags, options }
-}
-
-fn any(segment: Segment<Options>) -> Segment<AnyHeader> {
-    let Segment { seq, ack, len, window, flags, options } = segment;
-    Segment { seq, ack, len, window, flags, options: AnyHeader::Tcp(options) }
+    segment.with_options(options)
 }
 
 impl<C: CongestionControl> Sender for AnyTransport<C> {
@@ -145,7 +139,8 @@ impl<C: CongestionControl> Sender for AnyTransport<C> {
     }
 
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Segment<AnyHeader>> {
-        self.tcp.next_segment(core, now, profile).map(any)
+        let segment = self.tcp.next_segment(core, now, profile)?;
+        Some(segment.with_options(AnyHeader::Tcp(segment.options)))
     }
 
     fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {

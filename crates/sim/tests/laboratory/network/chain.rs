@@ -69,11 +69,26 @@ fn a_chain_of_one_link_is_that_link_under_every_discipline() {
 
 #[test]
 fn modern_stacks_find_a_chain_of_one_link_to_be_that_link() {
-    let mut spec = congested(&json!({"fq_codel": {}}));
-    spec["protocol"]["duration"] = json!("10 s");
-    spec["tcp"] = json!({"profile": "linux-6"});
-    let chain = Run::to_the_end(&in_series(&spec, &json!([{}])), 1);
-    assert_eq!(all_of(&Run::to_the_end(&spec, 1)), all_of(&chain));
+    for profile in ["linux-6", "quic"] {
+        let mut spec = congested(&json!({"fq_codel": {}}));
+        spec["protocol"]["duration"] = json!("10 s");
+        spec["tcp"] = json!({"profile": profile});
+        let chain = Run::to_the_end(&in_series(&spec, &json!([{}])), 1);
+        assert_eq!(all_of(&Run::to_the_end(&spec, 1)), all_of(&chain));
+    }
+}
+
+#[test]
+fn packets_of_quic_cross_each_link_of_a_chain() {
+    let sources = json!([{"bulk": {"flows": 1, "direction": "upload", "rtt": {"fixed": "20 ms"}}}]);
+    let mut spec = chain_of(3, &fair(), &sources);
+    spec["tcp"] = json!({"profile": "quic"});
+    let run = Run::to_the_end(&spec, 1);
+    let [first, second, third] = [0, 1, 2].map(|link| arrived(&run, link));
+    assert!(
+        second > 10_000 && first.abs_diff(second).max(second.abs_diff(third)) < 100,
+        "{first} {second} {third}"
+    );
 }
 
 #[test]
