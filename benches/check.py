@@ -45,9 +45,20 @@ def replayed(*, warmup_s: int, measured_s: int) -> str:
     return json.dumps(scenario.experiment(case, window, arrivals.until(trace(), end)))
 
 
+PAGE_USERS = 110
+"""Users of pages on each side: 88 % load."""
+
+
+def pages(*, warmup_s: int, measured_s: int) -> str:
+    """Describe users of today, some of whose pages come over HTTP/3, on hosts of today."""
+    parts = json.loads(spec("drop-tail 240", stack="linux-6", warmup_s=warmup_s, measured_s=measured_s))
+    return json.dumps(parts | {"users": {"per_side": PAGE_USERS, "workload": "web-2024"}})
+
+
 CASES: dict[str, Callable[..., str]] = {
     **{law: partial(spec, law) for law in LAWS},
     "hosts linux-6": partial(spec, "drop-tail 240", stack="linux-6"),
+    "web-2024, linux-6": pages,
     "trace replayed": replayed,
 }
 
