@@ -144,6 +144,12 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("th[scope=row]").all_inner_texts())
 
 
+JOB = """\
+link.rate = "9 Mbit/s"
+users.per_side = 50
+protocol = {warmup = "1 s", duration = "20 s"}
+"""
+
 TELL = (
     "([cell, count]) => { for (let at = 0; at < count; at++)"
     " document.dispatchEvent(new CustomEvent('reading', { detail: {"
@@ -159,17 +165,31 @@ def keys(page: Any, chart: str) -> list[str]:
     return [str(name) for name in texts.evaluate_all("all => all.map(each => each.dataset.scheme)")]
 
 
-def watch(page: Any, cell: str, count: int) -> None:
+@pytest.fixture(scope="module")
+def job(page: Any) -> str:
+    """The address of a job that has been watched to its end."""
+    page.goto(page.home + "/new")
+    page.locator("#estimate").wait_for()
+    page.get_by_label("Schemes, one a line").fill("codel")
+    page.get_by_label("The experiment as TOML").fill(JOB)
+    page.get_by_label("Seeds").fill("1")
+    page.locator(".network .rate", has_text="9 Mbit/s").wait_for()
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("link", name="Results").wait_for()
+    return str(page.url)
+
+
+def watch(page: Any, job: str, cell: str, count: int) -> None:
     """Tell the page of a job these readings of a cell, and choose it."""
-    page.goto(page.home + "/runs/1")
+    page.goto(job)
     page.locator("[data-chart=response] [data-scheme=median]").wait_for()
     page.evaluate(TELL, [cell, count])
     page.get_by_label("Cell").select_option(cell)
     page.locator("[data-chart=response] [data-scheme=x]").wait_for()
 
 
-def test_live_figures_are_read_zoomed_and_saved(page: Any, tmp_path: Path) -> None:
-    watch(page, "varies", 9)
+def test_live_figures_are_read_zoomed_and_saved(page: Any, job: str, tmp_path: Path) -> None:
+    watch(page, job, "varies", 9)
     figure = page.locator("[data-chart=throughput]")
     outputs = figure.locator(".legend .value")
     playwright.expect(outputs).to_have_text("8 of 16")
@@ -193,15 +213,15 @@ def test_live_figures_are_read_zoomed_and_saved(page: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("count", "lines", "points"), [(2, 0, 2), (9, 1, 0)])
-def test_few_readings_are_points_without_a_line(page: Any, count: int, lines: int, points: int) -> None:
-    watch(page, f"of {count}", count)
+def test_few_readings_are_points_without_a_line(page: Any, job: str, count: int, lines: int, points: int) -> None:
+    watch(page, job, f"of {count}", count)
     queue = page.locator("[data-chart=queue] .chart svg")
     playwright.expect(queue.locator(".mark-line path")).to_have_count(lines)
     playwright.expect(queue.locator(".mark-symbol path")).to_have_count(points)
 
 
-def test_many_readings_are_drawn_as_means_and_saved_whole(page: Any, tmp_path: Path) -> None:
-    watch(page, "long", 1000)
+def test_many_readings_are_drawn_as_means_and_saved_whole(page: Any, job: str, tmp_path: Path) -> None:
+    watch(page, job, "long", 1000)
     figure = page.locator("[data-chart=response]")
     playwright.expect(figure.locator(".legend .value")).to_have_text("999")
     with page.expect_download() as download:
@@ -229,13 +249,19 @@ def test_the_page_of_a_cell_has_its_figures_and_cuts_nothing(page: Any) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
-def test_a_figure_is_read_at_the_pointer_and_saved(page: Any, tmp_path: Path) -> None:
+def compare(page: Any) -> str:
+    """Open the comparison of the first cells, and return its query."""
     page.goto(page.home + "/?words=o load>10")
     cells = page.locator("input[name=cell]").evaluate_all("boxes => boxes.map(box => box.value)")
-    compared = "&".join(f"cell={cell}" for cell in cells)
-    page.goto(page.home + f"/compare?{compared}")
+    query = "&".join(f"cell={cell}" for cell in cells)
+    page.goto(page.home + f"/compare?{query}")
+    page.locator("[data-chart=response-times] svg path").first.wait_for(state="attached")
+    return query
+
+
+def test_a_figure_is_read_at_the_pointer_and_saved(page: Any, tmp_path: Path) -> None:
+    compared = compare(page)
     figure = page.locator("[data-chart=response-times]")
-    figure.locator("svg path").first.wait_for(state="attached")
     shares = []
     for x in (0.3, 0.8):
         box = figure.locator(".chart").bounding_box()
@@ -263,6 +289,7 @@ def test_a_range_is_zoomed_in_all_figures_and_the_link_keeps_it(page: Any) -> No
         " return [...drawn].filter(([, { across }]) => across === 'time_ms')"
         ".map(([figure, { view }]) => [figure.dataset.chart, view.scale('x').domain()]) }"
     )
+    compare(page)
     figure = page.locator("[data-chart=response-times]")
     figure.locator("svg path").first.scroll_into_view_if_needed()
     box = figure.locator(".role-scope path.background").first.bounding_box()

@@ -163,6 +163,14 @@ def test_a_sweep_over_two_axes_becomes_heat_maps(page: Any) -> None:
     page.locator("[data-chart=grid-p50] .chart svg .mark-rect path").first.wait_for(state="attached")
     texts = page.locator("[data-chart=grid-p50] .chart svg").text_content()
     assert all(scheme in texts for scheme in ("codel", "pie"))
+    plots = page.locator("[data-chart=response-times-multiples] .cell > g > path.background")
+    plots.last.wait_for(state="attached")
+    places = plots.evaluate_all(
+        "all => all.map(each => { const { x, y } = each.getBoundingClientRect(); return [x, y] })"
+    )
+    assert [len({round(place[axis]) for place in places}) for axis in (0, 1)] == [2, 2], (
+        "four plots are two rows of two"
+    )
     parallel = page.locator("[data-chart=parallel]")
     parallel.locator(".mark-line path").first.scroll_into_view_if_needed()
     box = parallel.locator(".role-scope path.background").first.bounding_box()
