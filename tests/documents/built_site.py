@@ -104,7 +104,9 @@ def test_the_root_leads_to_the_start_page(browser: Any, address: str) -> None:
     page.close()
 
 
-@pytest.mark.parametrize(("words", "title"), [("CoDel", "CoDel"), ("ce_threshold", "CoDel"), ("bufferbloat", "aqmlab")])
+@pytest.mark.parametrize(
+    ("words", "title"), [("CoDel", "CoDel"), ("ce_threshold", "CoDel"), ("bufferbloat", "Glossary")]
+)
 def test_the_search_finds_a_page(browser: Any, address: str, words: str, title: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}search.html?q={words}")

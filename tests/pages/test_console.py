@@ -15,6 +15,7 @@ import pytest
 
 import aqmlab as lab
 import fixtures.console
+from aqmlab.console import queries
 from fixtures.console import HOSTILE, Visitor
 
 
@@ -119,6 +120,21 @@ def test_cells_are_set_side_by_side_with_their_figures(visitor: Visitor, console
     assert result is not None
     assert f"{result.summary['directions'][0]['throughput_mbps']:.3g} Mbit/s</text>" in page
     assert page.count('class="load"') == 2
+
+
+def test_a_cell_has_its_response_times_and_all_tables(visitor: Visitor, console_store: Path) -> None:
+    store = lab.Store(console_store)
+    result = queries.result(store, store.keys()[0])
+    times = result.summary["response_time_ms"]
+    shown = dict(queries.headline(result))
+    for name, title in (("p50", "median"), ("p90", "p90"), ("p99", "p99")):
+        number = float(shown[f"{title} response time"].removesuffix(" ms").replace(",", ""))
+        assert number == pytest.approx(times[name], rel=0.005)
+    page = visitor.ask(f"/cells/{result.location.name}")[1]
+    for _, tables, _ in queries.tables(queries.comparison(store, (result.location.name,))):
+        # Figures have titles of the same level.
+        headings = re.findall(r"<h3>(.*)</h3>", unescape(page.partition(">Numbers</h2>")[2]))
+        assert headings == [part.title for part in tables]
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,23 @@ def tables(comparison: Comparison) -> list[tuple[str, list[ComparisonTable], lis
     return found
 
 
+def headline(result: Result) -> list[tuple[str, str]]:
+    """Return what is first to know of a cell: response times, requests, the goodput of its sources, and its run."""
+    record = result.record()
+    times = record["response_time_ms"]
+    shown = [(title, times[name]) for title, name in (("median", "p50"), ("p90", "p90"), ("p99", "p99"))]
+    return [
+        *((f"{title} response time", f"{_short(value)} ms") for title, value in shown if value is not None),
+        *([("requests completed", f"{record['completed_requests']:,}")] if record["completed_requests"] else []),
+        *((str(source["name"]), f"{_short(source['goodput_mbps'])} Mbit/s") for source in record["sources"]),
+        *result.run_facts,
+    ]
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def results(store: Store, keys: Sequence[str]) -> list[Result]:
     """Return the results of distinct cells in the order of their start.
 

@@ -156,11 +156,13 @@ class Result:
                 for part in record["classes"]
             ),
             *(("source", _source_text(part)) for part in record["sources"]),
-            *self._run_facts(),
+            *self.run_facts,
             ("tables", str(self.location)),
         ]
 
-    def _run_facts(self) -> list[tuple[str, str]]:
+    @property
+    def run_facts(self) -> list[tuple[str, str]]:
+        """The place and the speed of the run, and of a live run its verdict."""
         metadata = self.metadata
         if "kernel" in metadata:
             speed = metadata["simulated_s"] / metadata["wall_s"]
