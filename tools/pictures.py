@@ -53,8 +53,12 @@ def pictures(folder: Path, out: Path) -> None:
     )
     lab.compare(*SCHEMES, experiment=experiment, seeds=SEEDS, out=out)
     report_file = lab.report(out=out, to=out / "report.html", explain=True)
-    argv = [sys.executable, "-m", "aqmlab", "console", str(out)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as program, sync_playwright() as browsers:
+    # The pages show this name.
+    argv = [sys.executable, "-m", "aqmlab", "console", out.name]
+    with (
+        subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=out.parent) as program,
+        sync_playwright() as browsers,
+    ):
         assert program.stdout is not None
         try:
             browser = browsers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -168,4 +172,4 @@ def join(shots: Sequence[bytes], file: Path) -> None:
 
 if __name__ == "__main__":
     with TemporaryDirectory() as results:
-        pictures(Path(sys.argv[1]), Path(results))
+        pictures(Path(sys.argv[1]), Path(results) / "results")
