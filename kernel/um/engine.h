@@ -31,6 +31,10 @@ void aqmlab_engine_control(unsigned long long now, const void *message, unsigned
 /* Handles all events until now. The device calls it after a message, whose events may have changed the next one. */
 void aqmlab_device_update(void);
 
+/* Reads and forgets what a connection has and what comes later, up to this many bytes. Sets bytes to the number of those that were read
+ * since the last call. Returns 0 or an error. */
+int aqmlab_discard(int file, unsigned long long *bytes);
+
 /* The coin of the queue disciplines: the seed of the command line, the state, and whether there is one. */
 extern unsigned long long aqmlab_coin_seed;
 extern unsigned long long aqmlab_coin_state;

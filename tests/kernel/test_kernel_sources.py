@@ -51,6 +51,18 @@ def test_transfers_without_end_fill_the_link(tmp_path: Path) -> None:
     assert (bulk["completed"], bulk["aborted"]) == (0, 0)
 
 
+def test_the_bytes_of_responses_are_counted_to_the_last(tmp_path: Path) -> None:
+    # Responses of this size are read by the kernel, without waking the program.
+    request, response = 20_000, 100_000
+    transfers = {"rate_per_second": [3.0, 2.0], "size": {"fixed": f"{response} B"}, "request": f"{request} B"}
+    # All have ended when the window does.
+    every = {"transfers": {**transfers, "stop": "2 s"}}
+    (source,) = lab.run(experiment(every, warmup="0 s"), out=tmp_path).summary["sources"]
+    assert source["aborted"] == 0
+    assert source["completed"] > 3
+    assert source["goodput_mbps"] * 1e6 * WINDOW_S / 8 == pytest.approx(source["completed"] * (request + response))
+
+
 def test_each_datagram_sent_arrives_or_is_dropped_by_a_queue(tmp_path: Path) -> None:
     size = 700
     # Beside transfers, faster than the link so that some must be dropped, and over before the window is, so that none

@@ -36,7 +36,7 @@ use crate::side::{Side, SideConfig};
 use crate::sources::{self, ReadySources};
 
 /// The interval of progress lines.
-const STEP: Duration = Duration::from_secs(1);
+pub(crate) const STEP: Duration = Duration::from_secs(1);
 
 /// A side, or the sources, on a thread that prepares for the run.
 struct StartingThread<T> {

@@ -30,6 +30,7 @@ use crate::network::stack::Stack;
 use crate::packet::addresses::{BrowserEnd, OWN_ECN_PORT, SOURCE_PORT};
 use crate::report::SideReport;
 use crate::router::event_queue::{EventQueue, SideEvent};
+use crate::run::STEP;
 
 /// The configuration of a run's sources.
 pub(crate) struct SourcesConfig {
@@ -91,6 +92,8 @@ enum WakeUp {
     Flow { slot: usize, serial: u64 },
     /// The state of the recorded flows is to be read.
     Record,
+    /// The bytes that a guest's kernel has read are to be counted: when the measured window begins, and for each report of progress.
+    Count,
 }
 
 /// The two ends of a flow's connection.
@@ -198,10 +201,14 @@ impl ReadySources {
         if running.config.spec.record.flows.is_some() {
             running.wakes.push(Reverse((window_start, WakeUp::Record)));
         }
+        if running.config.event_queue.engine().is_some() {
+            running.wakes.push(Reverse((window_start, WakeUp::Count)));
+        }
         let mut events = Events::with_capacity(1024);
         loop {
             let now = clock.now();
             if now >= end || running.config.stop_time.get().is_some() {
+                running.count_delivered(now.min(end))?;
                 break;
             }
             running.wake(now)?;
@@ -273,6 +280,10 @@ impl RunningSources {
             match wake {
                 WakeUp::Flow { slot, serial } => self.resume(slot, serial)?,
                 WakeUp::Record => self.record_flows(at)?,
+                WakeUp::Count => {
+                    self.count_delivered(at)?;
+                    self.wakes.push(Reverse((at + STEP, WakeUp::Count)));
+                }
                 WakeUp::Source(number) => {
                     let next = self.next_actions[usize::from(number)].take();
                     self.plan(number);

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::AsRawFd;
 
+use aqmlab_units::Bytes;
 use mio::unix::SourceFd;
 use mio::{Interest, Poll, Token};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
@@ -118,7 +119,7 @@ pub(crate) fn is_connected(socket: &Socket) -> io::Result<bool> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOutcome {
     /// The number of bytes read.
-    Bytes(usize),
+    Bytes(Bytes),
     /// There are no bytes at the moment.
     Nothing,
     /// The peer has closed the connection.
@@ -129,7 +130,7 @@ pub(crate) enum ReadOutcome {
 pub(crate) fn read(mut socket: &Socket, scratch: &mut [u8]) -> io::Result<ReadOutcome> {
     match socket.read(scratch) {
         Ok(0) => Ok(ReadOutcome::End),
-        Ok(bytes) => Ok(ReadOutcome::Bytes(bytes)),
+        Ok(bytes) => Ok(ReadOutcome::Bytes(Bytes::new(bytes as u64))),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(ReadOutcome::Nothing),
         Err(error) => Err(error),
     }

@@ -87,6 +87,11 @@ impl EventQueue {
         EventQueue { events: Mutex::default(), engine: Some(engine) }
     }
 
+    /// Returns the device of the engine that the events go to.
+    pub(crate) fn engine(&self) -> Option<&Arc<EngineDevice>> {
+        self.engine.as_ref()
+    }
+
     /// Appends an event.
     pub(crate) fn push(&self, event: SideEvent) {
         match &self.engine {

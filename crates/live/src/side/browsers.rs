@@ -152,9 +152,9 @@ impl Browsers {
                     Err(error) => return Ok(Err(error)),
                 }
             }
-            match open.stream.read(&mut self.scratch) {
+            match open.stream.read(&mut self.scratch, open.connection.awaits()) {
                 Ok(ReadOutcome::Bytes(bytes)) => {
-                    let bytes = Bytes::new(bytes as u64).min(open.connection.awaits());
+                    let bytes = bytes.min(open.connection.awaits());
                     self.notify(poll, slot, UserEvent::Received(bytes))?;
                 }
                 Ok(ReadOutcome::Nothing) => return Ok(Ok(())),
@@ -225,7 +225,7 @@ impl Browsers {
         let congestion = sockets::congestion(&socket).context(what)?;
         *self.congestion.entry(congestion).or_default() += 1;
         self.connections[slot] = Some(BrowserConnection {
-            stream: Stream::new(socket),
+            stream: Stream::new(socket, self.event_queue.engine()),
             browser,
             connection,
             server_stack,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
+use aqmlab_units::Bytes;
 use mio::Poll;
 use mio::event::Event;
 use socket2::Socket;
@@ -11,6 +12,7 @@ use socket2::Socket;
 use super::{SideConfig, server_token};
 use crate::error::{Context, Error};
 use crate::mix::Mix;
+use crate::network::engine_device::EngineDevice;
 use crate::network::sockets::{self, ReadOutcome};
 use crate::network::stream::Stream;
 use crate::packet::addresses::BrowserEnd;
@@ -22,6 +24,7 @@ pub(super) struct Servers {
     connections: Vec<Option<ServerConnection>>,
     free: Vec<usize>,
     scratch: Vec<u8>,
+    engine: Option<Arc<EngineDevice>>,
     pub(super) errors: BTreeMap<String, u64>,
 }
 
@@ -55,6 +58,7 @@ impl Servers {
             connections: Vec::new(),
             free: Vec::new(),
             scratch: vec![0; 1 << 16],
+            engine: common.event_queue.engine().cloned(),
             errors: BTreeMap::new(),
         }
     }
@@ -76,7 +80,7 @@ impl Servers {
             });
             sockets::watch(poll, &socket, server_token(slot)).context(|| "epoll".to_owned())?;
             self.connections[slot] = Some(ServerConnection {
-                stream: Stream::new(socket),
+                stream: Stream::new(socket, self.engine.as_ref()),
                 browser,
                 is_new: true,
                 request: None,
@@ -108,8 +112,9 @@ impl ServerConnection {
             if self.unwritten_bytes > 0 {
                 self.unwritten_bytes = self.stream.write(self.unwritten_bytes)?;
             }
-            match self.stream.read(scratch)? {
-                ReadOutcome::Bytes(bytes) => self.receive(bytes as u64, tables)?,
+            let missing = self.request.map_or(Bytes::ZERO, |(missing, _)| Bytes::new(missing));
+            match self.stream.read(scratch, missing)? {
+                ReadOutcome::Bytes(bytes) => self.receive(bytes.get(), tables)?,
                 ReadOutcome::Nothing => return Ok(true),
                 ReadOutcome::End => return Ok(false),
             }

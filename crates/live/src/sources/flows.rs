@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use aqmlab_sim::{SourceConnection, SourceFlow, StackId};
-use aqmlab_units::{Bytes, Duration};
+use aqmlab_units::{Bytes, Duration, Time};
 use aqmlab_workload::sources::{ConnectionState, Source, Vector, VectorAction, VectorEvent, VectorSource};
 use mio::event::Event;
 use socket2::Socket;
@@ -83,14 +83,15 @@ enum Progress {
 
 impl Connection {
     /// Connects, writes and reads until an event occurs or the sockets would block.
-    fn advance(&mut self, scratch: &mut [u8]) -> io::Result<Progress> {
+    fn advance(&mut self, state: &ConnectionState, scratch: &mut [u8]) -> io::Result<Progress> {
         let event = |event: fn(Bytes) -> VectorEvent, found| match found {
-            ReadOutcome::Bytes(bytes) => Ok(Progress::Event(event(Bytes::new(bytes as u64)))),
+            ReadOutcome::Bytes(bytes) => Ok(Progress::Event(event(bytes))),
             ReadOutcome::Nothing => Ok(Progress::Nothing),
             ReadOutcome::End => Err(io::ErrorKind::UnexpectedEof.into()),
         };
         let Some(client) = &mut self.client else {
-            return match self.server.as_mut().map(|server| server.read(scratch)).transpose()? {
+            let server = self.server.as_mut();
+            return match server.map(|server| server.read(scratch, Bytes::ZERO)).transpose()? {
                 Some(ReadOutcome::Nothing) => Ok(Progress::Nothing),
                 _ => Ok(Progress::Gone),
             };
@@ -106,12 +107,24 @@ impl Connection {
         self.to_acceptor = client.write(self.to_acceptor)?;
         if let Some(server) = &mut self.server {
             self.to_initiator = server.write(self.to_initiator)?;
-            let progress = event(VectorEvent::Delivered, server.read(scratch)?)?;
+            let outcome = server.read(scratch, state.awaits_at_acceptor())?;
+            let progress = event(VectorEvent::Delivered, outcome)?;
             if !matches!(progress, Progress::Nothing) {
                 return Ok(progress);
             }
         }
-        event(VectorEvent::Received, client.read(scratch)?)
+        event(VectorEvent::Received, client.read(scratch, state.awaits_at_initiator())?)
+    }
+
+    /// Returns the bytes that a guest's kernel has read at the acceptor and at the initiator.
+    fn counts(&self, state: &ConnectionState) -> io::Result<[Bytes; 2]> {
+        let count = |end: &Option<Stream>, awaited| {
+            end.as_ref().map_or(Ok(Bytes::ZERO), |stream| stream.count(awaited))
+        };
+        Ok([
+            count(&self.server, state.awaits_at_acceptor())?,
+            count(&self.client, state.awaits_at_initiator())?,
+        ])
     }
 }
 
@@ -165,7 +178,7 @@ impl RunningSources {
             end,
             number: connection_number,
             stacks: ends,
-            client: Some(Stream::new(client)),
+            client: Some(Stream::new(client, self.config.event_queue.engine())),
             server: None,
             is_connected: false,
             to_acceptor: 0,
@@ -194,10 +207,11 @@ impl RunningSources {
             sockets::watch(&self.poll, &socket, PolledSocket::Flow(slot, FlowEnd::Acceptor).token())
                 .context(|| "epoll".to_owned())?;
             let mix = Arc::clone(&self.config.mix);
+            let event_queue = Arc::clone(&self.config.event_queue);
             if let Some(connection) = &mut self.flow(slot).connection {
                 let congestion = &mix.stack(connection.stacks[1]).congestion;
                 let congestion = sockets::set_congestion(&socket, congestion);
-                connection.server = Some(Stream::new(socket));
+                connection.server = Some(Stream::new(socket, event_queue.engine()));
                 self.count(congestion.context(|| "a socket of a source".to_owned())?);
             }
             self.on_ready(slot)?;
@@ -227,11 +241,29 @@ impl RunningSources {
         }
     }
 
+    /// Counts the bytes that a guest's kernel has read before `due`.
+    pub(super) fn count_delivered(&mut self, due: Time) -> Result<(), Error> {
+        let before = Time::from_nanos(due.as_nanos().saturating_sub(1));
+        for slot in 0..self.flows.slots.len() {
+            let Some(Flow { state, connection: Some(connection), .. }) = &self.flows.slots[slot] else {
+                continue;
+            };
+            let counts = connection.counts(state).context(|| "the bytes of a connection".to_owned())?;
+            let [to_acceptor, to_initiator] = counts;
+            if to_acceptor > Bytes::ZERO {
+                self.notify_of(slot, VectorEvent::Delivered(to_acceptor), before)?;
+            }
+            if to_initiator > Bytes::ZERO {
+                self.notify_of(slot, VectorEvent::Received(to_initiator), before)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Handles readiness of the flow in `slot`. The event may be of an earlier flow in this slot.
     pub(super) fn on_ready(&mut self, slot: usize) -> Result<(), Error> {
-        while let Some(connection) = self.flows.slots[slot].as_mut().and_then(|flow| flow.connection.as_mut())
-        {
-            match connection.advance(&mut self.scratch) {
+        while let Some(Flow { state, connection: Some(connection), .. }) = &mut self.flows.slots[slot] {
+            match connection.advance(state, &mut self.scratch) {
                 Ok(Progress::Nothing) => break,
                 Ok(Progress::Event(event)) => self.notify(slot, event)?,
                 Ok(Progress::Gone) => self.remove_connection(slot),
@@ -252,9 +284,13 @@ impl RunningSources {
         Ok(())
     }
 
-    /// Notifies the flow in `slot` of an event, and carries out its actions.
+    /// Notifies the flow in `slot` of an event that occurs now.
     fn notify(&mut self, slot: usize, event: VectorEvent) -> Result<(), Error> {
-        let now = self.clock.now();
+        self.notify_of(slot, event, self.clock.now())
+    }
+
+    /// Notifies the flow in `slot` of an event at `now`, and carries out its actions.
+    fn notify_of(&mut self, slot: usize, event: VectorEvent, now: Time) -> Result<(), Error> {
         let mut actions = std::mem::take(&mut self.actions);
         // Fields instead of methods: the flow and its source are borrowed at the same time.
         let Flow { source, state, .. } = self.flows.slots[slot].as_mut().expect("a flow that is under way");
