@@ -64,7 +64,7 @@ pub use parts::ce_threshold::CeSelector;
 pub use parts::control_law::Sqrt;
 pub use parts::delay::DelayFrom;
 pub use parts::drr::Turns;
-pub use parts::dual::options::{Controlled, Decide, Native, Overload};
+pub use parts::dual::options::{Controlled, Decide, Identifier, Native, Overload};
 pub use parts::dual::scheduler::Share;
 pub use parts::flows::options::{Backlog, NoRoom, ThroughOld};
 pub use parts::linux::Variant;

@@ -1,6 +1,6 @@
 //! DualPI2: two queues under one controller, for scalable senders (L4S) and for all others (Classic).
 //!
-//! Packets with ECT(1) or CE go to the L4S queue, all others to the Classic queue. Their AQMs are coupled
+//! Packets with ECT(1) or CE go to the L4S queue ([`Identifier`]), all others to the Classic queue. Their AQMs are coupled
 //! (`parts/dual/coupled.rs`), so that both kinds of flow share the link as in one queue. L4S packets go first,
 //! within limits (`parts/dual/scheduler.rs`).
 //!
@@ -22,9 +22,9 @@ use crate::parts::linux::coin::Coin;
 use crate::parts::linux::dualpi2::LinuxCoupled;
 use crate::parts::linux::with_linux_values;
 use crate::{
-    Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, EcnUse, Limit,
-    LinkContext, Native, Overload, Packet, ParameterError, Qdisc, QueueState, Share, Tc, TcWords, Variant,
-    Visitor,
+    Admission, Controlled, Counters, Decide, DecidesAt, Departure, Discipline, Ecn, EcnUse, Identifier,
+    Limit, LinkContext, Native, Overload, Packet, ParameterError, Qdisc, QueueState, Share, Tc, TcWords,
+    Variant, Visitor,
 };
 
 parameters! {
@@ -41,6 +41,8 @@ parameters! {
         beta: f64 = 3.2, in GAIN, unit "Hz", source "Linux; RFC 9332 and ns-3 have 3 Hz", tc TcWords::Value("beta");
         /// The coupling factor: L4S packets are marked with k times p'.
         k: f64 = 2.0, in from(1.0).up_to(100.0), unit "1", source "RFC 9332, section 2.1", tc TcWords::Value("coupling_factor");
+        /// The packets that go to the L4S queue, by their ECN field.
+        identifier: Identifier = Identifier::L4sEct, source "RFC 9331, section 4.1; Linux", tc TcWords::Choice(&[("l4s_ect", "l4s_ect"), ("any_ect", "any_ect")]), omit default;
         /// The delay that is controlled.
         controlled: Controlled = Controlled::Longer, source "RFC 9332, appendix A.2; Linux";
         /// The AQM of the L4S queue alone.
@@ -134,6 +136,7 @@ impl DualPi2Config {
 #[derive(Clone, Debug)]
 pub struct DualPi2<P, A = Coupled> {
     aqm: A,
+    identifier: Identifier,
     scheduler: DualScheduler,
     limit: Limit,
     l4s: VecDeque<Departure<P>>,
@@ -162,6 +165,7 @@ impl<P, A> DualPi2<P, A> {
     fn with_aqm(config: &DualPi2Config, aqm: A) -> Self {
         DualPi2 {
             aqm,
+            identifier: config.identifier,
             scheduler: DualScheduler::new(config.share, config.tshift, config.classic_weight, config.mtu),
             limit: config.limit,
             l4s: VecDeque::new(),
@@ -174,10 +178,16 @@ impl<P, A> DualPi2<P, A> {
     }
 }
 
-/// Return the queue of an arriving packet.
-#[inline]
-fn lane_of(packet: &Packet) -> Lane {
-    if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) { Lane::L4s } else { Lane::Classic }
+impl Identifier {
+    /// Return the queue of an arriving packet.
+    #[inline]
+    fn lane_of(self, packet: &Packet) -> Lane {
+        match packet.ecn {
+            Ecn::Ect1 | Ecn::Ce => Lane::L4s,
+            Ecn::Ect0 if self == Identifier::AnyEct => Lane::L4s,
+            Ecn::Ect0 | Ecn::NotEct => Lane::Classic,
+        }
+    }
 }
 
 /// Return the sojourn time of the first packet so far.
@@ -195,7 +205,7 @@ impl<P, A: DualAqm> Qdisc<P> for DualPi2<P, A> {
         self.counters.count(Admission::Queued, packet.size);
         self.state.packets += 1;
         self.state.bytes += packet.size;
-        let queue = if lane_of(&packet) == Lane::L4s {
+        let queue = if self.identifier.lane_of(&packet) == Lane::L4s {
             self.aqm.on_l4s_arrival(self.l4s.len());
             &mut self.l4s
         } else {
@@ -256,7 +266,7 @@ impl<P, A: DualAqm> Qdisc<P> for DualPi2<P, A> {
 
     #[inline]
     fn class_of(&self, packet: &Packet) -> u8 {
-        lane_of(packet) as u8
+        self.identifier.lane_of(packet) as u8
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

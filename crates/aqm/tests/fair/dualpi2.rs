@@ -2,8 +2,8 @@
 #![expect(clippy::float_cmp, reason = "what never happens has a share of exactly 0, and bounds are exact")]
 
 use aqmlab_aqm::{
-    Controlled, Counters, Decide, Discipline, DualPi2, DualPi2Config, Ecn, Limit, Native, Overload, Packet,
-    Qdisc, Share,
+    Controlled, Counters, Decide, Discipline, DualPi2, DualPi2Config, Ecn, Identifier, Limit, Native,
+    Overload, Packet, Qdisc, Share,
 };
 use aqmlab_units::{Bytes, Duration, Stream, Time};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn settings() -> impl Strategy<Value = DualPi2Config> {
     let pi = (0_u64..3000, 100_u64..3000, 0.1..40.0, 0.1..100.0, 1.0..5.0);
     let native = (any::<bool>(), 0_u64..2000, 0_u64..2000, 0_u64..1000, 0_u32..4, 0_u64..6000);
     let share = (any::<bool>(), 1_u32..100, 0_u64..3000);
-    (pi, native, share, any::<[bool; 3]>(), limit).prop_map(
+    (pi, native, share, any::<[bool; 4]>(), limit).prop_map(
         |((target, t_update, alpha, beta, k), native, (wrr, classic_weight, tshift), flags, limit)| {
             let (step, step_us, min_th, range, min_left, min_backlog) = native;
             DualPi2Config {
@@ -45,6 +45,7 @@ fn settings() -> impl Strategy<Value = DualPi2Config> {
                 classic_weight,
                 tshift: Duration::from_micros(tshift),
                 overload: if flags[2] { Overload::Drop } else { Overload::Overflow },
+                identifier: if flags[3] { Identifier::L4sEct } else { Identifier::AnyEct },
                 limit,
                 ..DualPi2Config::default()
             }
@@ -169,10 +170,16 @@ fn l4s_is_marked_at_2p_and_classic_at_p_squared() {
 }
 
 #[test]
-fn packets_with_ect1_and_ce_go_to_the_l4s_queue() {
+fn the_identifier_leads_packets_to_the_l4s_queue() {
     // RFC 9332 section 2.5.1.1: CE is ambiguous, and the L4S queue is the safer guess.
-    for (ecn, first) in [(Ecn::Ce, 1), (Ecn::Ect1, 1), (Ecn::Ect0, 0), (Ecn::NotEct, 0)] {
-        let mut queue = DualPi2::new(&DualPi2Config::default(), Stream::named(1, "queue"));
+    let default = DualPi2Config::default();
+    // `any_ect` of Linux: DCTCP sends ECT(0).
+    let any_ect = DualPi2Config { identifier: Identifier::AnyEct, ..default.clone() };
+    let of_default = [(Ecn::Ce, 1), (Ecn::Ect1, 1), (Ecn::Ect0, 0), (Ecn::NotEct, 0)];
+    let of_any_ect = [(Ecn::Ce, 1), (Ecn::Ect1, 1), (Ecn::Ect0, 1), (Ecn::NotEct, 0)];
+    let expected = of_default.map(|it| (&default, it)).into_iter().chain(of_any_ect.map(|it| (&any_ect, it)));
+    for (config, (ecn, first)) in expected {
+        let mut queue = DualPi2::new(config, Stream::named(1, "queue"));
         for (number, ecn) in [Ecn::NotEct, ecn].into_iter().enumerate() {
             queue.enqueue(Packet { size: Bytes::new(1500), ecn, flow: 0 }, number, Time::ZERO, &mut drop);
         }

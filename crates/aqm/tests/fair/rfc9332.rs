@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_aqm::{Admission, Controlled, Decide, DualPi2Config, Ecn, Limit, Native, Overload, Share};
+use aqmlab_aqm::{
+    Admission, Controlled, Decide, DualPi2Config, Ecn, Identifier, Limit, Native, Overload, Share,
+};
 use aqmlab_units::{Duration, Stream};
 
 use crate::common::oracle::{Item, Oracle, Queue, bytes};
@@ -138,6 +140,8 @@ impl Oracle for DualPi2 {
         }
         match packet.ecn {
             Ecn::Ect1 | Ecn::Ce => self.lq.push_back(packet),
+            // Linux, `any_ect`.
+            Ecn::Ect0 if self.config.identifier == Identifier::AnyEct => self.lq.push_back(packet),
             Ecn::Ect0 | Ecn::NotEct => self.cq.push_back(packet),
         }
         None

@@ -14,6 +14,16 @@ choices! {
 }
 
 choices! {
+    /// The ECN fields of the packets that go to the L4S queue.
+    pub enum Identifier {
+        /// ECT(1) and CE. RFC 9331; Linux.
+        L4sEct = "l4s_ect",
+        /// Also ECT(0), which DCTCP sends: for networks whose only ECN is scalable. Linux.
+        AnyEct = "any_ect",
+    }
+}
+
+choices! {
     /// Conversion of a probability into decisions.
     pub enum Decide {
         /// By a random number. Linux.
