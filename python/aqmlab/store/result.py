@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -167,7 +168,10 @@ class Result:
         if "kernel" in metadata:
             speed = metadata["simulated_s"] / metadata["wall_s"]
             duration = f"in {metadata['wall_s']:.1f} s ({speed:.1f} x real time)"
-            return [("kernel", f"{metadata['simulated_s']:,.0f} s of Linux {self.cell.kernel} {duration}")]
+            return [
+                *(("tc -s", _tc_text(queue)) for queue in metadata["kernel"].get("kernel_queues", ())),
+                ("kernel", f"{metadata['simulated_s']:,.0f} s of Linux {self.cell.kernel} {duration}"),
+            ]
         if "live" not in metadata:
             speed = metadata["simulated_s"] / metadata["wall_s"]
             return [
@@ -229,6 +233,12 @@ def pooled_cdf(results: Iterable[Result]) -> pl.DataFrame:
     pooled = list(results)
     check_one_spec(result.cell for result in pooled)
     return cdf(pl.concat([result.response_time_bins for result in pooled]))
+
+
+def _tc_text(queue: Mapping[str, str]) -> str:
+    """Return the line of a discipline's statistics that counts its packets, as Linux prints it."""
+    sent = re.search(r"^ *(Sent .*?) *$", queue["statistics"], flags=re.MULTILINE)
+    return f"{queue['tc']}: {sent[1] if sent else 'no counters'}"
 
 
 def _link_text(direction: Mapping[str, Any]) -> str:
