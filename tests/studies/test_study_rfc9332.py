@@ -13,7 +13,7 @@ from aqmlab.cells.cell import Cell
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.decisions import decide
 from aqmlab.studies.kit.report import Report
-from aqmlab.studies.kit.study import study_cells
+from aqmlab.studies.kit.study import Length, study_cells
 from aqmlab.studies.rfc9332 import STUDY, claims
 from fixtures.study import check
 
@@ -137,3 +137,18 @@ def test_single_queues_have_the_controller_of_the_dual_one() -> None:
     }
     assert {"target", "t_update", "alpha", "beta", "limit"} <= single.keys()
     assert runs[claims.uncoupled(120, 10)].tcp.ecn is True
+
+
+def test_over_a_kernel_dctcp_takes_the_place_of_prague() -> None:
+    assert isinstance(STUDY.kernel_length, Length)
+    identifiers = set()
+    for prague, dctcp in zip(STUDY.runs(QUICK), STUDY.kernel_runs(QUICK), strict=True):
+        assert prague.name == dctcp.name
+        of_prague, of_dctcp = (
+            [it["congestion"] for it in run.experiment.tcp.model_dump()["mix"]] for run in (prague, dctcp)
+        )
+        assert {*of_prague} <= {"prague"}
+        assert of_dctcp == ["dctcp"] * len(of_prague)
+        identifiers.add(tuple(run.experiment.queue.parameters.get("identifier") for run in (prague, dctcp)))
+    # DCTCP sends ECT(0), which goes to the L4S queue only if the identifier says so; PI2 has one queue.
+    assert identifiers == {("l4s_ect", "any_ect"), (None, None)}

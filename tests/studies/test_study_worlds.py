@@ -122,9 +122,8 @@ def test_hosts_differ_in_their_tcp_profile_alone(name: str) -> None:
     ("arguments", "error"),
     [
         (
-            ("rfc9332",),
-            "NAME: with --world kernel must be le2003 or le2004 or tiny, got 'rfc9332': Linux has no Prague, and its"
-            " DCTCP sends ECT(0), which DualPI2 takes for Classic",
+            ("l4s",),
+            "NAME: with --world kernel must be le2003 or le2004 or rfc9332 or tiny, got 'l4s': Linux has no Prague",
         ),
         (("cake",), "got 'cake': no length has been chosen for it"),
         (("tiny", "--full"), "--full: cannot be with --world kernel, which has one length"),

@@ -207,6 +207,10 @@ class Study(ABC):
     def runs(self, length: Length) -> Sequence[Run]:
         """Return the experiments."""
 
+    def kernel_runs(self, length: Length) -> Sequence[Run]:
+        """Return the experiments as the hosts of a Linux kernel can have them: the same for most studies."""
+        return self.runs(length)
+
     @abstractmethod
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return the paper's tables, with published numbers next to ours, and our additional tables."""

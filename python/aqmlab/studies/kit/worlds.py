@@ -68,9 +68,10 @@ def kernel_length(study: Study) -> Length:
 def hosts_cells(study: Study, length: Length, hosts: Hosts, calibrations: Calibrations) -> dict[str, list[Cell]]:
     """Return the cells of the runs that claims name, with these hosts, by the run's name."""
     named = {run for claim in study.reviewed_claims() for part in claim.parts for run in part.runs}
+    found = study.runs(length) if hosts == OF_THE_PAPER else study.kernel_runs(length)
     runs = [
         replace(run, experiment=hosts.of(run.experiment))
-        for run in study.runs(length)
+        for run in found
         if run.name in named and not run.experiment.record.exchanges
     ]
     return cells_by_run(runs, length, calibrations)

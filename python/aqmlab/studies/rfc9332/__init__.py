@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -25,7 +25,19 @@ _LAWS: Mapping[str, Mapping[str, Any]] = {
 """RFC 9332, appendix A, where it differs from Linux; PI2 with the same controller."""
 
 _TCP = {"profile": "linux-6", "congestion": "cubic"}
-_PRAGUE = {"share": 1.0, "congestion": "prague", "ecn": "accurate"}
+
+
+class _Scalable(NamedTuple):
+    """A scalable congestion control, and the packets that DualPI2 takes for L4S."""
+
+    tcp: Mapping[str, Any]
+    identifier: str
+
+
+_PRAGUE = _Scalable({"share": 1.0, "congestion": "prague", "ecn": "accurate"}, "l4s_ect")
+_DCTCP = _Scalable({"share": 1.0, "congestion": "dctcp", "ecn": "dctcp"}, "any_ect")
+"""The scalable control of Linux: it sends ECT(0), as in the experiments of De Schepper et al. 2016."""
+
 _PAGES = {"pareto": {"mean": "12 kB", "shape": 1.2}}
 _SECOND = "beside"
 """The second CUBIC flow where there are two."""
@@ -38,29 +50,16 @@ class Rfc9332(Study, package=__package__):
     """L4S and Classic flows under DualPI2, and in a single queue."""
 
     name: ClassVar[str] = "rfc9332"
-    kernel_length = "Linux has no Prague, and its DCTCP sends ECT(0), which DualPI2 takes for Classic"
+    kernel_length: ClassVar[Length | str] = Length(name="kernel", warmup="20 s", duration="60 s", seeds=3)
     claims = claims.CLAIMS
 
     def runs(self, length: Length) -> Sequence[Run]:
         """Return every link under DualPI2, then mixes, short flows and single queues."""
+        return _runs(length, _PRAGUE)
 
-        def run(name: str, law: str, link: tuple[int, int], *sources: Any, ecn: bool = False) -> Run:
-            return Run(name=name, experiment=_experiment(law, link, sources, length.protocol, ecn=ecn), label=name)
-
-        dual, single, both = "dualpi2", "pi2", (_long(L4S), _long(CLASSIC))
-        return [
-            *(run(claims.dual(*link), dual, link, *both) for link in GRID),
-            *(
-                run(claims.mix(l4s, classic), dual, _LINK, _long(L4S, l4s), _long(CLASSIC, classic))
-                for l4s, classic in claims.MIXES
-            ),
-            *(
-                run(claims.web(each), dual, _LINK, *both, *(_short(kind, each) for kind in (L4S, CLASSIC)))
-                for each in claims.WEBS_PER_SECOND
-            ),
-            *(run(claims.single(*link), single, link, _long(CLASSIC), _long(_SECOND)) for link in claims.CORNERS),
-            *(run(claims.uncoupled(*link), single, link, *both, ecn=True) for link in claims.CORNERS),
-        ]
+    def kernel_runs(self, length: Length) -> Sequence[Run]:
+        """Return the same with DCTCP in place of Prague, which Linux has not."""
+        return _runs(length, _DCTCP)
 
     def tables(self, results: StudyResults) -> Sequence[Table]:
         """Return rates and delays on every link, in the mixes and with short flows, and in single queues."""
@@ -145,8 +144,40 @@ class Rfc9332(Study, package=__package__):
         ]
 
 
+def _runs(length: Length, scalable: _Scalable) -> Sequence[Run]:
+    dual = {"dualpi2": {**_LAWS["dualpi2"], "identifier": scalable.identifier}}
+    single = {"pi2": _LAWS["pi2"]}
+
+    def run(
+        name: str, queue: Mapping[str, Mapping[str, Any]], link: tuple[int, int], *sources: Any, ecn: bool = False
+    ) -> Run:
+        tcp = {**_TCP, "ecn": ecn}
+        experiment = _experiment(queue, link, sources, length.protocol, tcp, scalable)
+        return Run(name=name, experiment=experiment, label=name)
+
+    both = (_long(L4S), _long(CLASSIC))
+    return [
+        *(run(claims.dual(*link), dual, link, *both) for link in GRID),
+        *(
+            run(claims.mix(l4s, classic), dual, _LINK, _long(L4S, l4s), _long(CLASSIC, classic))
+            for l4s, classic in claims.MIXES
+        ),
+        *(
+            run(claims.web(each), dual, _LINK, *both, *(_short(kind, each) for kind in (L4S, CLASSIC)))
+            for each in claims.WEBS_PER_SECOND
+        ),
+        *(run(claims.single(*link), single, link, _long(CLASSIC), _long(_SECOND)) for link in claims.CORNERS),
+        *(run(claims.uncoupled(*link), single, link, *both, ecn=True) for link in claims.CORNERS),
+    ]
+
+
 def _experiment(
-    law: str, link: tuple[int, int], sources: Sequence[Mapping[str, Any]], protocol: Protocol, *, ecn: bool
+    queue: Mapping[str, Mapping[str, Any]],
+    link: tuple[int, int],
+    sources: Sequence[Mapping[str, Any]],
+    protocol: Protocol,
+    tcp: Mapping[str, Any],
+    scalable: _Scalable,
 ) -> Experiment:
     rate, rtt = link
     tables = [(kind, dict(table)) for source in sources for kind, table in source.items()]
@@ -155,10 +186,8 @@ def _experiment(
         link=Link.model_validate({"rate": f"{rate} Mbit/s", "device_fifo": 0}),
         hosts=Hosts(rate="10 Gbit/s"),
         # 250 ms at the link's rate.
-        queue={law: {**_LAWS[law], "limit": f"{250 * rate // 8} kB"}},
-        tcp=Tcp.model_validate(
-            {**_TCP, "ecn": ecn, "mix": [{"source": it, **_PRAGUE} for it in names if it.startswith(L4S)]}
-        ),
+        queue={law: {**parameters, "limit": f"{250 * rate // 8} kB"} for law, parameters in queue.items()},
+        tcp=Tcp.model_validate({**tcp, "mix": [{"source": it, **scalable.tcp} for it in names if it.startswith(L4S)]}),
         users=Users(per_side=0),
         sources=[{kind: {**table, "rtt": {"fixed": f"{rtt} ms"}}} for kind, table in tables],
         protocol=protocol,
