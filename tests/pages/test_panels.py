@@ -246,10 +246,10 @@ def test_a_row_of_the_grid_is_a_comparison_along_one_axis(grid: list[Result]) ->
     assert panels(one_axis).axes == ("load, %",)
 
 
-@pytest.mark.parametrize("share", ["p50", "p90"])
+@pytest.mark.parametrize("share", ["p50", "p90", "p99"])
 def test_a_ranking_says_what_the_paired_intervals_say(found: Panels, share: str) -> None:
     for panel in found.panels:
-        one = ranking.rankings(panel.selection)[("p50", "p90").index(share)]
+        one = ranking.rankings(panel.selection)[("p50", "p90", "p99").index(share)]
         values = {
             label: np.array([result.measure(f"response_time_ms.{share}") for result in results])
             for label, results in panel.selection.by_label.items()

@@ -207,7 +207,7 @@ def test_one_seed_has_no_intervals_and_says_so(out: Path) -> None:
     found = rankings(one)
     names = {label: label for label in one.by_label}
     assert narrative.answer(one, found, names)[-1].startswith("One seed is too few")
-    assert len(found) == 2
+    assert len(found) == 3
     for label in SCHEMES:
         p50 = one.by_label[label][0].summary["response_time_ms"]["p50"]
         assert float(found[0].ranks[label].mean.replace(",", "")) == pytest.approx(p50, rel=0.005)

@@ -50,10 +50,11 @@ class Ranking:
 
 
 def rankings(selection: Selection) -> list[Ranking]:
-    """Return the rankings by median and 90th percentile of response times, without web users by queueing delays."""
+    """Return the rankings by percentiles of response times, without web users by queueing delays."""
     times = {
         "median response time, ms": partial(_time, "p50"),
         "90th percentile, ms": partial(_time, "p90"),
+        "99th percentile, ms": partial(_time, "p99"),
     }
     delays = {
         f"mean queueing delay {position}, ms": partial(_delay, number)
