@@ -190,6 +190,7 @@ def failed(tmp_path: Path) -> Iterator[Visitor]:
 
 def test_failed_cells_are_listed_as_text(failed: Visitor) -> None:
     page = failed.ask("/")[1]
+    assert '<details class="card failures" open>' in page
     assert "1 failed cell<" in page
     assert f"{HOSTILE}, seed 7, 2026-01-31 10:00: out of memory" in unescape(page)
     assert "<script>alert" not in page

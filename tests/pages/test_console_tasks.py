@@ -17,7 +17,10 @@ from browser import NEEDS_CHROMIUM, chromium, record_events
 
 pytestmark = NEEDS_CHROMIUM
 
-FAILURE = {"cell": "0" * 16, "label": "red", "seed": 7, "error": "out of memory", "at": "2026-01-31T10:00:00"}
+FAILURE = {
+    **{"cell": "0" * 16, "label": "red", "seed": 7, "error": "out of memory", "at": "2026-01-31T10:00:00"},
+    **{"rate_mbps": 20.0, "load_percent": 97.96},
+}
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +119,7 @@ def test_a_preset_is_started_with_another_rate(page: Any, out: Path) -> None:
     start(page)
     page.get_by_role("link", name="Results").click()
     assert page.locator(".ranking th[scope=row]").first.inner_text()
+    assert page.locator(".ranking thead").get_by_text("99th percentile, ms").is_visible()
     rates = lab.Store(out).cells().filter(label="pie")["rate_mbps"]
     assert 5.0 in rates.to_list()
 
@@ -130,8 +134,9 @@ def test_a_slow_request_is_explained(page: Any) -> None:
 
 
 def test_a_failed_run_says_why(page: Any) -> None:
-    page.get_by_text("1 failed cell").click()
-    assert page.get_by_text("red, seed 7, 2026-01-31 10:00: out of memory").is_visible()
+    assert page.get_by_text("1 failed cell").is_visible()
+    setting = "red, seed 7, 20 Mbit/s, load 98 %"
+    assert page.get_by_text(f"{setting}, 2026-01-31 10:00: out of memory").is_visible()
 
 
 def test_a_run_is_tagged_and_found_again(page: Any) -> None:

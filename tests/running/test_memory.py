@@ -131,6 +131,7 @@ def test_a_cell_out_of_memory_fails_and_the_sweep_goes_on(tmp_path: Path) -> Non
     assert sorted(Store(tmp_path / "out").cells()["users_per_side"]) == [10, 20]
     (failure,) = Failures(tmp_path / "out").load().values()
     assert failure.error.startswith("out of memory: a run of 1,000,000 users on each side needs at least ")
+    assert failure.rate_mbps == 2
     assert len(campaign.planned) == 3
 
 

@@ -37,12 +37,16 @@ class Failure:
     """The error in one line."""
     at: str
     """The time of the failure in ISO 8601."""
+    rate_mbps: float | None = None
+    """The rate of the link; unknown for a failure of an earlier version, or for several rates."""
+    load_percent: float | None = None
 
     @classmethod
     def from_error(cls, cell: Cell, error: BaseException) -> Failure:
         """Return the failure of a cell at the present time."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(cell=cell.key, label=cell.label, seed=cell.seed, error=one_line(error), at=now)
+        setting = {name: cell.row[name] for name in ("rate_mbps", "load_percent")}
+        return cls(cell=cell.key, label=cell.label, seed=cell.seed, error=one_line(error), at=now, **setting)
 
 
 def one_line(error: BaseException) -> str:
