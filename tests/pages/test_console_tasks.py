@@ -18,8 +18,13 @@ from browser import NEEDS_CHROMIUM, chromium, record_events
 pytestmark = NEEDS_CHROMIUM
 
 FAILURE = {
-    **{"cell": "0" * 16, "label": "red", "seed": 7, "error": "out of memory", "at": "2026-01-31T10:00:00"},
-    **{"rate_mbps": 20.0, "load_percent": 97.96},
+    "cell": "0" * 16,
+    "label": "red",
+    "seed": 7,
+    "error": "out of memory",
+    "at": "2026-01-31T10:00:00",
+    "rate_mbps": 20.0,
+    "load_percent": 97.96,
 }
 
 
@@ -120,6 +125,7 @@ def test_a_preset_is_started_with_another_rate(page: Any, out: Path) -> None:
     page.get_by_role("link", name="Results").click()
     assert page.locator(".ranking th[scope=row]").first.inner_text()
     assert page.locator(".ranking thead").get_by_text("99th percentile, ms").is_visible()
+    assert page.locator(".wide:has(.ranking)").evaluate("area => area.scrollWidth <= area.clientWidth")
     rates = lab.Store(out).cells().filter(label="pie")["rate_mbps"]
     assert 5.0 in rates.to_list()
 
