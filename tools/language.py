@@ -48,6 +48,7 @@ EXEMPT = (
     "tools/language.py",
     "docs/studies/rfc7928.md",
     "docs/studies/rfc9332.md",
+    "docs/studies/rfc9332-kernel.md",
     "docs/studies/l4s.md",
 )
 """Code of others, this file's own lists, and pages that quote registered claims, which are frozen."""

@@ -145,6 +145,11 @@ class WorldsReport:
         first = next(iter(self.results[KERNEL.name].values()))[0]
         return str(first.metadata["kernel"]["kernel"])
 
+    @property
+    def has_users(self) -> bool:
+        """True if web users share a link in any run."""
+        return any(result.cell.users_per_side for each in self.results[KERNEL.name].values() for result in each)
+
     def provenance(self, hosts: Hosts) -> Provenance:
         """Return the origin of the cells with these hosts."""
         distinct: dict[str, Result] = {

@@ -40,6 +40,7 @@ def page(report: WorldsReport, notes: str) -> str:
             kernel=report.kernel,
             results=results_number(),
             command=command,
+            users=_USERS if report.has_users else "",
             engines="; ".join(report.provenance(KERNEL).engines),
         ),
         notes.strip(),
@@ -53,13 +54,15 @@ def page(report: WorldsReport, notes: str) -> str:
 _SUBJECT = """\
 Every claim of [the study]({study}.md) is decided three times, with the same users, links and seeds, at one length.
 The hosts are those of a Linux kernel [in virtual time](../guide/kernel.md), simulated ones of the profile `linux-6`,
-and simulated ones of the paper.
-The number of users for a load comes from the calibration with the paper's hosts, and is the same for all three.
+and simulated ones of the paper.{users}
 
 * Length: {length}. It is short, so that more claims stay undecided than on the study's page.
 * Kernel: Linux {kernel}, with CUBIC and its other defaults.
 * Command: `{command}`, results number {results}, by engine {engines}.
 
 A claim is *not covered* if it needs records of each request, which the kernel's world has not."""
+
+_USERS = """
+The number of users for a load comes from the calibration with the paper's hosts, and is the same for all three."""
 
 _NO_DIFFERENCES = f"No claim is decided in opposite ways over two of the {len(HOSTS)} kinds of hosts."
