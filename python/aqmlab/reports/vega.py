@@ -128,7 +128,7 @@ class VegaBuilder:
     ) -> Spec:
         """Return the small multiples of a chart of lines, one for each ``panel``.
 
-        All have the same axes, or the same horizontal axis and vertical ones that the panels' titles name.
+        All have the same axes, or each has its own vertical one, which its title names, above its horizontal one.
         """
         spec = _without_points(chart)
         if "resolve" in spec:
@@ -136,7 +136,7 @@ class VegaBuilder:
             area, lines = spec["layer"]
             spec["layer"] = [*_from_zero([area], rows), {"layer": _from_zero(lines["layer"], rows)}]
         if not share_y:
-            untitled = {"title": None, "axis": {"minExtent": 40}}
+            untitled = {"title": None, "axis": {"minExtent": 48}}
             spec["layer"] = [
                 {**layer, "encoding": {**layer["encoding"], "y": {**layer["encoding"]["y"], **untitled}}}
                 for layer in spec["layer"]
@@ -144,9 +144,26 @@ class VegaBuilder:
         facet = {"field": "panel", "type": "nominal", "sort": list(titles), "title": None}
         inner = {name: spec[name] for name in ("layer", "resolve") if name in spec}
         rest = {name: part for name, part in chart.items() if name not in ("width", "height", "layer", "resolve")}
-        resolve = {"scale": {"y": "shared" if share_y and "resolve" not in spec else "independent"}}
+        resolve: Spec = {"scale": {"y": "shared" if share_y and "resolve" not in spec else "independent"}}
+        if not share_y:
+            # Plots of unequal widths do not stand above a common axis.
+            resolve["axis"] = {"x": "independent"}
         size = {"width": _MULTIPLE_WIDTH, "height": _MULTIPLE_HEIGHT}
         return {**rest, "facet": facet, "columns": 1, "spec": {**size, **inner}, "resolve": resolve}
+
+    def measured(self, chart: Lines, at: Sequence[float]) -> Spec:
+        """Draw a line for each scheme through its values ``at`` some places of the horizontal axis, with its band."""
+        spec = self.lines(chart, band=True)
+        axis = {"values": list(at), "format": ",.3~r"}
+        # The outermost points stand within the plot.
+        scale = {"zero": False, "nice": False, "padding": 8}
+        for layer in spec["layer"]:
+            x = layer["encoding"]["x"]
+            layer["encoding"]["x"] = {**x, "axis": axis, "scale": {**x["scale"], **scale}}
+        points = spec["layer"][-1]
+        points["mark"] = {"type": "point", "filled": True, "opacity": 1, "size": 40}
+        points["encoding"]["color"] = self._style("colour")
+        return spec
 
     def stream(self, chart: Lines, behind: Axis | None = None) -> Spec:
         """Draw rows that a page adds, a line for each scheme of ``series`` in the colours of all figures.
@@ -317,7 +334,7 @@ def _area(x: Axis, y: Axis) -> Spec:
 def _without_points(spec: Mapping[str, Any]) -> Spec:
     """Return a chart without its invisible points, which are too many in small multiples."""
     layers = [_without_points(layer) if "layer" in layer else layer for layer in spec["layer"]]
-    return {**spec, "layer": [layer for layer in layers if layer.get("mark", {}).get("type") != "point"]}
+    return {**spec, "layer": [layer for layer in layers if layer.get("mark", {}).get("opacity") != 0]}
 
 
 def _from_zero(layers: Sequence[Spec], rows: pl.DataFrame) -> list[Spec]:

@@ -85,7 +85,7 @@ function plotAt(figure, { clientX, clientY }) {
   for (const area of figure.querySelectorAll(`.chart ${isMultiple ? ".cell > g > " : ""}path.background`)) {
     const box = area.getBoundingClientRect();
     const isInside = clientX >= box.left && clientX <= box.right && clientY >= box.top && clientY <= box.bottom;
-    if (isInside && box.width) return { box, panel: area.__data__.datum?.panel };
+    if (isInside && box.width) return { box, area, panel: area.__data__.datum?.panel };
   }
   return null;
 }
@@ -93,6 +93,17 @@ function plotAt(figure, { clientX, clientY }) {
 function put(mark, frame, left, top, width, height) {
   mark.hidden = false;
   Object.assign(mark.style, { left: `${left - frame.left}px`, top: `${top - frame.top}px`, width: `${width}px`, height: `${height}px` });
+}
+
+// A figure is drawn smaller than it is made where the page is narrow.
+function sizeOf(view, box) {
+  const [start, end] = view.scale("x").range();
+  return box.width / Math.abs(end - start);
+}
+
+// The rows of the lines in one of several plots: Vega keeps none of its own for each.
+function rowsOf(area) {
+  return [...area.closest("g").querySelectorAll(".mark-line path")].flatMap((path) => path.__data__.mark.items.map(({ datum }) => datum));
 }
 
 // The position of each scheme at the pointer, from the lines that are drawn, and the range where it is dragged.
@@ -107,10 +118,12 @@ function follow(figure, { view, across }, line, vgSpec) {
   const isLive = figure.closest("[data-live]") !== null;
   let start = null;
   let pointer = null;
-  const show = (at, panel) => {
+  // The places that were measured, where they are few: between them nothing is known.
+  const measured = line.x.axis?.values;
+  const show = (at, rows) => {
     const nearest = new Map();
-    for (const row of view.data(source)) {
-      if (row[line.y.field] === null || (panel && row.panel !== panel)) continue;
+    for (const row of rows) {
+      if (row[line.y.field] === null) continue;
       const other = nearest.get(row.scheme);
       if (!other || Math.abs(row[line.x.field] - at) <= Math.abs(other[line.x.field] - at)) nearest.set(row.scheme, row);
     }
@@ -123,7 +136,7 @@ function follow(figure, { view, across }, line, vgSpec) {
   // Without a pointer, the newest values of a run in progress, and no other ones.
   const rest = () => {
     if (pointer) read(...pointer);
-    else if (isLive) show(Number.MAX_VALUE);
+    else if (isLive) show(Number.MAX_VALUE, view.data(source));
     else figure.querySelectorAll(".legend .value").forEach((value) => { value.textContent = ""; });
   };
   const clear = () => {
@@ -132,11 +145,15 @@ function follow(figure, { view, across }, line, vgSpec) {
     if (across) place.textContent = "";
     rest();
   };
-  const read = (event, { box, panel }) => {
-    const at = view.scale("x").invert(event.clientX - box.left);
-    put(pointerLine, plot.getBoundingClientRect(), event.clientX, box.top, 1, box.height);
-    place.textContent = `${panel ? `${panel}, ` : ""}${line.x.title}: ${short(at)}`;
-    show(at, panel);
+  const read = (event, { box, area, panel }) => {
+    const scale = view.scale("x");
+    const size = sizeOf(view, box);
+    const pointed = scale.invert((event.clientX - box.left) / size);
+    const at = measured?.reduce((one, other) => (Math.abs(other - pointed) < Math.abs(one - pointed) ? other : one)) ?? pointed;
+    const left = measured ? box.left + size * scale(at) : event.clientX;
+    put(pointerLine, plot.getBoundingClientRect(), left, box.top, 1, box.height);
+    place.textContent = `${panel ? `${panel}; ` : ""}${line.x.title}: ${short(at)}`;
+    show(at, panel ? rowsOf(area) : view.data(source));
   };
   plot.onpointermove = (event) => {
     const found = plotAt(figure, event);
@@ -166,9 +183,10 @@ function follow(figure, { view, across }, line, vgSpec) {
     start = null;
     brush.hidden = true;
     const ends = [x, Math.min(Math.max(clientX, box.left), box.right)].sort((one, other) => one - other).map((at) => at - box.left);
+    const places = ends.map((end) => end / sizeOf(view, box));
     if (Math.max(ends[1] - ends[0], across ? 0 : Math.abs(clientY - y)) < LEAST_DRAG) return;
-    if (across) zoom(across, ends.map((at) => view.scale("x").invert(at)));
-    else choose(figure, view, ends, [y, clientY].map((at) => 1 - (at - box.top) / box.height).sort((one, other) => one - other));
+    if (across) zoom(across, places.map((at) => view.scale("x").invert(at)));
+    else choose(figure, view, places, [y, clientY].map((at) => 1 - (at - box.top) / box.height).sort((one, other) => one - other));
   };
   plot.ondblclick = () => {
     if (across) zoom(across, null);

@@ -122,11 +122,12 @@ class Panels:
         frames = self._means(lambda panel: {"at": float(panel.values[0])})
         (title,) = self.axes
         headings = {name: NUMBERS[name].heading for name in _NUMBERS}
-        view = vega.lines(Lines(Axis("at", title), Axis("mean", "mean")), band=True)
         caption = "Means over the seeds; bands are their 95 % confidence intervals (Student's t)."
         rows = vega.rows(frames)
         if rows.is_empty():
             return None
+        measured = sorted(rows["at"].unique())
+        view = vega.measured(Lines(Axis("at", title), Axis("mean", "mean")), measured)
         rows = rows.with_columns(panel=pl.col("number").replace(headings))
         views = {"": vega.multiples(view, list(headings.values()), rows, share_y=False)}
         return Chart("axis", f"Numbers over the {_quantity(title)}", caption, rows, views, is_wide=True)
