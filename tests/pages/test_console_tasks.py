@@ -109,7 +109,7 @@ def test_schemes_are_compared_and_the_figure_is_sent(page: Any, tmp_path: Path) 
     # The address is the whole comparison: it opens in another tab.
     other = page.context.new_page()
     other.goto(page.url)
-    assert other.get_by_role("heading", name="Comparison").count() == 1
+    assert other.get_by_role("heading", name="Comparison: 10 Mbit/s").count() == 1
     other.close()
 
 

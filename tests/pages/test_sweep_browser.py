@@ -1,4 +1,4 @@
-"""The figures of a sweep in a browser: read at the values that were measured."""
+"""The figures of a sweep in a browser: read at the values that were measured, and saved with what they show."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with fixtures.console.console(out) as address, chromium() as browser:
         page = record_events(browser.new_page(viewport={"width": 1280, "height": 900}))
         page.goto(address)
-        query = urlencode([("cell", key) for key in Store(out).keys()])
+        query = urlencode([("cell", key) for key in Store(out).cells()["cell"]])
         page.goto(f"http://{urlsplit(address).netloc}/compare?{query}")
         page.locator("figure").last.locator(".chart svg path").first.wait_for(state="attached")
         yield page
@@ -74,3 +74,24 @@ def test_every_small_multiple_is_read(page: Any) -> None:
         assert read.startswith(f"load {load} %; response time, ms: ")
         values = page.locator("[data-chart=response-times-multiples] .legend .value").all_inner_texts()
         assert all(values), number
+
+
+def test_a_saved_figure_says_what_it_shows(page: Any, tmp_path: Path) -> None:
+    setting = page.locator("[data-setting]").inner_text()
+    assert setting.startswith("4 Mbit/s")
+    assert "load" not in setting, "the loads differ"
+    page.locator("[data-chart=axis] [data-scheme=codel]").click()
+    for chart, title in (
+        ("axis", "Numbers over the load"),
+        ("response-times-multiples", "Response times, by load, CDF"),
+    ):
+        with page.expect_download() as download:
+            page.locator(f"[data-chart={chart}] [data-save=svg]").click()
+        download.value.save_as(tmp_path / "figure.svg")
+        text = (tmp_path / "figure.svg").read_text()
+        assert title in text
+        assert setting in text
+        assert ">droptail<" in text
+        assert ">codel<" not in text, "a hidden scheme is not in the legend"
+    assert page.locator("body > div:not([class])").count() == 0
+    assert page.logged_messages == []

@@ -14,6 +14,7 @@ from aqmlab.campaigns.failures import Failure
 from aqmlab.campaigns.grid import Grid
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.console.auth import Rejected
+from aqmlab.console.cell_list import title_of
 from aqmlab.console.forms.job_requests import JobRequest
 from aqmlab.reports import narrative
 from aqmlab.reports.charts import Chart
@@ -39,6 +40,16 @@ class Comparison:
     """The short names of schemes."""
     styles: Mapping[str, Any]
     """The lines of schemes by short name."""
+
+    @property
+    def setting(self) -> str:
+        """The setting that all cells have, apart from the uncongested network, which has a link of its own."""
+        rows = [result.cell.row for panel in self.panels.panels for result in panel.selection.valid]
+        congested = [row for row in rows if row["signal"] != "none"] or rows
+        first, *others = congested
+        return title_of(
+            {name: value if all(row[name] == value for row in others) else None for name, value in first.items()}
+        )
 
     def record(self) -> dict[str, Any]:
         """Return the figures for the page's script."""

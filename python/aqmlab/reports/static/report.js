@@ -11,6 +11,9 @@ const ranges = new Map([...state].filter(([name]) => name.startsWith("zoom.")).m
 // A shorter way of the pointer is a click.
 const LEAST_DRAG = 6;
 const AXIS_WIDTH = 110;
+// Pixels of a character of a saved figure's title, and of a name in its legend.
+const CHARACTER_WIDTH = 7.5;
+const LEGEND_WIDTH = 200;
 
 function remember() {
   const views = [...document.querySelectorAll("[data-view][aria-pressed=true]")].filter((button) => button.previousElementSibling);
@@ -59,19 +62,27 @@ function fit(spec, plotArea) {
   if (isResizable) plot.width = Math.floor((width - margin) / spec.columns) - gap;
 }
 
-async function draw(figure, name) {
+function specOf(figure, name) {
   const { rows, views } = charts[figure.dataset.chart];
-  drawn.get(figure)?.view.finalize();
   const spec = structuredClone(views[name]);
   spec.datasets = { ...spec.datasets, rows };
   fit(spec, figure.querySelector(".plot"));
+  return spec;
+}
+
+function embed(place, spec) {
   // No expression of a figure is compiled: the page's policy allows no eval.
   const plain = { actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
-  const options = { ...plain, ast: true, renderer: "svg", logLevel: 1 };
-  const { view, vgSpec } = await vegaEmbed(figure.querySelector(".chart"), spec, options);
+  return vegaEmbed(place, spec, { ...plain, ast: true, renderer: "svg", logLevel: 1 });
+}
+
+async function draw(figure, name) {
+  drawn.get(figure)?.view.finalize();
+  const spec = specOf(figure, name);
+  const { view, vgSpec } = await embed(figure.querySelector(".chart"), spec);
   const line = layersOf(spec.spec ?? spec).find(({ mark }) => mark.type === "line")?.encoding;
   const across = line?.x.type === "quantitative" ? line.x.field : null;
-  const figureDrawn = { view, across };
+  const figureDrawn = { view, across, name };
   drawn.set(figure, figureDrawn);
   figureDrawn.rest = follow(figure, figureDrawn, line, vgSpec);
   // The figure has a label; its marks have roles without names.
@@ -102,7 +113,7 @@ function sizeOf(view, box) {
 }
 
 // The rows of the lines in one of several plots: Vega keeps none of its own for each.
-function rowsOf(area) {
+function drawnRows(area) {
   return [...area.closest("g").querySelectorAll(".mark-line path")].flatMap((path) => path.__data__.mark.items.map(({ datum }) => datum));
 }
 
@@ -153,7 +164,7 @@ function follow(figure, { view, across }, line, vgSpec) {
     const left = measured ? box.left + size * scale(at) : event.clientX;
     put(pointerLine, plot.getBoundingClientRect(), left, box.top, 1, box.height);
     place.textContent = `${panel ? `${panel}; ` : ""}${line.x.title}: ${short(at)}`;
-    show(at, panel ? rowsOf(area) : view.data(source));
+    show(at, panel ? drawnRows(area) : view.data(source));
   };
   plot.onpointermove = (event) => {
     const found = plotAt(figure, event);
@@ -237,20 +248,68 @@ function csv(rows) {
   return [names, ...rows.map((row) => names.map((name) => row[name] ?? ""))].map((line) => line.map(String).map(field).join(",")).join("\n") + "\n";
 }
 
+// Text in lines that are no wider than this.
+function wrap(text, width) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = `${lines.at(-1)} ${word}`.trim();
+    if (lines.at(-1) && line.length * CHARACTER_WIDTH > width) lines.push(word);
+    else lines[lines.length - 1] = line;
+  }
+  return lines;
+}
+
+// A figure that leaves the page says of which experiment it is, and which line is of which scheme.
+function explain(spec, figure, name, width) {
+  const view = Object.keys(charts[figure.dataset.chart].views).length > 1 ? `, ${name}` : "";
+  const setting = document.querySelector("[data-setting]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  const title = wrap(figure.querySelector("h3").textContent + view, width);
+  spec.title = { text: title, subtitle: setting ? wrap(setting, width) : [], anchor: "start", fontSize: 14, subtitleFontSize: 12, offset: 12 };
+  const present = new Set(charts[figure.dataset.chart].rows.map(({ scheme }) => scheme));
+  const values = schemes.filter((scheme) => present.has(scheme) && !hidden.has(scheme));
+  const marks = spec.spec ?? spec;
+  const encodings = (marks.layer ? layersOf(marks) : [marks]).map(({ encoding }) => encoding ?? {});
+  const legend = { title: null, orient: "bottom", direction: "horizontal", labelLimit: width, columns: Math.max(1, Math.floor(width / LEGEND_WIDTH)) };
+  const hasLines = encodings.some(({ strokeDash }) => strokeDash);
+  const line = { ...legend, values, symbolType: "stroke", symbolSize: 900, symbolFillColor: "transparent", symbolOpacity: 1 };
+  for (const encoding of encodings) {
+    // Layers with different legends would have none.
+    for (const channel of ["color", "strokeDash", "strokeWidth"]) if (hasLines && encoding[channel]) encoding[channel].legend = line;
+    if (encoding.color?.field === "part") encoding.color.legend = legend;
+  }
+}
+
 // A saved figure is black on white, in the size that it has on the page.
-async function image(view, kind) {
+async function image(figure, kind) {
+  const { view, across, name } = drawn.get(figure);
+  // The figures of a run in progress have no rows of their own.
+  const isLive = figure.closest("[data-live]") !== null;
+  const place = document.createElement("div");
+  const width = figure.querySelector(".plot").clientWidth;
+  Object.assign(place.style, { position: "absolute", left: "-100000px", width: `${width}px`, color: "black" });
+  let saved = view;
+  if (!isLive) {
+    const spec = specOf(figure, name);
+    explain(spec, figure, name, width);
+    document.body.append(place);
+    saved = (await embed(place, spec)).view;
+    await apply({ view: saved, across });
+    if (spec.params.some((param) => param.name === "chosen")) saved.signal("chosen", view.signal("chosen"));
+  }
   const before = view.background();
-  await view.background("white").runAsync();
-  const svg = kind === "svg" ? new Blob([await view.toSVG()], { type: "image/svg+xml" }) : null;
-  const canvas = kind === "png" ? await view.toCanvas(2) : null;
-  await view.background(before).runAsync();
+  await saved.background("white").runAsync();
+  const svg = kind === "svg" ? new Blob([await saved.toSVG()], { type: "image/svg+xml" }) : null;
+  const canvas = kind === "png" ? await saved.toCanvas(2) : null;
+  if (isLive) await view.background(before).runAsync();
+  else saved.finalize();
+  place.remove();
   return svg ?? new Promise((made) => canvas.toBlob(made));
 }
 
 async function save(figure, kind) {
   const name = figure.dataset.chart;
   const isTable = kind === "csv";
-  const file = isTable ? new Blob([csv(charts[name].rows)], { type: "text/csv" }) : await image(drawn.get(figure).view, kind);
+  const file = isTable ? new Blob([csv(charts[name].rows)], { type: "text/csv" }) : await image(figure, kind);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
   link.download = `${name}.${kind}`;
