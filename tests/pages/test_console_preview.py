@@ -122,6 +122,29 @@ def test_the_preview_of_a_sweep_is_of_all_its_points(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == files, "a preview writes nothing"
 
 
+@pytest.mark.parametrize(("fifo", "notes"), [("", ["256 packets, 307 ms at 10 Mbit/s."]), ("0", [])])
+def test_a_long_device_fifo_is_noted_before_the_start(tmp_path: Path, fifo: str, notes: list[str]) -> None:
+    marker.claim(tmp_path)
+    values = {
+        **filled('testbed = "unc-2003"\n'),
+        "schemes": "codel",
+        "link.rate": "10 Mbit/s",
+        "link.device_fifo": fifo,
+    }
+    shown = pages.preview("comparison", {**values, "users.per_side": "50"}, Store(tmp_path), tmp_path)
+    assert shown.message == ""
+    assert [note.partition("A full one holds ")[2] for note in shown.notes] == notes
+
+
+def test_an_empty_field_names_the_value_of_its_testbed(visitor: Visitor) -> None:
+    fifo = 'name="link.device_fifo" inputmode="numeric" value="" placeholder='
+    assert f'{fifo}"256"' in visitor.ask("/new")[1]
+    form = {"csrf": visitor.csrf(), "schemes": "codel", "seeds": "1", "users.load": "50", "testbed": "none"}
+    text = 'testbed = "unc-2003"\n'
+    page = visitor.ask("/preview", "POST", {**form, "spec": text, "synced": text})[1]
+    assert f'{fifo}"1"' in page, "another testbed is chosen"
+
+
 STARTS = [start for group in starts.starts().values() for start in group]
 
 

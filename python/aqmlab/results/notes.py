@@ -137,6 +137,28 @@ SHORT_STEP = (
 """The consequence of a short step, to which the cases are added."""
 
 
+def long_fifos(cell: Cell) -> list[str]:
+    """Return the device FIFOs of a cell that full packets take long to leave, with these times."""
+    written = cell.resolved["link"]
+    found = []
+    for link, table in zip(cell.links, written if isinstance(written, list) else [written], strict=True):
+        for bits in (link.rate_bps, link.rate_back_bps):
+            wait_ms = 8000 * link.device_fifo * size_in_bytes(table["mtu"]) / bits
+            if wait_ms >= LONG_FIFO_MS:
+                found.append(f"{link.device_fifo:,} packets, {wait_ms:.3g} ms at {bits / 1e6:.4g} Mbit/s")
+    return list(dict.fromkeys(found))
+
+
+LONG_FIFO_MS = 5.0
+"""The time of a full device FIFO that is long: CoDel's target; ours."""
+
+LONG_FIFO = (
+    "The device FIFO (link.device_fifo) is below the queue discipline, which controls only packets that wait for a full"
+    " FIFO: while it holds all packets, disciplines cannot differ. A full one holds"
+)
+"""The consequence of a long device FIFO, to which the cases are added."""
+
+
 def _queues(cell: Cell) -> Iterable[tuple[Mapping[str, Any], int]]:
     """Yield each queue of a cell with the rate of its link in bit/s."""
     written = cell.resolved["link"]

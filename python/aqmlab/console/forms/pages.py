@@ -18,6 +18,9 @@ from aqmlab.console.auth import Rejected, form
 from aqmlab.console.forms import estimate, form_fields, form_lists, job_requests, starts, sync, toml_input
 from aqmlab.console.jobs import Jobs
 from aqmlab.disciplines.catalogue import disciplines
+from aqmlab.results.cells import BASELINE
+from aqmlab.results.notes import LONG_FIFO, long_fifos
+from aqmlab.spec import testbeds
 from aqmlab.store.store import Store
 from aqmlab.topology import svg
 from aqmlab.topology.network import topology
@@ -84,6 +87,8 @@ class Preview:
     drawing: str = ""
     """The network as SVG."""
     estimate: estimate.Estimate | None = None
+    notes: tuple[str, ...] = ()
+    """Facts to know before the start."""
 
 
 class FormPages:
@@ -135,7 +140,7 @@ class FormPages:
             return self._render("preview", preview=shown, synced=None, new_text=None, refilled=False)
         spec = values.get("spec", "")
         # Fields in step with the TOML are left alone: somebody may be typing in one.
-        refilled = spec != values.get(sync.SYNCED, "")
+        refilled = spec != values.get(sync.SYNCED, "") or _testbed(sync.field_values(spec)) != _testbed(values)
         new_text = text if text != spec else None
         context = self._context(kind, {**_own_values(kind, values), **_filled(text)}, "") if refilled else {}
         return self._render(
@@ -168,6 +173,7 @@ class FormPages:
         return {
             "kind": kind,
             "form_values": values,
+            "inherited": _inherited(_testbed(values)),
             "filled": [field for field, value in values.items() if value],
             "message": message,
             "invalid_field": invalid_field,
@@ -243,12 +249,31 @@ def preview(kind: str, form_values: Mapping[str, str], store: Store, out: Path) 
     if kind != "live":
         # Each scheme has a queue of its own.
         network = replace(network, links=tuple(replace(link, queue="") for link in network.links))
-    return Preview(drawing=svg.draw(network), estimate=time)
+    fifos = list(dict.fromkeys(text for cell in planned.cells if cell.label != BASELINE for text in long_fifos(cell)))
+    texts = (f"{LONG_FIFO} {'; '.join(fifos)}.",) if fifos else ()
+    return Preview(drawing=svg.draw(network), estimate=time, notes=texts)
 
 
 def _filled(text: str) -> dict[str, str]:
     """Return the values of a form with this TOML, in step."""
     return {**sync.field_values(text), "spec": text, sync.SYNCED: text}
+
+
+def _testbed(form_values: Mapping[str, str]) -> str:
+    return form_values.get("testbed", "")
+
+
+def _inherited(testbed: str) -> dict[str, str]:
+    """Return the values that a testbed gives to empty fields, by path."""
+    if testbed not in testbeds.load_all():
+        return {}
+    tables = testbeds.find(testbed).tables
+    return {
+        f"{table}.{name}": str(value).lower() if isinstance(value, bool) else str(value)
+        for table, values in tables.items()
+        for name, value in values.items()
+        if isinstance(value, (str, int, float))
+    }
 
 
 def _own_values(kind: str, form_values: Mapping[str, str]) -> dict[str, str]:
