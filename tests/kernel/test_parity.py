@@ -16,8 +16,11 @@ pytestmark = [needs_kernel, pytest.mark.slow]
 
 SCHEMES = ("droptail:limit=240", "red:min_th=12,max_th=36", "pi:q_ref=24", "fq_codel", "dualpi2:ecn=true")
 
-NEAR = {"loss": 0.25, "retransmitted": 0.25, "delay": 0.15, "p50": 0.02, "p95": 0.1, "throughput": 0.05}
-"""The largest relative difference of each measure, for one seed of 4 s; ours."""
+NEAR = {"loss": 0.25, "retransmitted": 0.25, "delay": 0.15, "p50": 0.06, "p95": 0.1, "throughput": 0.05}
+"""The largest relative difference of each measure, for one seed of 4 s; ours.
+
+Medians of single seeds differ by up to 5 %, in both directions.
+"""
 
 
 @pytest.fixture(scope="module")

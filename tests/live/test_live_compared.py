@@ -56,6 +56,8 @@ def test_parity_compares_live_and_simulated_by_default(aqmlab: Command, tmp_path
         ("live", 1),
         ("simulated", 1),
     ]
+    if not seed["valid"]:
+        pytest.skip(f"the run is invalid: {'; '.join(seed['invalid_reasons'])}")
     # All of it is in the store by now.
     repeat = parity(experiment=lab.Experiment.from_toml(spec), seeds=[1])
     (row, *_) = repeat.schemes[0].rows()
