@@ -16,11 +16,14 @@ pytestmark = [needs_kernel, pytest.mark.slow]
 
 SCHEMES = ("droptail:limit=240", "red:min_th=12,max_th=36", "pi:q_ref=24", "fq_codel", "dualpi2:ecn=true")
 
-NEAR = {"loss": 0.25, "retransmitted": 0.25, "delay": 0.15, "p50": 0.06, "p95": 0.1, "throughput": 0.05}
+NEAR = {"loss": 0.25, "retransmitted": 0.25, "delay": 0.15, "p50": 0.051, "p95": 0.1, "throughput": 0.05}
 """The largest relative difference of each measure, for one seed of 4 s; ours.
 
-Medians of single seeds differ by up to 5 %, in both directions.
+That of the median is three standard deviations of 15 pairs, five schemes and three seeds: 1.7 %.
 """
+
+NEAR_ON_AVERAGE = 0.02
+"""The largest relative difference of the median, on average over the schemes."""
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +66,8 @@ def test_schemes_that_differ_have_the_order_of_linux(values: dict[str, list[tupl
 def test_users_of_each_scheme_are_served_as_by_linux(values: dict[str, list[tuple[float, float]]], name: str) -> None:
     for kernel, simulated in values[name]:
         assert simulated == pytest.approx(kernel, rel=NEAR[name])
+
+
+def test_the_median_is_that_of_linux_on_average(values: dict[str, list[tuple[float, float]]]) -> None:
+    differences = [simulated / kernel - 1 for kernel, simulated in values["p50"]]
+    assert abs(sum(differences) / len(differences)) < NEAR_ON_AVERAGE

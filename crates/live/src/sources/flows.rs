@@ -241,7 +241,8 @@ impl RunningSources {
         }
     }
 
-    /// Counts the bytes that a guest's kernel has read before `due`.
+    /// Counts the bytes that a guest's kernel has read before `due`. It has read those of up to a millisecond after it too, because
+    /// `epoll` waits for whole milliseconds.
     pub(super) fn count_delivered(&mut self, due: Time) -> Result<(), Error> {
         let before = Time::from_nanos(due.as_nanos().saturating_sub(1));
         for slot in 0..self.flows.slots.len() {
