@@ -70,21 +70,6 @@ def test_names_are_text(page: Any) -> None:
     assert page.locator("script:not([src])").count() == 0
 
 
-def test_a_tag_is_given_and_found(page: Any) -> None:
-    page.goto(page.home + "/?words=codel&sort=seed")
-    page.get_by_role("link", name="codel", exact=True).first.click()
-    page.get_by_text("Tags and note of this run").click()
-    page.get_by_label("Tags", exact=True).fill("smoke")
-    page.get_by_label("Note", exact=True).fill("the first\none")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.locator(".tag").wait_for()
-    page.goto(page.home + "/")
-    page.get_by_role("link", name="smoke", exact=True).click()
-    assert page.locator("#words").input_value() == "tag=smoke"
-    assert page.locator("input[name=cell]").count() == 1
-    assert page.locator("tbody .note").inner_text() == "the first\none".replace("\n", " ")
-
-
 def test_cells_are_chosen_and_compared_with_the_keyboard_alone(page: Any) -> None:
     page.goto(page.home + "/?words=o")
     names = page.locator("th[scope=row]").all_inner_texts()
@@ -393,45 +378,6 @@ def test_what_is_wrong_with_a_field_is_said_beside_it(page: Any) -> None:
     assert page.get_by_role("alert").inner_text().startswith("link.mtu: ")
     assert field.input_value() == "1 furlong"
     forgive_refusals(page)
-
-
-def test_cells_are_found_while_one_types(page: Any) -> None:
-    page.goto(page.home + "/")
-    page.get_by_label("Search").press_sequentially("droptail:limit")
-    playwright.expect(page.locator("th[scope=row]")).to_have_count(2)
-    assert page.url.endswith("/?words=droptail%3Alimit")
-
-
-def test_an_order_and_a_selection_outlive_a_search(page: Any) -> None:
-    page.evaluate("sessionStorage.clear()")
-    page.goto(page.home + "/?column=response_time_ms_p99")
-    page.get_by_role("link", name="p99, ms").click()
-    playwright.expect(page.locator("th[aria-sort=descending]")).to_have_text("p99, ms")
-    shown = [float(text.replace(",", "")) for text in page.locator("th[scope=row] ~ td:last-child").all_inner_texts()]
-    assert shown == sorted(shown, reverse=True)
-    page.locator("input[name=cell]").first.check()
-    page.get_by_label("Search").fill("codel seed=2")
-    playwright.expect(page.locator("th[scope=row]")).to_have_count(1)
-    playwright.expect(page.locator("th[aria-sort=descending]")).to_have_text("p99, ms")
-    page.locator("input[name=cell]").check()
-    playwright.expect(page.locator("#selected")).to_have_text("2 selected.")
-    page.get_by_text("Columns").click()
-    page.get_by_label("RTT").check()
-    playwright.expect(page.get_by_role("columnheader", name="RTT")).to_have_count(1)
-    page.go_back()
-    page.get_by_role("link", name="group by experiment").wait_for(state="detached")
-    page.get_by_role("button", name="Compare selected").click()
-    page.wait_for_url("**/compare?**")
-    assert page.url.count("cell=") == 2
-
-
-def test_a_group_is_selected_with_one_box(page: Any) -> None:
-    page.evaluate("sessionStorage.clear()")
-    page.goto(page.home + "/?words=o load>10")
-    page.locator("[data-group]").check()
-    assert page.locator("input[name=cell]:checked").count() == 4
-    page.get_by_role("button", name="Clear").click()
-    assert page.locator("input:checked:not([name=column])").count() == 0
 
 
 def test_a_phone_does_not_scroll_sideways(page: Any) -> None:

@@ -169,7 +169,7 @@ def test_the_delay_of_a_cell_is_a_drawing(visitor: Visitor, console_store: Path)
 def test_the_table_has_the_chosen_columns_and_links_of_its_view(visitor: Visitor) -> None:
     page = unescape(visitor.ask("/?" + urlencode({"column": "rtt", "words": "o", "sort": "label"}))[1])
     headings = re.findall(r'<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]*)', page)
-    assert headings[:2] == ["scheme", "delay over time"]
+    assert headings[:2] == ["scheme", "queueing delay over time"]
     assert headings[-1] == "RTT"
     assert '<th scope="col" aria-sort="ascending">' in page
     assert 'role="alert"' in visitor.ask("/?words=" + quote("p99>x"))[1]

@@ -126,7 +126,7 @@ class Console:
             annotations=annotated,
             empty=Annotation(),
             pending=await self._pending_cells(),
-            max_compared=queries.MAX_COMPARED,
+            max_compared=cell_list.MAX_COMPARED,
             titles=cell_list.TITLES,
             filters=cell_list.FILTERS,
             ages=cell_list.AGES,
@@ -249,13 +249,13 @@ class Console:
         output = queries.JobOutput()
         if job.exit_code is not None:
             output = await run_in_threadpool(queries.job_output, self._store, job.request, job.cells)
-        query = urlencode([("cell", key) for key in output.cells[: queries.MAX_COMPARED]])
+        query = urlencode([("cell", key) for key in output.cells[: cell_list.MAX_COMPARED]])
         return self._page(
             "run",
             job=job,
             output=output,
             query=query,
-            max_compared=queries.MAX_COMPARED,
+            max_compared=cell_list.MAX_COMPARED,
             charts=live_charts.charts(),
             styles={},
         )

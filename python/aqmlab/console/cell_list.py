@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -19,7 +19,7 @@ from aqmlab.store import rows
 from aqmlab.store.annotations import Annotation
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
-from aqmlab.store.table import DISTINGUISHING, distinguishing
+from aqmlab.store.table import DISTINGUISHING
 from aqmlab.ui.canvas import PALETTE
 
 PAGE_ROWS = 100
@@ -28,15 +28,15 @@ TITLES = {
     "label": "scheme",
     "load_percent": "load, %",
     "seed": "seed",
-    "response_time_ms_p50": "median, ms",
-    "response_time_ms_p90": "p90, ms",
-    "response_time_ms_p99": "p99, ms",
+    "response_time_ms_p50": "median response time, ms",
+    "response_time_ms_p90": "p90 response time, ms",
+    "response_time_ms_p99": "p99 response time, ms",
     "queue_delay_ms_mean": "queueing delay, ms",
-    "queue_delay_ms_p99": "queueing delay p99, ms",
+    "queue_delay_ms_p99": "p99 queueing delay, ms",
     "loss_percent": "loss, %",
     "mark_percent": "marked, %",
-    "throughput_mbps": "Mbit/s",
-    "utilisation": "utilisation",
+    "throughput_mbps": "throughput, Mbit/s",
+    "utilisation": "utilization",
     "completed_requests": "requests",
     "created": "created, UTC",
     "rate_mbps": "rate, Mbit/s",
@@ -67,7 +67,7 @@ FILTERS = {
     "loss": "loss_percent",
     "marked": "mark_percent",
     "throughput": "throughput_mbps",
-    "utilisation": "utilisation",
+    "utilization": "utilisation",
     "median": "response_time_ms_p50",
     "p90": "response_time_ms_p90",
     "p99": "response_time_ms_p99",
@@ -80,8 +80,33 @@ FILTERS = {
 _ANNOTATED = ("tags", "note")
 """The columns that people wrote, of a cell and of its experiment."""
 
-AGES = {"1": "last day", "7": "last week", "30": "last month"}
+MAX_COMPARED = 240
+"""The largest number of cells in a comparison."""
+
+AGES = {"1": "last 24 hours", "7": "last 7 days", "30": "last 30 days"}
 """Ages of cells in days, with their names."""
+
+_TITLE = ("rate_mbps", "delay_ms", "load_percent", "rtt", "chain", "traffic", "testbed", "duration_s")
+"""The columns in the title of an experiment."""
+
+_SETTING = {
+    "rate_mbps": "{:.4g} Mbit/s",
+    "rate_back_mbps": "{:.4g} Mbit/s in reverse",
+    "delay_ms": "link delay {:.4g} ms",
+    "load_percent": "load {:.3g} %",
+    "users_per_side": "{:,} users per side",
+    "rtt": "RTT {}",
+    "chain": "{}",
+    "traffic": "{}",
+    "workload": "{}",
+    "device_fifo_packets": "device FIFO {:,}",
+    "tcp": "TCP {}",
+    "congestion": "{}",
+    "ecn": "ECN {}",
+    "testbed": "{}",
+    "duration_s": "{:g} s",
+}
+"""Columns of a setting, with their texts."""
 
 _FILTER = re.compile(rf"({'|'.join(FILTERS)})(<=|>=|<|>|=)(.*)")
 _COMPARISONS = {"<": pl.Expr.lt, "<=": pl.Expr.le, ">": pl.Expr.gt, ">=": pl.Expr.ge, "=": pl.Expr.eq}
@@ -195,6 +220,10 @@ class CellPage:
     number: int = 1
     """The number of this page, from 1."""
     error: str = ""
+    found: Sequence[str] = ()
+    """The keys of the cells on all pages, if a comparison takes as many."""
+    settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The values in which the experiments of the cells differ and that no column shows, by cell; none for groups."""
 
 
 class CellTable:
@@ -218,15 +247,18 @@ class CellTable:
         pages = -(-cells.height // PAGE_ROWS)
         number = min(view.page, pages)
         start = (number - 1) * PAGE_ROWS
+        found = cells["cell"].to_list() if cells.height <= MAX_COMPARED else ()
+        page = CellPage((), view.columns, cells.height, pages, number, found=found)
         if view.sort:
             column = view.sort.removeprefix("-")
             ordered = cells.sort(column, descending=view.sort != column, nulls_last=True, maintain_order=True)
-            extra_columns = [name for name in distinguishing(cells) if name not in (*view.columns, "experiment")]
-            groups = [Group(ordered.slice(start, PAGE_ROWS).to_dicts())]
-            return CellPage(groups, [*extra_columns, *view.columns], cells.height, pages, number)
+            shown = ordered.slice(start, PAGE_ROWS).to_dicts()
+            differing = [name for name in _differing(cells) if name not in view.columns]
+            settings = {row["cell"]: _texts(row, differing) for row in shown}
+            return replace(page, groups=[Group(shown)], settings=settings)
         newest_first = pl.col("created").max().over("experiment")
         ordered = cells.sort(newest_first, "experiment", "label", "seed", descending=[True, False, False, False])
-        return CellPage(_groups(ordered, start), view.columns, cells.height, pages, number)
+        return replace(page, groups=_groups(ordered, start))
 
     def select(self, store: Store, view: View, annotations: Mapping[str, Annotation] | None = None) -> pl.DataFrame:
         """Return the rows of all cells of the view.
@@ -269,6 +301,15 @@ def _annotated(cells: pl.DataFrame, annotations: Mapping[str, Annotation]) -> pl
     )
 
 
+def _differing(cells: pl.DataFrame) -> list[str]:
+    """Return the columns of the setting that tell the cells apart."""
+    is_implied = {
+        "rate_back_mbps": cells["rate_back_mbps"].eq_missing(cells["rate_mbps"]).all(),
+        "users_per_side": cells["load_percent"].null_count() == 0,
+    }
+    return [name for name in _SETTING if cells[name].n_unique() > 1 and not is_implied.get(name)]
+
+
 def _groups(ordered: pl.DataFrame, start: int) -> list[Group]:
     """Return the rows of a page by experiment."""
     groups = []
@@ -283,19 +324,12 @@ def _groups(ordered: pl.DataFrame, start: int) -> list[Group]:
 
 def title_of(cell: Mapping[str, Any]) -> str:
     """Return the setting of a cell's experiment."""
-    texts = {
-        "rate_mbps": "{:.4g} Mbit/s",
-        "delay_ms": "link delay {:.4g} ms",
-        "load_percent": "load {:.3g} %",
-        "rtt": "RTT {}",
-        "chain": "{}",
-        "traffic": "{}",
-        "testbed": "{}",
-        "duration_s": "{:g} s",
-    }
-    if cell["load_percent"] is None and cell["users_per_side"]:
-        texts["users_per_side"] = "{:,} users per side"
-    return ", ".join(text.format(cell[name]) for name, text in texts.items() if cell[name] is not None)
+    has_users = cell["load_percent"] is None and cell["users_per_side"]
+    return ", ".join(_texts(cell, (*_TITLE, *(["users_per_side"] if has_users else []))))
+
+
+def _texts(cell: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    return [_SETTING[name].format(cell[name]) for name in names if cell[name] is not None]
 
 
 def text_of(name: str, value: Any) -> str:

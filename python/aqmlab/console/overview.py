@@ -14,19 +14,22 @@ import numpy as np
 import polars as pl
 
 from aqmlab.console.auth import Rejected
-from aqmlab.console.cell_list import PAGE_ROWS, title_of
+from aqmlab.console.cell_list import PAGE_ROWS, TITLES, title_of
 from aqmlab.metrics.numbers import NUMBERS as _DECLARED
 from aqmlab.results.cells import BASELINE
 from aqmlab.stats.intervals import half_width_of
 
 NUMBERS: Mapping[str, tuple[str, str]] = {
-    "response_time_ms_p50": ("median, ms", "p50"),
-    "response_time_ms_p90": ("p90, ms", "p90"),
-    "response_time_ms_p99": ("p99, ms", "p99"),
-    "queue_delay_ms_mean": ("queueing delay, ms", ""),
-    "loss_percent": ("loss, %", "loss"),
-    "throughput_mbps": ("Mbit/s", "throughput"),
-    "utilisation": ("utilisation", "utilisation"),
+    name: (TITLES[name], declared)
+    for name, declared in {
+        "response_time_ms_p50": "p50",
+        "response_time_ms_p90": "p90",
+        "response_time_ms_p99": "p99",
+        "queue_delay_ms_mean": "",
+        "loss_percent": "loss",
+        "throughput_mbps": "throughput",
+        "utilisation": "utilisation",
+    }.items()
 }
 """The columns with numbers, their titles, and the names of the declarations that say which values are better."""
 

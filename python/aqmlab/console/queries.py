@@ -14,7 +14,7 @@ from aqmlab.campaigns.failures import Failure
 from aqmlab.campaigns.grid import Grid
 from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.console.auth import Rejected
-from aqmlab.console.cell_list import title_of
+from aqmlab.console.cell_list import MAX_COMPARED, title_of
 from aqmlab.console.forms.job_requests import JobRequest
 from aqmlab.reports import narrative
 from aqmlab.reports.charts import Chart
@@ -25,9 +25,6 @@ from aqmlab.results.table import ComparisonTable
 from aqmlab.storage.location import is_key
 from aqmlab.store.result import Result
 from aqmlab.store.store import Store
-
-MAX_COMPARED = 240
-"""The largest number of cells in a comparison."""
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,19 @@
 const STORED = "selected";
 const selected = new Set(JSON.parse(sessionStorage.getItem(STORED) ?? "[]"));
 const boxes = (scope = document) => [...scope.querySelectorAll("input[name=cell]")];
+// Selected cells that the filters or another page hide.
+const hiddenCells = () => {
+  const shown = new Set(boxes().map((box) => box.value));
+  return [...selected].filter((cell) => !shown.has(cell));
+};
 const showSelection = () => {
   sessionStorage.setItem(STORED, JSON.stringify([...selected]));
   const number = document.getElementById("selected");
   if (!number) return;
-  number.textContent = `${selected.size} selected.`;
+  const missing = hiddenCells();
+  number.textContent = `${selected.size} selected${missing.length ? `, ${missing.length} of them not shown` : ""}.`;
   document.getElementById("clear").hidden = selected.size === 0;
+  document.getElementById("clear-hidden").hidden = missing.length === 0;
   boxes().forEach((box) => { box.checked = selected.has(box.value); });
   for (const group of document.querySelectorAll("[data-group]")) {
     group.checked = boxes(group.closest("tbody")).every((box) => box.checked);
@@ -21,8 +28,10 @@ document.addEventListener("change", ({ target }) => {
   if (changed.length) showSelection();
 });
 document.addEventListener("click", ({ target }) => {
-  if (target.id !== "clear") return;
-  selected.clear();
+  if (target.id === "clear") selected.clear();
+  else if (target.id === "clear-hidden") hiddenCells().forEach((cell) => selected.delete(cell));
+  else if (target.id === "select-found") target.dataset.cells.split(" ").forEach((cell) => selected.add(cell));
+  else return;
   showSelection();
 });
 document.addEventListener("formdata", ({ target, formData }) => {
