@@ -63,7 +63,8 @@ def test_a_program_that_is_not_there_is_one_line(aqmlab: Command, monkeypatch: p
     outcome = aqmlab("doctor")
     assert (outcome.code, outcome.err) == (
         1,
-        "aqmlab: /nowhere/aqmlab-live: cannot be started: No such file or directory\n",
+        "aqmlab: live runs need aqmlab-live, which is missing: aqmlab's wheels for Linux contain it;"
+        " in a source directory, `make live` builds it, on Linux\n",
     )
 
 

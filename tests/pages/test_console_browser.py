@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
@@ -100,10 +101,9 @@ def test_the_report_of_a_comparison_is_downloaded(page: Any, tmp_path: Path) -> 
 def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> None:
     page.goto(page.home + "/new")
     page.get_by_text("More: Users").click()
-    page.get_by_text("More: Link", exact=True).click()
     fields = {
         "Schemes, one a line": "pi:q_ref=7\ncodel",
-        "rate": "10 Mbit/s",
+        "Rate of the link": "10 Mbit/s",
         "per_side": "50",
         "Warm-up": "1 s",
         "Measured": "20 s",
@@ -125,6 +125,12 @@ def test_a_comparison_is_started_watched_and_its_result_is_found(page: Any) -> N
     newest = page.locator("[data-chart=queue] .legend .value").all_inner_texts()
     assert all(re.fullmatch(r"[\d.,]+", text) for text in newest), "without a pointer the newest values are shown"
     assert page.get_by_label("Cell").locator("option").count() == 3, "both schemes, and the uncongested network"
+    # A cell of a second has lines, and its last picture stays.
+    assert page.locator("[data-chart=queue] .chart svg .mark-line path").count() == 2
+    page.reload()
+    page.locator(".drawing .network").wait_for()
+    page.get_by_label("Cell").select_option(index=0)
+    page.locator(".drawing .hint", has_text="uncongested").wait_for()
     page.get_by_role("link", name="Results").click()
     assert {"pi:q_ref=7", "codel"} < set(page.locator("table").first.locator("th[scope=row]").all_inner_texts())
 
@@ -193,6 +199,11 @@ def test_live_figures_are_read_zoomed_and_saved(page: Any, job: str, tmp_path: P
     saved = pl.read_csv(tmp_path / "csv")
     assert saved["time_s"].to_list() == list(range(9))
     assert saved["capacity"].to_list() == [None, *range(2, 18, 2)]
+    with page.expect_download() as download:
+        figure.get_by_role("button", name="Save as SVG").click()
+    download.value.save_as(tmp_path / "svg")
+    texts = ElementTree.parse(tmp_path / "svg").getroot().itertext()
+    assert {"Throughput", "x"} <= {text.strip() for text in texts}, "the title, and the legend"
     assert figure.locator(".mark-area path[d]").count() == 1
     assert page.locator(".mark-area path[d]").count() == 1, "in no other figure"
 

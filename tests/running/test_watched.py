@@ -122,6 +122,15 @@ def test_no_sample_of_a_queue_is_left_out_of_a_reading(small_cell: Cell, monkeyp
     assert samples.height == 2 * 65 / seconds(small_cell.resolved["record"]["queue_every"])
 
 
+def test_a_short_run_has_enough_readings_for_a_line(small_cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monitoring, "_INTERVAL_S", math.inf)
+    readings: list[Mapping[str, Any]] = []
+    run = monitoring.Monitored(small_cell, Simulation(small_cell.spec, small_cell.seed), readings.append, 0.1)
+    while run.now < run.end:
+        run.advance(1)
+    assert [reading["now_s"] for reading in readings] == [1, 8, 15, 22, 29, 36, 43, 50, 57, 64, 70]
+
+
 def test_readings_have_the_capacity_of_links_that_vary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monitoring, "_INTERVAL_S", math.inf)
     down = {"trace": {"seconds": [0, 4], "mbps": [8, 2]}}

@@ -31,6 +31,7 @@ from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
 from aqmlab.reports.ranking import rankings
 from aqmlab.results.notes import notes
+from aqmlab.running import process
 from aqmlab.storage.errors import StoreError
 from aqmlab.store.annotations import MAX_NOTE, MAX_TAG, MAX_TAGS, Annotation, Annotations
 from aqmlab.store.store import Store
@@ -89,6 +90,7 @@ class Console:
         )
         self._pages.filters["code"] = _code
         self._pages.globals["integrity"] = third_party.integrity
+        self._pages.globals["has_live"] = process.PROGRAM.exists()
         self._pages.globals["palette"] = canvas.PALETTE
         self._pages.globals["visible"] = visible
         self._pages.globals["max_characters"] = {"tags": MAX_TAGS * (MAX_TAG + 1), "note": MAX_NOTE}
@@ -267,9 +269,9 @@ class Console:
         stored_count = await run_in_threadpool(self._store.count, job.cells)
         running_cells = [] if has_ended else _running_cells(job)
         # The cell that the page's charts show, otherwise the newest one.
-        shown = next((cell for cell in running_cells if cell["cell"] == request.query_params.get("shown")), None)
-        if shown is None and running_cells:
-            shown = running_cells[-1]
+        chosen = request.query_params.get("shown")
+        known_cells = running_cells or list(job.latest_readings.values())
+        shown = next((cell for cell in known_cells if cell["cell"] == chosen), known_cells[-1] if known_cells else None)
         spec = None if shown is None else job.request.specs.get(str(shown["cell"]))
         drawing = "" if spec is None or shown is None else network.of_reading(spec, shown)
         page = self._page(
@@ -280,7 +282,7 @@ class Console:
             shown=shown,
             drawing=drawing,
         )
-        if has_ended:
+        if has_ended and "again" not in request.query_params:
             page.headers["HX-Trigger"] = "ended"
         return page
 

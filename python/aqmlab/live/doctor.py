@@ -11,7 +11,7 @@ from typing import Any
 from aqmlab.live.kernel_checks import Check, kernel_checks
 from aqmlab.live.settings import DEFAULT
 from aqmlab.running.errors import LiveError
-from aqmlab.running.process import PROGRAM
+from aqmlab.running.process import PROGRAM, not_started
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def examine() -> Report:
         bounds = (f"{DEFAULT.late_p99_ms:g}", f"{DEFAULT.late_p999_ms:g}")
         process = subprocess.run([PROGRAM, "doctor", *bounds], stdout=subprocess.PIPE, check=False)
     except OSError as error:
-        raise LiveError(f"{PROGRAM}: cannot be started: {error.strerror}") from None
+        raise not_started(error) from None
     try:
         report: dict[str, Any] = json.loads(process.stdout)
     except ValueError:

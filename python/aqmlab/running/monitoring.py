@@ -33,6 +33,9 @@ ReadingCallback = Callable[[Mapping[str, Any]], None]
 _INTERVAL_S = 0.8
 """Wall time between two readings, each of which takes some milliseconds; less than a live run's second. Ours."""
 
+_SHARE = 0.03
+"""The share of a run's time after which a reading is due too: a short run has some thirty. Ours."""
+
 _FRACTIONS = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 
 
@@ -91,16 +94,21 @@ def with_monitoring(cell: Cell, simulation: RunningSimulation) -> RunningSimulat
         for receiver in receivers:
             receiver(reading)
 
-    return Monitored(cell, simulation, send) if receivers else simulation
+    # Figures need more readings of a short run than a line on a terminal does.
+    share = math.inf if pipe is None else _SHARE
+    return Monitored(cell, simulation, send, share) if receivers else simulation
 
 
 class Monitored:
     """A running cell that reports readings; its results are unchanged."""
 
-    def __init__(self, cell: Cell, simulation: RunningSimulation, send: ReadingCallback) -> None:
+    def __init__(
+        self, cell: Cell, simulation: RunningSimulation, send: ReadingCallback, share: float = math.inf
+    ) -> None:
         self._cell = cell
         self._simulation = simulation
         self._send = send
+        self._share = share
         self._sent_at = -math.inf
         self._read_at = 0.0
         self._counters: dict[str, Mapping[str, int]] = {}
@@ -127,7 +135,8 @@ class Monitored:
     def advance(self, seconds: float) -> None:
         """Advance by ``seconds``, but not past the end, and report a reading if one is due."""
         self._simulation.advance(seconds)
-        if time.monotonic() - self._sent_at >= _INTERVAL_S or self.now >= self.end:
+        is_late = time.monotonic() - self._sent_at >= _INTERVAL_S or self.now - self._read_at >= self._share * self.end
+        if is_late or self.now >= self.end:
             self._send(self._reading())
             self._sent_at = time.monotonic()
 

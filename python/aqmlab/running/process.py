@@ -27,6 +27,16 @@ from aqmlab.running.monitoring import _merged, is_monitored
 PROGRAM = Path(_core.__file__).with_name("aqmlab-live")
 
 
+def not_started(error: OSError) -> LiveError:
+    """Return the error of a program that cannot be started, with the remedy if it is missing."""
+    if isinstance(error, FileNotFoundError):
+        return LiveError(
+            f"live runs need {PROGRAM.name}, which is missing: aqmlab's wheels for Linux contain it;"
+            " in a source directory, `make live` builds it, on Linux"
+        )
+    return LiveError(f"{PROGRAM}: cannot be started: {error.strerror}")
+
+
 PATIENCE_S = 60.0
 """The longest silence of the program, which writes every second and waits at most 10 s for a server: ours."""
 
@@ -100,7 +110,7 @@ class LiveRun:
                 [PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0, pass_fds=files
             )
         except OSError as error:
-            raise LiveError(f"{PROGRAM}: cannot be started: {error.strerror}") from None
+            raise not_started(error) from None
         finally:
             for file in files:
                 os.close(file)

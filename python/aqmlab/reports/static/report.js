@@ -262,9 +262,11 @@ function wrap(text, width) {
 // A figure that leaves the page says of which experiment it is, and which line is of which scheme.
 function explain(spec, figure, name, width) {
   const view = Object.keys(charts[figure.dataset.chart].views).length > 1 ? `, ${name}` : "";
-  const setting = document.querySelector("[data-setting]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  const live = figure.closest("[data-live]");
+  const setting = (live?.querySelector("select").selectedOptions[0] ?? document.querySelector("[data-setting]"))?.textContent.replace(/\s+/g, " ").trim() ?? "";
   const title = wrap(figure.querySelector("h3").textContent + view, width);
   spec.title = { text: title, subtitle: setting ? wrap(setting, width) : [], anchor: "start", fontSize: 14, subtitleFontSize: 12, offset: 12 };
+  spec.padding = { top: 10, right: 5, bottom: 5, left: 5 };
   const present = new Set(charts[figure.dataset.chart].rows.map(({ scheme }) => scheme));
   const values = schemes.filter((scheme) => present.has(scheme) && !hidden.has(scheme));
   const marks = spec.spec ?? spec;
@@ -277,31 +279,39 @@ function explain(spec, figure, name, width) {
     for (const channel of ["color", "strokeDash", "strokeWidth"]) if (hasLines && encoding[channel]) encoding[channel].legend = line;
     if (encoding.color?.field === "part") encoding.color.legend = legend;
   }
+  if (live) addReadings(spec, figure, encodings, line);
+}
+
+// The figures of a run in progress have no rows of their own, and name their lines while they arrive.
+function addReadings(spec, figure, encodings, legend) {
+  const { view } = drawn.get(figure);
+  const names = [...figure.querySelectorAll("[data-scheme]")].map((key) => key.dataset.scheme);
+  const colours = view.signal("palette");
+  const scale = { domain: names, range: names.map((_, index) => colours[index % colours.length]) };
+  spec.datasets = { rows: view.data("rows"), unmeasured: view.data("unmeasured") };
+  for (const param of spec.params) if (["few", "series"].includes(param.name)) param.value = view.signal(param.name);
+  for (const encoding of encodings) {
+    if (encoding.color?.field !== "colour") continue;
+    encoding.color = { field: "scheme", type: "nominal", scale, legend: { ...legend, values: names.filter((each) => !hidden.has(each)) } };
+  }
 }
 
 // A saved figure is black on white, in the size that it has on the page.
 async function image(figure, kind) {
   const { view, across, name } = drawn.get(figure);
-  // The figures of a run in progress have no rows of their own.
-  const isLive = figure.closest("[data-live]") !== null;
   const place = document.createElement("div");
   const width = figure.querySelector(".plot").clientWidth;
   Object.assign(place.style, { position: "absolute", left: "-100000px", width: `${width}px`, color: "black" });
-  let saved = view;
-  if (!isLive) {
-    const spec = specOf(figure, name);
-    explain(spec, figure, name, width);
-    document.body.append(place);
-    saved = (await embed(place, spec)).view;
-    await apply({ view: saved, across });
-    if (spec.params.some((param) => param.name === "chosen")) saved.signal("chosen", view.signal("chosen"));
-  }
-  const before = view.background();
+  const spec = specOf(figure, name);
+  explain(spec, figure, name, width);
+  document.body.append(place);
+  const saved = (await embed(place, spec)).view;
+  await apply({ view: saved, across });
+  if (spec.params.some((param) => param.name === "chosen")) saved.signal("chosen", view.signal("chosen"));
   await saved.background("white").runAsync();
   const svg = kind === "svg" ? new Blob([await saved.toSVG()], { type: "image/svg+xml" }) : null;
   const canvas = kind === "png" ? await saved.toCanvas(2) : null;
-  if (isLive) await view.background(before).runAsync();
-  else saved.finalize();
+  saved.finalize();
   place.remove();
   return svg ?? new Promise((made) => canvas.toBlob(made));
 }
