@@ -37,8 +37,7 @@ def page(opened: Any) -> Iterator[Any]:
 
 def test_fields_and_toml_are_kept_in_step(page: Any) -> None:
     toml = page.get_by_label("The experiment as TOML")
-    page.get_by_text("More: Link", exact=True).click()
-    rate = page.get_by_label("rate", exact=True).locator("visible=true")
+    rate = page.get_by_label("Rate of the link", exact=True)
     rate.fill("5 Mbit/s")
     playwright.expect(toml).to_have_value(re.compile(r'\[link\]\nrate = "5 Mbit/s"'))
     playwright.expect(page.locator(".network .rate")).to_have_text("5 Mbit/s")
@@ -50,6 +49,11 @@ def test_fields_and_toml_are_kept_in_step(page: Any) -> None:
     playwright.expect(page.locator(".numbers .bad")).to_have_text("3\n")
     field = page.locator("[id='users.load']")
     playwright.expect(field).to_have_attribute("aria-invalid", "true")
+    toml.fill("users.load = 90\nlink . rate = '6 furlongs'\n")
+    playwright.expect(page.locator("#mistake")).to_contain_text("Line 2: link.rate")
+    playwright.expect(page.locator(".numbers .bad")).to_have_text("2\n")
+    toml.fill("# mine\n[users]\nload = 9000\n")
+    playwright.expect(field).to_have_attribute("aria-invalid", "true")
     field.fill("80")
     playwright.expect(toml).to_have_value("# mine\n[users]\nload = 80\n")
     playwright.expect(field).not_to_have_attribute("aria-invalid", "true")
@@ -58,6 +62,25 @@ def test_fields_and_toml_are_kept_in_step(page: Any) -> None:
     page.keyboard.type('"ren')
     page.get_by_role("button", name='"reno"', exact=True).click()
     playwright.expect(toml).to_have_value('[tcp]\ncongestion = "reno"')
+
+
+def test_old_numbers_are_dimmed_until_the_new_ones_are_there(page: Any) -> None:
+    preview = page.locator("#preview")
+    playwright.expect(preview).not_to_have_attribute("aria-busy", "true")
+    held: list[Any] = []
+    page.route("**/preview", lambda route: held.append(route))
+    page.get_by_label("Rate of the link", exact=True).fill("7 Mbit/s")
+    playwright.expect(preview).to_have_attribute("aria-busy", "true")
+    assert preview.evaluate("each => getComputedStyle(each, '::before').content") == '"Updating"'
+    assert float(page.locator("#estimate").evaluate("each => getComputedStyle(each).opacity")) < 1
+    page.wait_for_timeout(500)
+    assert preview.get_attribute("aria-busy") == "true", "the answer is under way"
+    held[-1].continue_()
+    playwright.expect(page.locator(".network .rate")).to_have_text("7 Mbit/s")
+    playwright.expect(preview).not_to_have_attribute("aria-busy", "true")
+    playwright.expect(page.locator("#estimate")).to_contain_text("3 schemes and the uncongested network")
+    playwright.expect(page.locator("#estimate")).to_contain_text("with 2 seeds each: 8 cells.")
+    page.unroute("**/preview")
 
 
 def test_an_error_of_the_whole_text_marks_no_field(page: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import sys
 import time
 import tomllib
 from dataclasses import replace
@@ -14,6 +15,7 @@ from urllib.parse import urlencode
 import pytest
 
 import aqmlab as lab
+import fixtures.console
 from aqmlab.campaigns.grid import Grid
 from aqmlab.cells import calibration_model
 from aqmlab.cells.cell import cells_of
@@ -346,12 +348,37 @@ def test_a_live_run_is_refused_in_a_line_where_there_can_be_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("aqmlab.live.doctor.PROGRAM", tmp_path / "nothing")
-    with pytest.raises(Rejected, match="nothing: cannot be started"):
+    with pytest.raises(Rejected, match=r"live runs need aqmlab-live, which is missing: .* `make live` builds it"):
         job_requests.live({"spec": "[queue.codel]"}, tmp_path)
     report = doctor.Report(can_run=False, checks=[Check("namespaces", ok=False, found="not allowed", lack="")])
     monkeypatch.setattr(job_requests, "examine", lambda: report)
     with pytest.raises(Rejected, match=r"^this machine does not support live runs: namespaces: not allowed; [^\n]*$"):
         job_requests.live({"spec": "[queue.codel]"}, tmp_path)
+
+
+WITHOUT_LIVE = """
+from pathlib import Path
+from aqmlab.running import process
+process.PROGRAM = Path("/nowhere/aqmlab-live")
+from aqmlab.cli.main import main
+main()
+"""
+
+
+def test_live_runs_are_not_offered_without_their_program(console_store: Path) -> None:
+    with fixtures.console.console(console_store, sys.executable, "-c", WITHOUT_LIVE) as address:
+        visitor = Visitor(address)
+        visitor.go_in()
+        assert "New live run" not in visitor.ask("/")[1]
+        status, page, _ = visitor.ask("/new?kind=live")
+    assert status == 409
+    assert "<code>make live</code> builds it" in page
+
+
+def test_a_testbed_is_described_in_the_form(visitor: Visitor) -> None:
+    page = visitor.ask("/new")[1]
+    assert "<code>unc-2003</code>: The testbed of Le, Aikat, Jeffay and Smith" in page
+    assert "docs/guide" not in page
 
 
 def test_a_live_run_has_the_words_and_the_cell_of_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

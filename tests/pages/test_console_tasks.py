@@ -117,8 +117,7 @@ def test_a_preset_is_started_with_another_rate(page: Any, out: Path) -> None:
     page.get_by_role("link", name="New comparison").click()
     page.get_by_label("Schemes, one a line").fill("codel\npie")
     page.get_by_label("Testbed", exact=True).select_option("unc-2003")
-    page.get_by_text("More: Link", exact=True).click()
-    page.get_by_label("rate", exact=True).locator("visible=true").fill("5 Mbit/s")
+    page.get_by_label("Rate of the link", exact=True).fill("5 Mbit/s")
     for label, text in {"Warm-up": "1 s", "Measured": "3 s", "Seeds": "1"}.items():
         page.get_by_label(label, exact=True).fill(text)
     start(page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -91,7 +92,7 @@ def lists() -> Mapping[str, FieldList]:
         key = _key(spec_schema, path)
         forms = _part(spec_schema, _entry(spec_schema, key)).get("oneOf", ())
         kinds = {kind: form["description"] for form in forms for kind in form["properties"] if kind not in FILES}
-        lists_by_path[path] = FieldList(path, title, key["description"], kinds or {"": title})
+        lists_by_path[path] = FieldList(path, title, _without_files(key["description"]), kinds or {"": title})
     return lists_by_path
 
 
@@ -127,7 +128,14 @@ def _testbed(spec_schema: Schema) -> Field:
     """Return the field of the testbed. Without a spec the default is a testbed, not none."""
     (field,) = _fields(spec_schema, "", {"properties": {"testbed": spec_schema["properties"]["testbed"]}})
     default = f"the spec's, without a spec {testbeds.PAPERS}"
-    return replace(field, default=default, choices=(*field.choices, NO_TESTBED))
+    described = (f"`{testbed.name}`: {testbed.about}." for testbed in testbeds.load_all().values())
+    hint = " ".join(["The values of what a spec leaves out.", *described, f"`{NO_TESTBED}`: links and hosts of today."])
+    return replace(field, default=default, hint=hint, choices=(*field.choices, NO_TESTBED))
+
+
+def _without_files(text: str) -> str:
+    """Return a description for people without the source, to whom the path of a guide says nothing."""
+    return re.sub(r"docs/guide/([\w-]+)\.md", lambda guide: f"the guide on {guide[1].replace('-', ' ')}", text)
 
 
 def _key(spec_schema: Schema, path: str) -> Schema:
@@ -156,7 +164,7 @@ def _fields(spec_schema: Schema, path_prefix: str, table: Schema, label_prefix: 
     for name, key in table["properties"].items():
         path, label, part = path_prefix + name, label_prefix + name, _part(spec_schema, key)
         choices, kinds = tuple(_choices(spec_schema, key)), _kinds(key)
-        hint = " ".join([key["description"], *_bounds(key)])
+        hint = " ".join([_without_files(key["description"]), *_bounds(key)])
         default = key.get("default", "")
         if path in LISTS:
             continue

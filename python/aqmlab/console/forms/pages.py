@@ -24,6 +24,7 @@ from aqmlab.spec import testbeds
 from aqmlab.store.store import Store
 from aqmlab.topology import svg
 from aqmlab.topology.network import topology
+from aqmlab.ui.counts import pluralize
 
 _COMPARISON = """\
 testbed = "unc-2003"
@@ -87,6 +88,8 @@ class Preview:
     drawing: str = ""
     """The network as SVG."""
     estimate: estimate.Estimate | None = None
+    cells: str = ""
+    """The number of cells of a comparison and their origin; empty for other forms."""
     notes: tuple[str, ...] = ()
     """Facts to know before the start."""
 
@@ -251,7 +254,18 @@ def preview(kind: str, form_values: Mapping[str, str], store: Store, out: Path) 
         network = replace(network, links=tuple(replace(link, queue="") for link in network.links))
     fifos = list(dict.fromkeys(text for cell in planned.cells if cell.label != BASELINE for text in long_fifos(cell)))
     texts = (f"{LONG_FIFO} {'; '.join(fifos)}.",) if fifos else ()
-    return Preview(drawing=svg.draw(network), estimate=time, notes=texts)
+    counted = _counted(planned) if kind == "comparison" else ""
+    return Preview(drawing=svg.draw(network), estimate=time, cells=counted, notes=texts)
+
+
+def _counted(planned: job_requests.Plan) -> str:
+    """Return the number of cells of a comparison with their origin."""
+    parts = [pluralize(len(planned.schemes), "scheme")]
+    if any(cell.label == BASELINE for cell in planned.cells):
+        parts.append("the uncongested network, which every comparison runs as its reference")
+    text = " and ".join(parts)
+    seeds = f"{text}; with {len(planned.seeds)} seeds each" if len(planned.seeds) > 1 else text
+    return f"{seeds}: {pluralize(len(planned.cells), 'cell')}"
 
 
 def _filled(text: str) -> dict[str, str]:

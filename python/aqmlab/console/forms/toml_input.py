@@ -20,7 +20,7 @@ FOLDER = "console"
 """The folder of a store with the stored texts; a spec's files are relative to it."""
 
 _HEADER = re.compile(r"""\s*(\[\[?)\s*([\w.\s"'-]+?)\s*\]""")
-_KEY = re.compile(r"""\s*([\w."'-]+)\s*=""")
+_KEY = re.compile(r"""\s*([\w.\s"'-]+?)\s*=""")
 
 
 def tables(name: str, text: str) -> dict[str, Any]:
@@ -55,14 +55,19 @@ def line(text: str, path: str) -> int | None:
     longest, line_number = 0, None
     for number, text_line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(text_line):
-            key_path = table = steps(header[2])
+            key_path = table = _steps(header[2])
             if header[1] == "[[":
                 key_path = table = [*table, entries[tuple(table)]]
                 entries[tuple(table[:-1])] += 1
         elif key := _KEY.match(text_line):
-            key_path = [*table, *steps(key[1])]
+            key_path = [*table, *_steps(key[1])]
         else:
             continue
         if len(key_path) > longest and key_path == target[: len(key_path)]:
             longest, line_number = len(key_path), number
     return line_number
+
+
+def _steps(key: str) -> list[Step]:
+    """Return the steps of a dotted key, whose dots may have spaces around them."""
+    return steps(re.sub(r"\s*\.\s*", ".", key))

@@ -87,6 +87,18 @@ const complete = async () => {
   meaning.textContent = key ? `${key.path}: ${key.hint}${key.default ? ` Default: ${key.default}.` : ""}` : "";
 };
 
+// The drawing and the estimate are of the form before the newest change.
+let isStale = true;
+const preview = () => document.getElementById("preview");
+editor.addEventListener("input", () => {
+  isStale = true;
+  preview().setAttribute("aria-busy", "true");
+});
+document.addEventListener("htmx:beforeSend", ({ target }) => { if (target === preview()) isStale = false; });
+document.addEventListener("htmx:afterRequest", ({ target }) => {
+  if (target === preview() && !isStale) preview().removeAttribute("aria-busy");
+});
+
 editor.addEventListener("input", ({ target }) => {
   if (target.id !== "spec") return;
   number();
