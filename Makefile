@@ -204,6 +204,10 @@ calibration: $(READY)
 		$(BIN)/aqmlab calibrate --workload $$workload --rtt general --out results && \
 		$(BIN)/aqmlab calibrate --workload $$workload --rtt uniform --sides 1 --out results || exit 1; \
 	done
+	for sides in 1 2; do \
+		$(BIN)/aqmlab calibrate --workload web-2024 --rtt uniform --sides $$sides --most-users 250 \
+		    --warmup "5 min" --duration "30 min" --out results || exit 1; \
+	done
 	cp results/calibration.json python/aqmlab/cells/calibration.json
 
 # The packaged map of advice; repeat it after a change of the engine that changes results.

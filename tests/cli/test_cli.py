@@ -152,6 +152,18 @@ def test_calibrate_stores_its_line_for_later_runs(aqmlab: Command) -> None:
     assert later["cells"][0]["users_per_side"] == round(0.01 * 100 / report["mbps_per_user"])
 
 
+def test_users_of_today_are_calibrated_with_hosts_of_today(aqmlab: Command, tmp_path: Path) -> None:
+    brief = ("--most-users", "5", "--warmup", "0 s", "--duration", "20 s", "--quiet", "--json")
+    profiles = {}
+    for workload in ("unc-2001", "web-2024"):
+        out = tmp_path / workload
+        report = json.loads(aqmlab("calibrate", "--workload", workload, *brief, "--out", str(out)).out)
+        assert (report["published"] is None) == (workload == "web-2024")
+        specs = [json.loads(file.read_text()) for file in out.glob("cells/*/spec.json")]
+        profiles[workload] = {spec["tcp"]["profile"] for spec in specs}
+    assert profiles == {"unc-2001": {"unc-testbed"}, "web-2024": {"linux-6"}}
+
+
 def test_users_who_are_not_answered_make_no_calibration(aqmlab: Command, tmp_path: Path) -> None:
     outcome = aqmlab("calibrate", "--most-users", "5", "--warmup", "0 s", "--duration", "1 ms", "--quiet")
     assert outcome.code == 2

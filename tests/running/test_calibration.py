@@ -57,6 +57,17 @@ def test_the_shipped_calibrations_are_near_the_published_users(workload: str, rt
     assert shipped.users(100, 100e6) == pytest.approx(calibration_model.PUBLISHED_USERS[rtt], rel=within)
 
 
+@pytest.mark.parametrize("sides", [1, 2])
+def test_the_users_of_today_have_shipped_calibrations(sides: int) -> None:
+    shipped = calibration_model.load_calibrations()["web-2024", "uniform", sides]
+    assert shipped.r_squared > 0.999
+    cells = cells_of(
+        lab.Experiment(users={"load": 90, "workload": "web-2024", "sides": sides}), [1], {shipped.key: shipped}
+    )
+    assert cells[0].users_per_side == shipped.users(90, 100e6)
+    assert shipped.published_users is None
+
+
 def test_a_local_calibration_joins_others_and_precedes_shipped(tmp_path: Path) -> None:
     calibration_model.store(line(rtt="general"), tmp_path)
     calibration_model.store(line(), tmp_path)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from aqmlab.cells.calibration_model import PUBLISHED_USERS, Calibration
+from aqmlab.cells.calibration_model import Calibration
 from aqmlab.ui import canvas
 
 
@@ -25,8 +25,7 @@ def line(axis: Axes, calibration: Calibration) -> Axes:
     axis.annotate(
         f"100 Mbit/s: {full_load_users:,.0f}", (full_load_users, 100), (8, -10), color=canvas.PALETTE[1], **text_style
     )
-    if calibration.rtt in PUBLISHED_USERS and calibration.sides == 2:
-        published = PUBLISHED_USERS[calibration.rtt]
+    if (published := calibration.published_users) is not None:
         axis.plot([published], [100], "x", color="black")
         axis.annotate(f"published: {published:,}", (published, 100), (-8, 10), ha="right", **text_style)
     x_label, suffix = (

@@ -24,6 +24,9 @@ from aqmlab.storage.location import Location, location
 PUBLISHED_USERS = {"uniform": 9520, "general": 10570}
 """Users per side at 100 % of 100 Mbit/s in Le et al. (2003 and 2004), by table of round-trip times: a check."""
 
+PUBLISHED_WORKLOADS = ("unc-2001", "unc-2001-v3")
+"""The workloads of the users whom they measured."""
+
 _RATE_BPS = 100e6
 
 
@@ -57,6 +60,12 @@ class Calibration(BaseModel):
         return 100 * users_per_side * self.mbps_per_user / (rate_bps / 1e6)
 
     @property
+    def published_users(self) -> int | None:
+        """The users per side at 100 % of 100 Mbit/s that Le et al. published; ``None`` for users of other kinds."""
+        is_theirs = self.sides == 2 and self.workload in PUBLISHED_WORKLOADS
+        return PUBLISHED_USERS.get(self.rtt) if is_theirs else None
+
+    @property
     def key(self) -> tuple[str, str, int]:
         """The users that it describes: workload, table of round-trip times, and number of sides."""
         return self.workload, self.rtt, self.sides
@@ -82,7 +91,7 @@ def fit(users_per_side: Iterable[int], throughput_mbps: Iterable[float]) -> tupl
 def report(calibration: Calibration) -> dict[str, object]:
     """Return a calibration as one object: the line, the users for several loads, and the published number."""
     users = {f"{load}": calibration.users(load, _RATE_BPS) for load in (80, 90, 98, 100, 105)}
-    published = PUBLISHED_USERS.get(calibration.rtt) if calibration.sides == 2 else None
+    published = calibration.published_users
     difference = 100 * (users["100"] / published - 1) if published else None
     return {**calibration.model_dump(), "users": users, "published": published, "difference_percent": difference}
 

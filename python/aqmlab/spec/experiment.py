@@ -163,7 +163,7 @@ class Users(SpecPart):
     load: Annotated[float, Field(strict=True, gt=0, le=1000)] | None = Field(
         None,
         description="Load in percent of the link's mean rate: the calibration gives the number of users who would cause"
-        " it with the hosts of the testbed `unc-2003` on the uncongested network.",
+        " it on the uncongested network, with the hosts of the testbed `unc-2003`, or with `linux-6` for `web-2024`.",
     )
     per_side: StrictInt | None = None
     sides: Literal[1, 2] = DECLARED

@@ -65,6 +65,20 @@ def names(workload: Table, rtt: Table) -> tuple[str, str]:
     return workload_name, rtt_name
 
 
+def load_pages_of_today(workload: Table) -> bool:
+    """Return true for a workload whose users load pages with origins and protocols of their own.
+
+    Raises
+    ------
+    SpecError
+        When a custom table is invalid.
+    """
+    spec = {"queue": {"droptail": {}}, "users": {"per_side": 1, "workload": workload}}
+    table = _users(json.dumps(spec))["workload"]
+    resolved = json.loads(packaged_tables("workload")[table]) if isinstance(table, str) else table
+    return "origins_per_page" in resolved
+
+
 def add_keys(definitions: Mapping[str, Any], *, load: Mapping[str, Any]) -> None:
     """Add the keys and values that only Python reads, a load and files, to a schema's definitions."""
     users = definitions["Users"]
