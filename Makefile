@@ -7,7 +7,7 @@
 #   make pythons        try the package on the later Pythons that are installed
 #   make bench-check    compare the engine's instruction counts with the record; needs valgrind. make bench-record writes a new record
 #   make bench-peers    compare speed and results with ns-2 and ns-3, if they are installed; long
-#   make studies        write the pages of docs/studies: twelve hours of processor time; resumes where it stopped
+#   make studies        write the pages of docs/studies: a day of processor time; resumes where it stopped
 #   make accounting     write docs/studies/accounting.md: consistency of loss and delay in the papers' tables and ours
 #   make laws           write docs/guide/kernel-laws.md: our queue disciplines against those of the Linux kernel; needs make kernel
 #   make parity         write docs/studies/parity.md: disciplines over the TCP of Linux in virtual time and in the simulator; 45 minutes of

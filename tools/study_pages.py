@@ -14,5 +14,7 @@ from aqmlab.studies.kit.report import read_record
 
 if __name__ == "__main__":
     pages = Path(sys.argv[1])
-    for name in STUDIES:
-        write_texts(read_record(pages / f"{name}.json"), pages)
+    for record in (pages / f"{name}.json" for name in STUDIES):
+        # A study that is only planned has no record yet.
+        if record.is_file():
+            write_texts(read_record(record), pages)

@@ -29,6 +29,10 @@ def test_registered_claims_are_complete_and_have_their_own_ids(name: str) -> Non
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_pages_count_the_registered_outcomes(name: str) -> None:
-    record = json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))
-    shown = {entry["id"]: entry["first"] for entry in record["claims"] if entry["first"]}
+    record = PAGES / f"{name}.json"
+    if not record.is_file():
+        assert (PAGES / f"{name}-plan.md").is_file(), "only a study that is planned has no record"
+        return
+    entries = json.loads(record.read_text(encoding="utf-8"))["claims"]
+    shown = {entry["id"]: entry["first"] for entry in entries if entry["first"]}
     assert shown == {claim.id: claim.outcome for claim in find(name).registration().claims}

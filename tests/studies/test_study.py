@@ -127,6 +127,12 @@ def test_front_tables_are_on_the_page_and_others_in_details(
     assert "## What is carried" in details
 
 
+def test_a_study_without_parts_refuses_one(aqmlab: Command, tmp_path: Path) -> None:
+    outcome = aqmlab("study", "tiny", "--quick", "--only", "then")
+    assert (outcome.code, outcome.err) == (2, "aqmlab: --only: cannot be with tiny, which has no parts, got 'then'\n")
+    assert not (tmp_path / "results").exists()
+
+
 def test_claims_are_counted_beside_those_of_other_studies(aqmlab: Command, tmp_path: Path) -> None:
     pages = tmp_path / "pages"
     pages.mkdir()

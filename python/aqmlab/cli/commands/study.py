@@ -35,6 +35,12 @@ def study(
         list[str] | None,
         typer.Option(metavar="SCHEME", help="Replace the study's schemes, as for compare. May be repeated."),
     ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART", help="With le2025: run one of its links and decide the claims on it: then or now."
+        ),
+    ] = None,
     world: Annotated[
         World,
         typer.Option(
@@ -96,7 +102,9 @@ def study(
     if quick and full:
         raise SpecError("--quick: cannot be with --full")
     if name == evaluation.NAME:
-        evaluation.refuse_others({"--aqm": bool(aqm), "--world kernel": world is World.KERNEL}, name=name)
+        evaluation.refuse_others(
+            {"--aqm": bool(aqm), "--only": only is not None, "--world kernel": world is World.KERNEL}, name=name
+        )
         evaluation.evaluate(
             control,
             clauses=clause or (),
@@ -116,6 +124,8 @@ def study(
     selected = find(name)
     if aqm:
         selected = selected.with_schemes([schemes.parse(text) for text in aqm])
+    if only is not None:
+        selected = selected.only(only)
     length = _length(selected, world, quick=quick, full=full, seeds=seeds)
     if pages is not None:
         check_directory("--pages", pages)

@@ -91,6 +91,7 @@ def front(report: Report, notes: str) -> str:
     return _joined(
         subject,
         _made_by(report),
+        report.study.departures(report.length),
         _outcomes(report),
         findings[0].strip() if findings else "",
         *_tables(_front(report, report.tables)),

@@ -96,6 +96,7 @@ class Report:
         """Return all numbers, and the texts that follow from results, as plain values."""
         return {
             "study": self.study.name,
+            **({"part": self.study.part} if self.study.part else {}),
             "length": asdict(self.length),
             **asdict(self.provenance),
             "claims": [decision.outcomes() for decision in self.decisions],
@@ -121,6 +122,8 @@ def read_record(file: Path) -> Report:
     """
     record = json.loads(file.read_text(encoding="utf-8"))
     study = find(record["study"])
+    if "part" in record:
+        study = study.only(record["part"])
     entries = {entry["id"]: entry for entry in record["claims"]}
     if lacking := [claim.id for claim in study.reviewed_claims() if claim.id not in entries]:
         raise SpecError(

@@ -159,6 +159,8 @@ class Study(ABC):
     """Names of the tables and figures on the study's page; the others are on its details page. Empty: all."""
     options: str = ""
     """Command-line options of this variant of the study, each with a space before it; its page repeats them."""
+    part: str = ""
+    """The part of the study that this is, for ``--only``; empty for the whole."""
 
     def __init_subclass__(cls, package: str = "") -> None:
         if not package:
@@ -179,10 +181,24 @@ class Study(ABC):
         given = ", ".join(scheme.label for scheme in schemes)
         raise SpecError(f"SCHEME: cannot be with {self.name}, which has the schemes of its paper, got {given}")
 
+    def only(self, part: str) -> Study:
+        """Return one part of this study: runs that can be made without the others, and the claims about them.
+
+        Raises
+        ------
+        SpecError
+            When the study has no such part, as most have none.
+        """
+        raise SpecError(f"--only: cannot be with {self.name}, which has no parts, got {part!r}")
+
+    def departures(self, length: Length) -> str:
+        """Return the differences of runs of this length from a plan that was registered, as Markdown."""
+        return ""
+
     def command(self, length: Length) -> str:
         """Return the command that runs it at a length."""
         flags = {"default": "", "kernel": " --world kernel"}
-        flag = flags.get(length.name, f" --{length.name}")
+        flag = flags.get(length.name, f" --{length.name}") + (f" --only {self.part}" if self.part else "")
         usual = self.kernel_length if length.name == "kernel" else self.lengths[length.name]
         seeds = "" if length == usual else f" --seeds {length.first_seed}-{length.last_seed}"
         return f"aqmlab study {self.name}{self.options}{flag}{seeds}"
