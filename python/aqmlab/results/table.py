@@ -155,7 +155,7 @@ def captions(schemes: Sequence[Measurements], notes: Iterable[str]) -> list[str]
     if not _is_split(schemes):
         lines.append(
             f"The two directions of the link agree to {_TOLERANCE:.0%}: loss, marks, queue and delay cover both,"
-            " Mbit/s and utilisation are the mean of both."
+            " Mbit/s and utilization are the mean of both."
         )
     elif names := directions.label(_names(schemes[0])):
         lines.append(f"Direction {names}")

@@ -42,7 +42,7 @@ _OBSERVATIONS = 500
 """The number of intervals of the measurement window for the steadiness check: each has many packets."""
 
 _LAWS = {
-    "utilisation": "the utilisation is not that of the bytes and packets sent (U = X S)",
+    "utilisation": "the utilization is not that of the bytes and packets sent (U = X S)",
     "closed_loop": "users' cycles and response times do not fit each other to 5 % (N = X (R + Z)):"
     " the measured window is short for such waits, or not steady",
     "steady": "the beginning of the measured window moves the throughput by more than 10 % (MSER-5):"

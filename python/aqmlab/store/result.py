@@ -51,7 +51,7 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """The results of the measurement window: the measures of :mod:`aqmlab.metrics.metrics`, and ``counters``.
 
-        ``directions`` has loss, marks, throughput, utilisation, queue and queueing delay of each direction of each link
+        ``directions`` has loss, marks, throughput, utilization, queue and queueing delay of each direction of each link
         over the measurement window; ``counters`` counts their packets by outcome over the whole run, with the warm-up.
         A number is ``None`` if the cell was stored before aqmlab measured it.
         """
@@ -245,7 +245,7 @@ def _link_text(direction: Mapping[str, Any]) -> str:
     """Describe loss, marks and throughput of a direction of a link."""
     return (
         f"loss {_number_text(direction['loss_percent'], 2)} %, marked {_number_text(direction['mark_percent'], 2)} %,"
-        f" {_rate_text(direction['throughput_mbps'], 1)}, utilisation {direction['utilisation']:.3f}"
+        f" {_rate_text(direction['throughput_mbps'], 1)}, utilization {direction['utilisation']:.3f}"
     )
 
 
