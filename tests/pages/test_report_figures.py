@@ -54,8 +54,8 @@ def fields(spec: Any) -> Iterator[str]:
 def test_each_figure_has_data_and_draws_no_field_that_it_lacks(selection: Selection) -> None:
     chart_list = charts(selection, VegaBuilder(list(selection.by_label)))
     names = [chart.name for chart in chart_list]
-    assert names[:5] == ["response-times", "difference", "sizes", "delay", "probability"]
-    assert set(names[5:]) == {"density", *(number.name for number in BARS)}
+    assert names[:6] == ["response-times", "difference", "sizes", "delay", "signals", "probability"]
+    assert set(names[6:]) == {"density", *(number.name for number in BARS)}
     for chart in chart_list:
         rows = chart.record()["rows"]
         assert rows
@@ -259,6 +259,19 @@ def test_a_changing_capacity_is_behind_delay_and_throughput(tmp_path: Path) -> N
         name = "delay" if view in delays else "throughput-over-time"
         values = figures[name].rows.to_dicts()
         assert "<svg" in vl_convert.vegalite_to_svg({**view, "width": 600, "datasets": {"rows": values}})
+
+
+def test_drops_and_marks_over_time_are_those_of_the_summary(selection: Selection) -> None:
+    for result in selection.valid:
+        rates = timeseries.signals(result)
+        period_s = result.cell.duration_s / rates["time_s"].n_unique()
+        for direction in result.summary["directions"]:
+            for signal in ("dropped", "marked"):
+                shown = rates.filter(direction=direction["direction"], signal=signal)["per_s"]
+                assert period_s * float(shown.sum()) == pytest.approx(direction[signal])
+    (chart,) = (chart for chart in charts(selection, VegaBuilder(list(selection.by_label))) if chart.name == "signals")
+    assert "forward, dropped" in chart.views
+    assert {f"{row['signal']}" for row in chart.rows.to_dicts()} == {view.partition(", ")[2] for view in chart.views}
 
 
 def test_a_constant_link_has_no_figure_of_its_capacity(out: Path) -> None:

@@ -77,6 +77,7 @@ def charts(selection: Selection, vega: VegaBuilder, times: Breakdown = MappingPr
         _sizes(selection, vega),
         _slowdowns(selection, vega),
         delay_over_time(selection, vega),
+        _signals(selection, vega),
         _over_time(
             selection, vega, PROBABILITY, "probability", "Probability of a mark or drop over time", _MARK_OR_DROP
         ),
@@ -252,6 +253,32 @@ def _over_time(
     return Chart(name, title, caption, _with_capacities(rows, capacities), views)
 
 
+def _signals(selection: Selection, vega: VegaBuilder) -> Chart | None:
+    """Draw drops and marks over time from the first seed of each scheme, a view for each direction with some."""
+    results = {label: selection.by_label[label][0] for label in selection.labels}
+    rows = vega.rows({label: timeseries.signals(result) for label, result in results.items()})
+    if rows.is_empty():
+        return None
+    view_columns = ("link", "direction", "signal")
+    sums = rows.group_by(view_columns).agg(pl.col("per_s").sum()).filter(pl.col("per_s") > 0)
+    if sums.is_empty():
+        return None
+    cell = results[selection.labels[0]].cell
+    views = {
+        f"{directions.place(link, cell.direction_names[direction], in_chain=len(cell.links) > 1)}, {signal}": (
+            vega.lines(_SIGNALS, where=f"{_here(link, direction)} && datum.signal === '{signal}'")
+        )
+        for link, direction, signal in sums.select(view_columns).sort(view_columns).rows()
+    }
+    seeds = sorted({result.cell.seed for result in results.values()})
+    caption = (
+        "Packets that the queue drops, for want of room or by its law, and packets that it marks. Means of equal"
+        f" intervals. Seed {' and '.join(map(str, seeds))}."
+    )
+    shown = rows.join(sums, on=view_columns, how="semi", maintain_order="left")
+    return Chart("signals", "Drops and marks over time", caption, shown, views)
+
+
 def _throughput(selection: Selection, vega: VegaBuilder) -> Chart | None:
     """Draw the throughput of links whose rate changes over their capacity, from the first seed of each scheme."""
     results = {label: selection.by_label[label][0] for label in selection.labels}
@@ -361,6 +388,8 @@ def _bars(selection: Selection, vega: VegaBuilder, number: Number) -> Chart | No
 
 
 _WINDOW = Lines(DELAY.x, Axis("cwnd_kb", "congestion window, kB"))
+
+_SIGNALS = Lines(DELAY.x, Axis("per_s", "packets a second"))
 
 _RATE = Axis("mbps", "rate, Mbit/s")
 _CAPACITY = Axis("capacity", _RATE.label)

@@ -119,22 +119,41 @@ def throughput(result: Result) -> pl.DataFrame:
     polars.DataFrame
         ``link``, ``direction``, ``time_s``, the middle of each of at most 160 periods, and ``mbps``.
     """
+    overheads = {number: link.overhead_bytes for number, link in enumerate(result.cell.links, start=1)}
+    overhead = pl.col("link").cast(pl.Int64).replace_strict(overheads)
+    return _link_rates(result, mbps=8e-6 * (pl.col("bytes") + overhead * pl.col("packets")))
+
+
+def signals(result: Result) -> pl.DataFrame:
+    """Return the drops and marks of queues over time.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``link``, ``direction``, ``time_s``, the middle of each of at most 160 periods, ``signal``, which is
+        ``dropped`` or ``marked``, and ``per_s``, the packets a second with it.
+    """
+    rates = _link_rates(result, dropped=pl.col("drops"), marked=pl.col("marks"))
+    return rates.unpivot(["dropped", "marked"], index=["link", "direction", "time_s"], variable_name="signal").rename(
+        {"value": "per_s"}
+    )
+
+
+def _link_rates(result: Result, **quantities: pl.Expr) -> pl.DataFrame:
+    """Return quantities of the table ``link`` a second, in at most 160 periods of the measurement window."""
     cell = result.cell
     periods = max(1, min(BINS, round(cell.duration_s / seconds(cell.resolved["record"]["link_every"]))))
     width = cell.duration_s / periods
     # A row with a time describes the period before it.
     step = ((pl.col("time_s") - cell.warmup_s - 1e-6) / width).floor()
     table = result.link if "link" in result.link.columns else result.link.with_columns(link=pl.lit(1))
-    overheads = {number: link.overhead_bytes for number, link in enumerate(cell.links, start=1)}
-    overhead = pl.col("link").cast(pl.Int64).replace_strict(overheads)
-    bits = 8 * (pl.col("bytes") + overhead * pl.col("packets")).sum()
     return (
         table.with_columns(step=step)
         .filter(pl.col("step").is_between(0, periods - 1))
         .group_by("link", "direction", "step")
-        .agg(mbps=bits / width / 1e6)
+        .agg((value.sum() / width).alias(name) for name, value in quantities.items())
         .sort("link", "direction", "step")
-        .select("link", "direction", (cell.warmup_s + (pl.col("step") + 0.5) * width).alias("time_s"), "mbps")
+        .select("link", "direction", (cell.warmup_s + (pl.col("step") + 0.5) * width).alias("time_s"), *quantities)
     )
 
 
