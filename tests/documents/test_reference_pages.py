@@ -166,8 +166,8 @@ def test_an_explanations_columns_are_those_that_are_declared(results: list[Resul
 IDENTIFIERS = {"user", "connection", "direction", "link", "side", "source", "flow", "request", "seed", "results"}
 """Numbers that say which, not how many."""
 
-SCORES = {"mos_mean", "mos_p10", "mos_p50", "mos_min", "r_mean", "switches_per_minute"}
-"""Numbers on a scale without a unit, and a count by time."""
+SCORES = {"mos_mean", "mos_p10", "mos_p50", "mos_min", "r_mean", "switches_per_minute", "freezes_per_minute"}
+"""Numbers on a scale without a unit, and counts by time."""
 
 
 @pytest.mark.parametrize("table", [*tables.STORED, *tables.EXPLAINED])

@@ -21,7 +21,7 @@ def test_an_example_runs(example: Path, tmp_path: Path, monkeypatch: pytest.Monk
     runpy.run_path(str(example), run_name="__main__")
 
 
-ENDLESS = {"flows.toml", "long-flows.toml", "cake.toml"}
+ENDLESS = {"flows.toml", "long-flows.toml", "cake.toml", "video-call.toml"}
 """The examples whose flows never complete a request."""
 
 

@@ -46,6 +46,8 @@ SOURCES = dict(
 
 BESIDE: Mapping[tuple[str, str, str], Table] = {
     ("segment", "maximum", "VideoConfig"): {"buffer": "120 s"},
+    ("min_rate", "maximum", "VideoCallConfig"): {"max_rate": "100 Mbit/s"},
+    ("max_rate", "minimum", "VideoCallConfig"): {"min_rate": "10 kbit/s"},
     ("http3", "minimum", "Users"): {"workload": "web-2024"},
     ("http3", "maximum", "Users"): {"workload": "web-2024"},
     ("ledbat_target", "minimum", "Tcp"): {"congestion": "ledbat"},

@@ -257,6 +257,7 @@ impl RunningSources {
         let next = match &mut self.sources[place] {
             Source::Connections(source) => source.next().map(NextAction::Connection),
             Source::Datagrams(source) => source.next().map(NextAction::Datagram),
+            Source::VideoCalls(_) => unreachable!("a request with video calls is refused"),
         };
         let at = match &next {
             Some(NextAction::Connection(vector)) => Some(vector.start),

@@ -20,6 +20,7 @@ use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{AnyTransport, Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
 use aqmlab_workload::WorkloadConfig;
+use aqmlab_workload::sources::SourceConfig;
 
 use self::links::chains;
 use self::plan::{Hop, OneWay, Plan};
@@ -31,7 +32,7 @@ use crate::explain::{Explainer, Tagged, TimelineRequest};
 use crate::link::{Boxed, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
 use crate::simulation::Simulation;
-use crate::spec::{DisciplineSpec, QueueSpec, Spec, SpecError};
+use crate::spec::{DisciplineSpec, QueueSpec, SourceSpec, Spec, SpecError};
 
 /// Custom laws of the caller: one for each direction whose queue has one, each in a first-in first-out queue with
 /// the spec's limit. They should draw random numbers from [`queue_stream`].
@@ -105,6 +106,12 @@ fn check_emulated(spec: &Spec) -> Result<(), SpecError> {
     if let Some((number, source)) = (0..).zip(&spec.sources).find(|(_, source)| source.ecn.is_some()) {
         let path = format!("sources[{number}].{}.ecn", source.config.kind());
         let message = "needs world = \"simulated\": hosts send datagrams that are not ECN-capable".to_owned();
+        return Err(SpecError { path, message });
+    }
+    let is_video_call = |source: &SourceSpec| matches!(source.config, SourceConfig::VideoCall(_));
+    if let Some(number) = spec.sources.iter().position(is_video_call) {
+        let path = format!("sources[{number}].video_call");
+        let message = "needs world = \"simulated\": hosts send datagrams without feedback".to_owned();
         return Err(SpecError { path, message });
     }
     let unsupported = spec.links.hops().iter().find_map(|hop| {

@@ -176,7 +176,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             pages,
             users: Vec::new(),
             actions: Vec::new(),
-            sources: Sources::new(traffic.sources, datagrams(spec, seed)),
+            sources: Sources::new(traffic.sources, datagrams(spec, seed), window_start),
             flows: Flows::default(),
             flow_actions: Vec::new(),
             recorder: Recorder::new(spec, FlowRecorder::new(spec, seed)),

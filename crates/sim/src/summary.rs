@@ -5,7 +5,7 @@ mod times;
 mod window;
 
 use aqmlab_workload::pages::PageQuality;
-use aqmlab_workload::sources::{CallQuality, GameQuality, VideoQuality};
+use aqmlab_workload::sources::{CallQuality, GameQuality, VideoCallQuality, VideoQuality};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -141,6 +141,10 @@ pub struct SourceSummary {
     /// Calls, if it makes them.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "")))]
     pub calls: Option<CallQuality>,
+    /// Video calls, if it makes them.
+    #[cfg_attr(feature = "schema", schemars(extend("label" = "")))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video_calls: Option<VideoCallQuality>,
     /// Games, if its players play them.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "")))]
     pub games: Option<GameQuality>,

@@ -17,6 +17,7 @@
 //! | constant bit rate and on-off over UDP | `datagrams` |
 //! | adaptive videos over TCP | `video` |
 //! | calls: voice in both directions over UDP | `call` |
+//! | video calls: frames in both directions over UDP, with rate control | `video_call` |
 //! | games: updates in both directions over UDP | `game` |
 //!
 //! **The same traffic under every queue discipline.** Source i draws from streams of its own. When connections start
@@ -30,6 +31,7 @@ mod kinds;
 mod player;
 mod quality;
 mod vectors;
+mod video_call;
 
 pub use self::datagrams::{Datagram, DatagramFlows, DatagramSource, Receivers};
 pub use self::draws::distribution::{SizeConfig, TailConfig, TimeConfig};
@@ -38,8 +40,12 @@ use self::kind::Setting;
 pub use self::kind::Source;
 pub use self::kinds::*;
 pub use self::player::VideoRule;
-pub use self::quality::{CallQuality, GameQuality, JitterBufferConfig, VideoQuality, Viewer, Watched};
+pub use self::quality::{
+    CallQuality, FrameBufferConfig, GameQuality, JitterBufferConfig, VideoCallQuality, VideoQuality, Viewer,
+    Watched,
+};
 pub use self::vectors::{Adu, ConnectionState, End, Vector, VectorAction, VectorEvent, VectorSource};
+pub use self::video_call::VideoCalls;
 use crate::RttConfig;
 use crate::config::ConfigError;
 

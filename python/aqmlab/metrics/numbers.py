@@ -147,7 +147,7 @@ LINK_NUMBERS: Mapping[str, Number] = {
 DELAYS: Mapping[str, Number] = {name: number for name, number in NUMBERS.items() if number.path[0] == "queue_delay_ms"}
 """Those of delays in queues."""
 
-_QUALITIES = {"video": "videos", "call": "calls", "game": "games"}
+_QUALITIES = {"video": "videos", "call": "calls", "video_call": "video_calls", "game": "games"}
 """The columns with the quality that receivers observe, by kind of source."""
 
 REQUEST_NUMBERS: Mapping[str, Number] = _by_name(

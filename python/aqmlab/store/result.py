@@ -290,6 +290,10 @@ def _quality_text(source: Mapping[str, Any]) -> str:
         return f", video of {bitrate} Mbit/s, {stalled} % rebuffering"
     if calls := source.get("calls"):
         return f", MOS {_number_text(calls['mos_mean'], 2)}, {_number_text(calls['missing_percent'], 2)} % missing"
+    if video_calls := source.get("video_calls"):
+        bitrate, frozen = (_number_text(video_calls[name], 2) for name in ("bitrate_mbps_mean", "frozen_percent"))
+        delay = _number_text(video_calls["frame_delay_ms_p95"])
+        return f", video of {bitrate} Mbit/s with a frame delay p95 of {delay} ms, {frozen} % frozen"
     if games := source.get("games"):
         return f", {_number_text(games['late_percent'], 2)} % late"
     return ""

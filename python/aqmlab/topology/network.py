@@ -262,7 +262,7 @@ def _direction(kind: str, parameters: Mapping[str, Any]) -> int | None:
         return 1 - sides[0] if len(sides) == 1 else None
     if "side" not in parameters or isinstance(parameters["side"], list):
         return None
-    if kind in ("call", "game"):
+    if kind in ("call", "video_call", "game"):
         return None
     sends = kind == "datagrams" or parameters.get("direction") == "upload"
     return int(parameters["side"] if sends else 1 - parameters["side"])

@@ -90,7 +90,11 @@ impl Forwarding {
             SideEvent::Delivered { source, bytes, at } => self.network.delivered(source, bytes, at),
             SideEvent::Received { stamp, size, at } => {
                 let Stamp { source, side, flow, sent_at } = stamp;
-                self.network.received_datagram(source, &Datagram { at: sent_at, flow, side, size }, at);
+                self.network.received_datagram(
+                    source,
+                    &Datagram { at: sent_at, flow, side, size, tag: 0 },
+                    at,
+                );
             }
             SideEvent::CompletedOfSource { flow, ref exchange, at } => {
                 self.network.completed_of_source(flow, exchange, at);
@@ -148,7 +152,7 @@ impl Forwarding {
                 self.network.send(route, headers.from, &sent, now);
             }
             PacketRoute::Datagram(Stamp { source, side, flow, sent_at }) => {
-                let datagram = Datagram { at: sent_at, flow, side, size: headers.size };
+                let datagram = Datagram { at: sent_at, flow, side, size: headers.size, tag: 0 };
                 self.network.send_datagram(source, &datagram, &sent, now);
             }
         }

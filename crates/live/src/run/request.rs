@@ -140,6 +140,12 @@ fn check(spec: &Spec) -> Result<(), Error> {
                 "sources[{number}].video: live has no adaptive video: {reason}"
             )));
         }
+        if matches!(source.config, SourceConfig::VideoCall(_)) {
+            let reason = "its program sends no feedback over UDP";
+            return Err(Error::Refused(format!(
+                "sources[{number}].video_call: live has no video calls: {reason}"
+            )));
+        }
         if let SourceConfig::Datagrams(DatagramsConfig { packet, .. }) = source.config
             && packet < Stamp::SHORTEST
         {

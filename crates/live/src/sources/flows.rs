@@ -132,7 +132,7 @@ impl Connection {
 fn vectors(sources: &[Source], number: u8) -> &VectorSource {
     match &sources[usize::from(number)] {
         Source::Connections(source) => source,
-        Source::Datagrams(_) => unreachable!("flows are connections"),
+        Source::Datagrams(_) | Source::VideoCalls(_) => unreachable!("flows are connections"),
     }
 }
 

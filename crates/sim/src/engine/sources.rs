@@ -2,9 +2,11 @@
 
 mod datagrams;
 
-use aqmlab_tcp::Sender;
+use aqmlab_tcp::{Flags, Sender};
 use aqmlab_units::Time;
-use aqmlab_workload::sources::{Datagram, Source, Vector, VectorSource, VideoQuality, Viewer, Watched};
+use aqmlab_workload::sources::{
+    Datagram, Source, Vector, VectorSource, VideoCalls, VideoQuality, Viewer, Watched,
+};
 
 pub(super) use self::datagrams::{Datagrams, as_sent};
 use super::applications::Flow;
@@ -41,6 +43,8 @@ pub(super) struct Sources {
 enum Next {
     Connection(Vector),
     Datagram(Datagram),
+    /// Packets of video calls may be due at this time.
+    VideoCalls(Time),
 }
 
 /// The delivered data of a source.
@@ -56,8 +60,13 @@ struct Goodput {
 }
 
 impl Sources {
-    /// `datagrams` are those of each source.
-    pub(super) fn new(sources: Vec<Source>, datagrams: Vec<Datagrams>) -> Sources {
+    /// `datagrams` are those of each source. The measured window begins at `window_start`.
+    pub(super) fn new(mut sources: Vec<Source>, datagrams: Vec<Datagrams>, window_start: Time) -> Sources {
+        for source in &mut sources {
+            if let Source::VideoCalls(calls) = source {
+                calls.measure_from(window_start);
+            }
+        }
         let goodput = |datagrams| Goodput { ended: 0, before: 0, datagrams, viewers: Vec::new() };
         Sources {
             next: sources.iter().map(|_| None).collect(),
@@ -76,10 +85,12 @@ impl Sources {
         let next = match &mut self.all[usize::from(number)] {
             Source::Connections(source) => source.next().map(Next::Connection),
             Source::Datagrams(source) => source.next().map(Next::Datagram),
+            Source::VideoCalls(calls) => calls.next_time().map(Next::VideoCalls),
         };
         let at = match &next {
             Some(Next::Connection(vector)) => Some(vector.start),
             Some(Next::Datagram(datagram)) => Some(datagram.at),
+            Some(Next::VideoCalls(at)) => Some(*at),
             None => None,
         };
         self.next[usize::from(number)] = next;
@@ -90,7 +101,15 @@ impl Sources {
     pub(super) fn of_vectors(&self, number: u8) -> &VectorSource {
         match &self.all[usize::from(number)] {
             Source::Connections(source) => source,
-            Source::Datagrams(_) => unreachable!("flows are connections"),
+            Source::Datagrams(_) | Source::VideoCalls(_) => unreachable!("flows are connections"),
+        }
+    }
+
+    /// The calls of source `number`, if it has video calls.
+    fn video_calls(&mut self, number: usize) -> Option<&mut VideoCalls> {
+        match &mut self.all[number] {
+            Source::VideoCalls(calls) => Some(calls),
+            _ => None,
         }
     }
 
@@ -180,6 +199,7 @@ pub(super) fn source_summary(
         datagrams: is_datagrams.then(|| came.datagrams.summary()),
         calls: came.datagrams.calls(),
         games: came.datagrams.games(),
+        video_calls: None,
         videos: None,
         limited_by_percent: LimitedByPercent::default(),
     }
@@ -196,6 +216,9 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// Source `number` does what was planned.
     #[inline(never)]
     pub(super) fn run_source(&mut self, number: u8) {
+        if self.sources.video_calls(usize::from(number)).is_some() {
+            return self.run_video_calls(number);
+        }
         let next = self.sources.next[usize::from(number)].take();
         self.schedule_source(number);
         match next {
@@ -203,30 +226,62 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                 let state = self.sources.of_vectors(number).open(&vector, self.now);
                 self.begin_flow(Flow::new(number, &vector, state));
             }
-            Some(Next::Datagram(datagram)) => {
-                let datagrams = &mut self.sources.goodput[usize::from(number)].datagrams;
-                let packet = datagrams.send(number, &datagram, self.window_start);
-                let at_link = self.hosts.send_datagram(number, &datagram, datagram.size, self.now);
-                if at_link > self.now {
-                    self.wheel.push(at_link, Event::AtLink(packet));
-                } else {
-                    self.reach_link(&packet);
-                }
-            }
-            None => unreachable!("a source runs when something was planned"),
+            Some(Next::Datagram(datagram)) => self.send_datagram(number, &datagram),
+            Some(Next::VideoCalls(_)) | None => unreachable!("a source runs when something was planned"),
+        }
+    }
+
+    /// The video calls of source `number` do what is due now, and plan what is next. A plan that an earlier one has replaced
+    /// does nothing.
+    fn run_video_calls(&mut self, number: u8) {
+        match self.sources.next[usize::from(number)] {
+            Some(Next::VideoCalls(planned)) if planned <= self.now => {}
+            _ => return,
+        }
+        while let Some(datagram) =
+            self.sources.video_calls(usize::from(number)).and_then(|calls| calls.next_datagram(self.now))
+        {
+            self.send_datagram(number, &datagram);
+        }
+        self.schedule_source(number);
+    }
+
+    fn send_datagram(&mut self, number: u8, datagram: &Datagram) {
+        let datagrams = &mut self.sources.goodput[usize::from(number)].datagrams;
+        let packet = datagrams.send(number, datagram, self.window_start);
+        let at_link = self.hosts.send_datagram(number, datagram, datagram.size, self.now);
+        if at_link > self.now {
+            self.wheel.push(at_link, Event::AtLink(packet));
+        } else {
+            self.reach_link(&packet);
         }
     }
 
     #[inline(never)]
     pub(super) fn receive_datagram(&mut self, packet: Packet<O::PacketTag>) {
-        let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
-        datagrams.receive(&as_sent(&packet), self.now, self.window_start);
+        let (number, sent) = (packet.to.source(), as_sent(&packet));
+        self.sources.goodput[number].datagrams.receive(&sent, self.now, self.window_start);
+        let Some(calls) = self.sources.video_calls(number) else { return };
+        calls.receive(&sent, packet.segment.flags.contains(Flags::CE), self.now);
+        let next = calls.next_time();
+        let planned = match self.sources.next[number] {
+            Some(Next::VideoCalls(at)) => at,
+            _ => Time::MAX,
+        };
+        if let Some(at) = next.filter(|&at| at < planned) {
+            self.sources.next[number] = Some(Next::VideoCalls(at));
+            let number = u8::try_from(number).expect("the spec bounds the number of sources");
+            self.wheel.push(at, Event::Control(ControlEvent::Source(number)));
+        }
     }
 
     #[inline(never)]
     pub(super) fn lose_datagram(&mut self, packet: &Packet<O::PacketTag>) {
-        let datagrams = &mut self.sources.goodput[packet.to.source()].datagrams;
-        datagrams.lose(&as_sent(packet), self.window_start);
+        let (number, sent) = (packet.to.source(), as_sent(packet));
+        self.sources.goodput[number].datagrams.lose(&sent, self.window_start);
+        if let Some(calls) = self.sources.video_calls(number) {
+            calls.lose(&sent);
+        }
     }
 
     /// Record that the network has made a second copy of a datagram.
@@ -261,13 +316,15 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     }
 
     /// Returns the results of each source in the measured window so far.
-    pub(super) fn source_summaries(&self, window: &Window) -> Vec<SourceSummary> {
+    pub(super) fn source_summaries(&mut self, window: &Window) -> Vec<SourceSummary> {
         let (delivered, packets) = (self.delivered_by_source(), self.connections.packets());
         let mut summaries =
             self.sources.summaries(&self.spec.sources, &self.recorder, window, &delivered, &packets);
         for (number, summary) in self.sources.numbers().zip(&mut summaries) {
             summary.limited_by_percent = self.limits.percent(Owner::source(number));
             summary.videos = self.videos(number);
+            let calls = self.sources.video_calls(usize::from(number));
+            summary.video_calls = calls.map(|calls| calls.quality(self.now));
         }
         summaries
     }

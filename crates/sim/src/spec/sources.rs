@@ -37,7 +37,7 @@ pub struct SourceSpec {
     pub nat: Option<String>,
 }
 
-/// The ECN field of datagrams (RFC 3168, RFC 9331). Their senders do not respond to marks.
+/// The ECN field of datagrams (RFC 3168, RFC 9331). Of their senders, those of video calls respond to marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -12,6 +12,7 @@ mod pages;
 mod population;
 mod regimes;
 mod sources;
+mod video_calls;
 mod waits;
 
 mod hosts {

@@ -1,4 +1,4 @@
-//! Datagrams as sources send them, without congestion control, and their receivers.
+//! Datagrams as sources send them, and the receivers of those without congestion control.
 
 mod paced;
 mod receivers;
@@ -24,6 +24,18 @@ pub struct Datagram {
     pub side: u8,
     /// Its size, IP header included.
     pub size: Bytes,
+    /// A label that tells it from others of its flow and side, where its source needs one; else 0.
+    pub tag: u16,
+}
+
+impl Datagram {
+    /// The bit in the tag of a report, which carries no media.
+    pub const REPORT: u16 = 1 << 15;
+
+    /// True for a report, such as RTCP.
+    pub fn is_report(&self) -> bool {
+        self.tag & Datagram::REPORT != 0
+    }
 }
 
 /// A source of datagrams: all of its packets in order of time.

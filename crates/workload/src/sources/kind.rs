@@ -7,6 +7,7 @@ use super::datagrams::{DatagramFlows, DatagramSource, Receivers};
 use super::draws::rtt::{MinRtt, MinRttConfig};
 use super::vectors::VectorSource;
 use super::vectors::generator::Generator;
+use super::video_call::VideoCalls;
 use crate::RttConfig;
 use crate::config::ConfigError;
 
@@ -42,6 +43,8 @@ pub enum Source {
     Connections(VectorSource),
     /// Of datagrams over UDP.
     Datagrams(DatagramSource),
+    /// Of video calls, whose datagrams depend on what arrives.
+    VideoCalls(VideoCalls),
 }
 
 /// The parts of the experiment that a source depends on.

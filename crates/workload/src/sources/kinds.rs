@@ -16,6 +16,7 @@ mod tmix;
 mod trace;
 mod transfers;
 mod video;
+mod video_call;
 
 use serde::{Deserialize, Serialize};
 
@@ -156,4 +157,6 @@ kinds! {
     game: Game(GameConfig),
     /// Adaptive videos.
     video: Video(VideoConfig),
+    /// Video calls: frames in both directions over UDP, with rate control.
+    video_call: VideoCall(VideoCallConfig),
 }

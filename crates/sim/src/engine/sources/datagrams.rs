@@ -38,7 +38,7 @@ impl Datagrams {
         Datagrams { sent: 0, lost: 0, delivered_bytes: 0, delays, longest, on_the_way: 0, receivers, ecn }
     }
 
-    /// A packet leaves. It carries the time of its sending where a segment has its numbers.
+    /// A packet leaves. It carries the time of its sending where a segment has its numbers, and its tag for the window.
     pub(in crate::engine) fn send<O: Default>(
         &mut self,
         source: u8,
@@ -54,7 +54,10 @@ impl Datagrams {
         let data = datagram.size.get().saturating_sub(HEADERS);
         let len = u16::try_from(data).expect("the spec bounds a datagram by the MTU");
         let (seq, ack) = (Seq::new(high), Seq::new(low));
-        Packet { to, segment: Segment { seq, ack, len, flags: self.ecn, ..Segment::default() } }
+        // Feedback over RTCP is not ECN-capable (RFC 6679).
+        let flags = if datagram.is_report() { Flags::NONE } else { self.ecn };
+        let window = datagram.tag;
+        Packet { to, segment: Segment { seq, ack, len, window, flags, ..Segment::default() } }
     }
 
     /// A packet, as it was sent, is at the end of the link now.
@@ -117,12 +120,13 @@ impl Datagrams {
 
 /// Returns a packet as it was sent.
 pub(in crate::engine) fn as_sent<O: HeaderOptions>(packet: &Packet<O>) -> Datagram {
-    let Segment { seq, ack, .. } = packet.segment;
+    let Segment { seq, ack, window, .. } = packet.segment;
     Datagram {
         at: Time::from_nanos(u64::from(seq.get()) << 32 | u64::from(ack.get())),
         flow: packet.to.flow(),
         side: packet.to.side().number(),
         size: packet.size(),
+        tag: window,
     }
 }
 

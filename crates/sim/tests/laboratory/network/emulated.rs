@@ -51,6 +51,13 @@ fn packets_of_real_hosts_are_neither_copied_nor_changed() {
 }
 
 #[test]
+fn real_hosts_make_no_video_calls() {
+    let spec = read(&json!({"users": {"per_side": 0}, "sources": [{"video_call": {"flows": 1}}]}));
+    let refusal = emulate(&spec, 1, None).err().expect("it is refused").to_string();
+    assert!(refusal.starts_with("sources[0].video_call: needs world = \"simulated\""), "{refusal}");
+}
+
+#[test]
 fn an_idle_networks_delay_is_propagation_plus_one_frame_time() {
     let mut network = network(&json!({"droptail": {}}));
     let route = open(&mut network, 0, 40);

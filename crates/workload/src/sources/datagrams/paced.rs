@@ -76,7 +76,7 @@ impl Iterator for PacedFlows {
     fn next(&mut self) -> Option<Datagram> {
         let Reverse((at, flow)) = self.due.pop()?;
         self.plan(flow);
-        Some(Datagram { at, flow, side: self.side, size: self.pattern.packet })
+        Some(Datagram { at, flow, side: self.side, size: self.pattern.packet, tag: 0 })
     }
 }
 

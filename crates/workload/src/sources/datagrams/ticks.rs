@@ -127,7 +127,7 @@ impl Iterator for TwoWayFlows {
         let size = peer.size.draw(&mut end.stream);
         let next = end.next(peer.interval);
         self.plan(number, next);
-        Some(Datagram { at, flow: number / 2, side: peer.side, size })
+        Some(Datagram { at, flow: number / 2, side: peer.side, size, tag: 0 })
     }
 }
 

@@ -19,7 +19,8 @@ fn times(source: DatagramSource, n: usize) -> Vec<f64> {
 fn a_constant_bit_rate_is_constant_and_exact() {
     let mut source = datagrams(r#", "start": "2 s", "spread": "0 s", "side": 1"#);
     let first = source.next().expect("endless");
-    let expected = Datagram { at: Time::from_secs_f64(2.0), flow: 0, side: 1, size: Bytes::new(1250) };
+    let expected =
+        Datagram { at: Time::from_secs_f64(2.0), flow: 0, side: 1, size: Bytes::new(1250), tag: 0 };
     assert_eq!(first, expected);
     // 10 ms a packet, and no drift.
     assert_eq!(source.nth(99_999).map(|datagram| datagram.at), Some(Time::from_secs_f64(1_002.0)));
