@@ -2,6 +2,8 @@
 
 Each figure is a section of a page: a sentence, the picture, and the code that draws it. The code runs in a directory
 with the examples, and saves the picture. ``README.md`` lists all figures with their pictures.
+
+A tutorial ends in a figure of the same form, whose code may import the modules that the tutorial writes.
 """
 
 from __future__ import annotations
@@ -24,10 +26,15 @@ MAX_LINES = 10
 MAX_BYTES = 40_000
 
 _SECTION = re.compile(
-    r"^## (?P<title>[^\n]*)\n\n(?P<lesson>[^#!`]*)\n\n!\[(?P<description>[^\]\n]*)\]\(img/(?P<picture>\S+)\)\n\n"
+    r"^## (?P<title>[^\n]*)\n\n(?P<lesson>[^#!`]*)\n\n"
+    r"!\[(?P<description>[^\]\n]*)\]\((?P<folder>(?:\.\./)?img)/(?P<picture>\S+)\)\n\n"
     r"```python\n(?P<code>.*?)^```\n",
     re.DOTALL | re.MULTILINE,
 )
+
+TUTORIALS = tuple(ROOT / "docs" / "guide" / name for name in ("custom-law.md", "sqm.md"))
+
+_MODULE = re.compile(r"^```python (\S+)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 
 _UNSTABLE = re.compile(r" *<dc:(date|creator)>.*?</dc:\1>\n", re.DOTALL)
 """The metadata of an SVG file that contain a date or a version."""
@@ -45,6 +52,8 @@ class Figure:
     lesson: str
     """The sentences about what it shows."""
     description: str
+    folder: str
+    """The folder of its picture, from that of the page."""
     picture: str
     """The name of its file."""
     code: str
@@ -55,6 +64,11 @@ class Figure:
         return [line for line in self.code.splitlines() if line.strip()]
 
     @property
+    def file(self) -> Path:
+        """The stored picture."""
+        return self.page.parent / self.folder / self.picture
+
+    @property
     def address(self) -> str:
         """The place on its page, as GitHub and the site call it."""
         return f"{self.page.name}#{re.sub(r'[^a-z0-9 -]', '', self.title.lower()).replace(' ', '-')}"
@@ -62,6 +76,8 @@ class Figure:
     def draw(self, directory: Path) -> Path:
         """Run the code in a directory with the examples, and return the file that it saves."""
         with chdir(directory):
+            for name, text in _MODULE.findall(self.page.read_text(encoding="utf-8")):
+                Path(name).write_text(text, encoding="utf-8")
             try:
                 exec(compile(self.code, self.title, "exec"), {"__name__": "__main__"})
             finally:
@@ -124,14 +140,14 @@ def write(folder: Path, names: list[str]) -> None:
     with TemporaryDirectory() as temporary:
         directory = Path(temporary)
         prepare(directory)
-        for page in pages(folder):
+        for page in (*pages(folder), *TUTORIALS):
             for figure in figures(page):
                 if names and Path(figure.picture).stem not in names:
                     continue
                 svg = stable(figure.draw(directory).read_text(encoding="utf-8"))
                 if len(svg) > MAX_BYTES:
                     print(f"{figure.picture}: must have at most {MAX_BYTES:,} bytes, got {len(svg):,}", file=sys.stderr)
-                (folder / "img" / figure.picture).write_text(svg, encoding="utf-8")
+                figure.file.write_text(svg, encoding="utf-8")
     (folder / "README.md").write_text(with_lists(folder), encoding="utf-8")
 
 

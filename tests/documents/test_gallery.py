@@ -13,6 +13,7 @@ import moving_picture
 
 FOLDER = Path(__file__).parents[2] / "docs" / "gallery"
 FIGURES = [figure for page in gallery.pages(FOLDER) for figure in gallery.figures(page)]
+LAST_FIGURES = [figure for page in gallery.TUTORIALS for figure in gallery.figures(page)]
 TEXT = "{http://www.w3.org/2000/svg}text"
 
 
@@ -30,10 +31,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: Path(figure.picture).stem)
+@pytest.mark.parametrize("figure", FIGURES + LAST_FIGURES, ids=lambda figure: Path(figure.picture).stem)
 def test_the_stored_picture_is_of_the_code(figure: gallery.Figure, directory: Path) -> None:
     drawn = figure.draw(directory).read_text(encoding="utf-8")
-    stored = (FOLDER / "img" / figure.picture).read_text(encoding="utf-8")
+    stored = figure.file.read_text(encoding="utf-8")
     assert texts(stored) == texts(gallery.stable(drawn)), f"make gallery has to draw {figure.picture} again"
 
 
@@ -57,6 +58,15 @@ def test_a_figure_is_short_light_and_explained(figure: gallery.Figure) -> None:
     assert figure.lesson.endswith(".")
     section = figure.page.read_text(encoding="utf-8").partition(f"## {figure.title}\n")[2].partition("\n## ")[0]
     assert re.search(r"\nReference: \[.*\]\(\.\./reference/.*\)", section)
+
+
+def test_a_tutorial_ends_in_its_figure() -> None:
+    assert [figure.page for figure in LAST_FIGURES] == list(gallery.TUTORIALS)
+    for figure in LAST_FIGURES:
+        last = figure.page.read_text(encoding="utf-8").rpartition("\n## ")[2]
+        assert last.startswith(f"{figure.title}\n")
+        assert len(figure.lines) <= gallery.MAX_LINES
+        assert figure.file.stat().st_size <= gallery.MAX_BYTES
 
 
 def test_every_section_is_a_figure_and_the_list_has_it() -> None:
