@@ -138,8 +138,12 @@ def run(page: Any, file: Path) -> None:
     page.get_by_role("link", name="New comparison").click()
     page.locator("#estimate").wait_for()
     page.screenshot(path=file.with_name("console-new.png"))
-    page.get_by_text("More: Link", exact=True).click()
-    fields = {"Schemes, one a line": "pi:ecn=true", "rate": "20 Mbit/s", "Warm-up": "10 min", "Measured": "2 h"}
+    fields = {
+        "Schemes, one a line": "pi:ecn=true",
+        "Rate of the link": "20 Mbit/s",
+        "Warm-up": "10 min",
+        "Measured": "2 h",
+    }
     for label, text in {**fields, "Seeds": "1"}.items():
         page.get_by_label(label, exact=True).locator("visible=true").fill(text)
     page.get_by_role("button", name="Start").click()
