@@ -122,6 +122,10 @@ def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: P
             "record.exchanges=true",
             "live has no record.exchanges: the kernel does not say what loss and marks cost each exchange",
         ),
+        (
+            "sources=[{video_call={flows=1}}]",
+            "sources[0].video_call: live has no video calls: its program sends no feedback over UDP",
+        ),
     ]:
         outcome = aqmlab("live", str(spec), *(word for assignment in change.split() for word in ("--set", assignment)))
         assert (outcome.code, outcome.out) == (2, "")

@@ -89,3 +89,15 @@ fn looking_at_a_call_changes_nothing() {
     let json = |summary: &Summary| serde_json::to_value(summary).expect("a summary has a JSON form");
     assert_eq!(json(&plain), json(&watched.summary()));
 }
+
+#[test]
+fn a_burst_of_more_packets_than_tags_arrives_whole() {
+    // A key frame of 12 MB in packets of 160 bytes of data begins the call: 75,000 packets at once.
+    let huge = json!({"key_frame": "12 MB", "packet": "200 B", "burst": true, "max_rate": "100 Mbit/s", "min_rate": "50 Mbit/s"});
+    let mut spec = case(1_000_000, &json!([]), &json!([call("call", &huge)]), 3);
+    spec["queue"] = json!({"droptail": {"limit": "1 GB"}});
+    spec["sources"][0]["video_call"]["interface"] = json!("100 Gbit/s");
+    let source = &Run::to_the_end(&spec, 1).summary.sources[0];
+    let quality = source.video_calls.expect("it calls");
+    assert_eq!((source.packets.packets_lost, quality.missing_percent), (0, Some(0.0)), "{quality:?}");
+}

@@ -110,18 +110,24 @@ impl<T> InFlight<T> {
         (number % NUMBERS) as u16
     }
 
-    /// Take the packet with these lower bits out, with its number and the time of its sending; `None` for a copy of one that
-    /// was taken.
-    fn take(&mut self, tag: u16) -> Option<(u64, Time, T)> {
-        let bits = u64::from(tag) % NUMBERS;
-        let place = (bits + NUMBERS - self.first % NUMBERS) % NUMBERS;
-        let (sent_at, packet) = self.packets.get_mut(usize::try_from(place).ok()?)?.take()?;
+    /// Take the packet out that was sent as `sent`, with its number; `None` for a copy of one that was taken.
+    fn take(&mut self, sent: &Datagram) -> Option<(u64, T)> {
+        let bits = u64::from(sent.tag) % NUMBERS;
+        let nearest = (bits + NUMBERS - self.first % NUMBERS) % NUMBERS;
+        // Of packets with the same lower bits the time of sending tells which it is.
+        let mut places = (nearest..self.packets.len() as u64).step_by(1 << NUMBER_BITS);
+        let is_sent = |place: &u64| {
+            let packet = usize::try_from(*place).ok().and_then(|place| self.packets[place].as_ref());
+            packet.is_some_and(|(at, _)| *at == sent.at)
+        };
+        let place = places.find(is_sent)?;
+        let (_, packet) = self.packets[usize::try_from(place).ok()?].take()?;
         let number = self.first + place;
         while matches!(self.packets.front(), Some(None)) {
             self.packets.pop_front();
             self.first += 1;
         }
-        Some((number, sent_at, packet))
+        Some((number, packet))
     }
 }
 
@@ -189,13 +195,13 @@ impl VideoCalls {
         let [zero, one] = &mut call.parties;
         let (sender, receiver) = if sent.side == 0 { (zero, one) } else { (one, zero) };
         let received = if sent.is_report() {
-            sender.reports.take(sent.tag).map(|(_, _, report)| Received::Report(report))
+            sender.reports.take(sent).map(|(_, report)| Received::Report(report))
         } else {
-            sender.media.take(sent.tag).map(|(number, sent_at, packet)| {
-                let (delay, size) = (arrived - sent_at, sent.size);
+            sender.media.take(sent).map(|(number, packet)| {
+                let (delay, size) = (arrived - sent.at, sent.size);
                 let sample = Sample { arrived, number, delay, size, is_marked };
                 let frame = sender.sender.frame(packet.frame).copied();
-                Received::Media(Arrival { sample, sent_at, media: packet.media, frame })
+                Received::Media(Arrival { sample, sent_at: sent.at, media: packet.media, frame })
             })
         };
         // The first copy of a packet counts.
@@ -214,9 +220,9 @@ impl VideoCalls {
     pub fn lose(&mut self, sent: &Datagram) {
         let party = &mut self.calls[sent.flow as usize].parties[usize::from(sent.side)];
         if sent.is_report() {
-            party.reports.take(sent.tag);
+            party.reports.take(sent);
         } else {
-            party.media.take(sent.tag);
+            party.media.take(sent);
         }
     }
 

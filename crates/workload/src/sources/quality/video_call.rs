@@ -36,8 +36,8 @@ pub(crate) struct Seen {
     bytes: u64,
     freezes: u64,
     frozen: Duration,
-    /// From the capture of each frame to the screen, in microseconds.
-    delays: Histogram<u64>,
+    /// From the capture of each frame to the screen, in microseconds, within 1 %: each end of each call has one of these.
+    delays: Histogram<u32>,
 }
 
 impl Seen {
@@ -62,7 +62,7 @@ impl Screen {
                 bytes: 0,
                 freezes: 0,
                 frozen: Duration::ZERO,
-                delays: Histogram::new(3).expect("three significant digits are allowed"),
+                delays: Histogram::new(2).expect("two significant digits are allowed"),
             },
         }
     }
@@ -169,7 +169,7 @@ pub struct VideoCallQuality {
     /// Frames never shown, in per cent of those sent.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "missing", "unit" = "%", "digits" = 2, "better" = "lower")))]
     pub missing_percent: Option<f64>,
-    /// The time from the capture of a frame to the screen, in milliseconds: the median.
+    /// The time from the capture of a frame to the screen, in milliseconds: the median, within 1 % like the other percentiles.
     #[cfg_attr(feature = "schema", schemars(extend("label" = "frame delay p50", "unit" = "ms", "better" = "lower", "brief" = true)))]
     pub frame_delay_ms_p50: Option<f64>,
     /// Its 95th percentile.
@@ -201,9 +201,10 @@ impl VideoCallQuality {
                 |count: fn(&Watching) -> u64| calls.iter().map(|call| count(&call[end])).sum::<u64>() as f64;
             share(100.0 * sum(|end| end.seen.in_time), sum(|end| end.frames))
         };
-        let mut delays = Histogram::new(3).expect("three significant digits are allowed");
-        for end in ends {
-            delays += &end.seen.delays;
+        let mut delays: Histogram<u64> = Histogram::new(2).expect("two significant digits are allowed");
+        for bin in ends.iter().flat_map(|end| end.seen.delays.iter_recorded()) {
+            let count = u64::from(bin.count_at_value());
+            delays.record_n(bin.value_iterated_to(), count).expect("the histogram resizes itself");
         }
         let delay_ms =
             |fraction: f64| (!delays.is_empty()).then(|| 1e-3 * delays.value_at_quantile(fraction) as f64);
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!((quality.in_time_percent, quality.late_percent), (Some(100.0), Some(0.0)));
         assert_eq!((quality.frozen_percent, quality.freezes_per_minute), (Some(0.0), Some(0.0)));
         assert_eq!(quality.bitrate_mbps_mean, Some(1.0));
-        assert!((quality.frame_delay_ms_p99.expect("shown") - 20.0).abs() < 0.03, "{quality:?}");
+        assert!((quality.frame_delay_ms_p99.expect("shown") - 20.0).abs() < 0.2, "{quality:?}");
     }
 
     #[test]
