@@ -72,6 +72,12 @@ def test_the_first_requested_scheme_is_the_reference(out: Path) -> None:
     assert {scheme["paired"]["to"] for scheme in chosen.schemes if "paired" in scheme} == {"codel"}
 
 
+def test_a_ranking_has_an_interval_below_its_difference(selection: Selection) -> None:
+    shown = re.findall(r'<span class="difference">(.*?)</span>', html(selection))
+    assert len(shown) == 3 * (len(SCHEMES) - 1)
+    assert all(re.fullmatch(r"[+-][^<\[]+ <small>\[[^<]+\]</small>", text) for text in shown)
+
+
 def sentences(selection: Selection) -> list[str]:
     return narrative.answer(selection, rankings(selection), {label: label for label in selection.by_label})
 
