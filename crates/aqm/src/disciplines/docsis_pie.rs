@@ -57,7 +57,7 @@ parameters! {
         peak_rate: Option<BitRate> = None, source "RFC 8034, section 4.2: Peak Traffic Rate";
         /// The tokens of a full bucket; automatic: those of the link, or 3044 B if it has no bucket.
         burst: Option<Bytes> = None, in up_to(Bytes::new(1_000_000_000_000)), source "CM-SP-MULPIv3.1, C.2.2: Maximum Traffic Burst";
-        /// The maximum that may wait; automatic: 100 ms at `peak_rate`, but 3044 B at least.
+        /// The maximum that may wait; automatic: 100 ms at `peak_rate` if written, else at the rate of the link, and 3044 B at least.
         limit: Option<Limit> = None, source "CM-SP-MULPIv3.1, C.2.2.7.11.4: Target Buffer";
     }
 }
@@ -75,7 +75,9 @@ impl Discipline for DocsisPieConfig {
         check(peak_rate >= link.rate, "peak_rate", at_least, &self.peak_rate)?;
         let above_low = format!("at least prob_low = {}", self.prob_low);
         check(self.prob_high >= self.prob_low, "prob_high", above_low, &self.prob_high)?;
-        let buffer = Bytes::new(peak_rate.bits_per_sec() / BITS_PER_BUFFER_BYTE);
+        // The line behind the modem's bucket may be a hundred times as fast as what is sold.
+        let sold = self.peak_rate.unwrap_or(link.rate);
+        let buffer = Bytes::new(sold.bits_per_sec() / BITS_PER_BUFFER_BYTE);
         let limit = self.limit.unwrap_or(Limit::Bytes(buffer.max(DEFAULT_BURST)));
         Ok(DocsisPieConfig {
             peak_rate: Some(peak_rate),

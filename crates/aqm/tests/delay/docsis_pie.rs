@@ -3,7 +3,9 @@
 
 #![expect(clippy::float_cmp, reason = "states are whole numbers")]
 
-use aqmlab_aqm::{Aqm, Discipline, DocsisPie, DocsisPieConfig, Ecn, Limit, QueueState, Verdict};
+use aqmlab_aqm::{
+    Aqm, Discipline, DocsisPie, DocsisPieConfig, Ecn, Limit, LinkContext, Peak, QueueState, Verdict,
+};
 use aqmlab_units::{BitRate, Bytes, Duration, Time};
 
 use crate::common::{link, packet, probed, rng};
@@ -161,6 +163,10 @@ fn the_buffer_is_a_tenth_of_a_second_at_the_peak_rate() {
     };
     assert_eq!(limit(None), Some(Limit::Bytes(Bytes::new(1_250_000))));
     assert_eq!(limit(Some(200)), Some(Limit::Bytes(Bytes::new(2_500_000))));
+    // The line behind the modem's bucket is no part of the plan.
+    let peak = Some(Peak { rate: BitRate::from_mbit_per_sec(1_000), burst: Bytes::new(3044) });
+    let config = DocsisPieConfig::default().resolve(&LinkContext { peak, ..link() }).expect("it is complete");
+    assert_eq!(config.limit, Some(Limit::Bytes(Bytes::new(1_250_000))));
 }
 
 #[test]
