@@ -4,6 +4,7 @@ mod accecn;
 mod frto;
 mod marks;
 mod options;
+mod packets;
 mod probe;
 mod rack;
 mod receiver;
