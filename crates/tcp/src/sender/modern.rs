@@ -12,8 +12,7 @@
 //! * `frto`: detection of spurious timeouts.
 //! * `probe`: tail loss probes.
 //! * `transmit`: choice and pacing of the next segment.
-//! * `burst`: packets of segments that leave together.
-//! * `send_buffer`: the bytes that the application could write.
+//! * `burst`: segments that leave together.
 //! * `receiver`: feedback other than acknowledgements.
 //! * `quick_acks`: the segments that are acknowledged at once.
 //! * `window`: the size of the receive window.
@@ -29,7 +28,6 @@ mod probe;
 mod quick_acks;
 mod receiver;
 mod recovery;
-mod send_buffer;
 mod transmit;
 mod window;
 
@@ -41,7 +39,6 @@ use self::negotiate::Negotiated;
 use self::phase::{FirstRetransmission, Phase};
 use self::probe::Probe;
 use self::receiver::Receiver;
-use self::send_buffer::SendBuffer;
 use super::{Classic, Scale, Scaling, Sender};
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Departure, Limits, Status};
@@ -50,9 +47,6 @@ use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::recovery::{Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
 use crate::{LimitedBy, Profile, Segment, SenderInfo, Seq};
-
-/// Linux adds this to the timers of RACK and of probes (`TCP_TIMEOUT_MIN_US`); RFC 8985 does not.
-const TIMEOUT_MARGIN: Duration = Duration::from_millis(2);
 
 /// State of a modern sender.
 #[derive(Debug)]
@@ -77,7 +71,6 @@ pub struct Modern<C> {
     /// Runs while a segment waits for `release`.
     pacing_timer: Timer,
     send_burst: Burst,
-    send_buffer: SendBuffer,
     /// Lost bytes that the congestion control knows of.
     lost_reported: u64,
     /// A window has held back data since the last acknowledgement.
@@ -114,7 +107,6 @@ impl<C: CongestionControl> Sender for Modern<C> {
             burst: 0,
             pacing_timer: Timer::OFF,
             send_burst: Burst::default(),
-            send_buffer: SendBuffer::new(profile),
             lost_reported: 0,
             window_limited: false,
             pacing_limited: false,
@@ -206,7 +198,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
     }
 
     fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {
-        if self.is_classic { self.classic.limited_by(core, profile) } else { self.limit(core, profile) }
+        if self.is_classic { self.classic.limited_by(core, profile) } else { self.limit(core) }
     }
 
     fn info(&self, core: &Core) -> SenderInfo {

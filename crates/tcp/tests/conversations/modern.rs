@@ -4,7 +4,6 @@ mod accecn;
 mod frto;
 mod marks;
 mod options;
-mod packets;
 mod probe;
 mod rack;
 mod receiver;

@@ -50,7 +50,7 @@ impl AckInfo {
     /// Add a delivered segment. Inlined twice: a call of a closure took a quarter more.
     #[inline(always)]
     fn add(&mut self, record: &Record, rack: &mut Rack, now: Time) {
-        rack.on_delivered(record, now);
+        rack.on_delivered(record, now, self.echo);
         self.newest.add(record);
         if record.retransmitted {
             self.is_ambiguous = true;
@@ -103,7 +103,6 @@ impl<C: CongestionControl> Modern<C> {
         if info.is_new_ack {
             core.snd_una = segment.ack;
             core.dup_acks = 0;
-            self.refill_send_buffer(core, profile);
         } else if info.is_duplicate_ack {
             core.dup_acks = core.dup_acks.saturating_add(1);
         }
