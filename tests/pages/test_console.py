@@ -253,5 +253,9 @@ def test_the_page_of_a_cell_and_its_comparison_have_its_notes(tmp_path: Path) ->
     with fixtures.console.console(tmp_path) as address:
         visitor = Visitor(address)
         visitor.go_in()
+        note = "The device FIFO (link.device_fifo), which no discipline controls, holds"
         for page in (f"/cells/{result.location.name}", f"/compare?cell={result.location.name}"):
-            assert "The device FIFO (link.device_fifo), which no discipline controls, holds" in visitor.ask(page)[1]
+            # Above the tables, and once.
+            before, after = visitor.ask(page)[1].split(note)
+            assert "<h2>Numbers" not in before
+            assert "Numbers" in after

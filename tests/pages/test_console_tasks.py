@@ -136,6 +136,12 @@ def test_a_slow_request_is_explained(page: Any) -> None:
     messages = page.get_by_role("log")
     assert re.search(r"Request [\d,]+", messages.inner_text())
     assert "ms" in messages.inner_text()
+    # It is read from its first line on, and the run knows of it.
+    assert messages.evaluate("lines => lines.scrollTop") == 0
+    job = page.url
+    page.get_by_role("link", name="Back to the run", exact=True).click()
+    page.get_by_role("link", name="Explanation by job").click()
+    assert page.url == job
 
 
 def test_a_failed_run_says_why(page: Any) -> None:

@@ -29,6 +29,7 @@ from aqmlab.console.forms import job_requests
 from aqmlab.console.forms.pages import FormPages
 from aqmlab.console.jobs import Job, Jobs
 from aqmlab.console.reports import Reports
+from aqmlab.reports import narrative
 from aqmlab.reports.ranking import rankings
 from aqmlab.results.notes import notes
 from aqmlab.running import process
@@ -183,6 +184,7 @@ class Console:
             styles=comparison.styles,
             parts=await run_in_threadpool(queries.tables, comparison),
             rankings=rankings,
+            notes=narrative.notes,
             query=urlencode([("cell", key) for key in request.query_params.getlist("cell")]),
         )
 
@@ -228,6 +230,7 @@ class Console:
             directory=str(result.location),
             network=await run_in_threadpool(network.of_result, result),
             slowest=job_requests.SLOWEST if job_requests.can_explain(result) else 0,
+            explanations=[job for job in self._jobs.list_all() if job.request.explained == key],
         )
 
     async def _explain(self, request: Request) -> Response:

@@ -16,7 +16,6 @@ from aqmlab.cells.calibration_model import load_calibrations
 from aqmlab.console.auth import Rejected
 from aqmlab.console.cell_list import MAX_COMPARED, title_of
 from aqmlab.console.forms.job_requests import JobRequest
-from aqmlab.reports import narrative
 from aqmlab.reports.charts import Chart
 from aqmlab.reports.sweeps.panels import Panels, panels
 from aqmlab.results import grouping
@@ -75,8 +74,7 @@ def tables(comparison: Comparison) -> list[tuple[str, list[ComparisonTable], lis
     found = []
     for panel in comparison.panels.panels:
         schemes = panel.selection.schemes
-        captions = [*narrative.notes(panel.selection), *comparison_table.captions(schemes, ())]
-        found.append((panel.title, comparison_table.parts(schemes), captions))
+        found.append((panel.title, comparison_table.parts(schemes), comparison_table.captions(schemes, ())))
     return found
 
 

@@ -62,6 +62,8 @@ class JobRequest:
     seeds: range = range(0)
     specs: Mapping[str, Resolved] = field(default_factory=dict)
     """The resolved specs of its cells by key, if known, from which their networks are drawn."""
+    explained: str | None = None
+    """The key of the cell whose slowest requests it explains."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,8 @@ def explanation(result: Result) -> JobRequest:
             409, "explain: only simulated cells of built-in disciplines are run again here, see aqmlab explain"
         )
     title = f"the {SLOWEST} slowest requests of {result.cell}"
-    return JobRequest(title=title, argv=["explain", str(result.location), "--slowest", str(SLOWEST)])
+    argv = ["explain", str(result.location), "--slowest", str(SLOWEST)]
+    return JobRequest(title=title, argv=argv, explained=result.location.name)
 
 
 def can_explain(result: Result) -> bool:

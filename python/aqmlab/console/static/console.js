@@ -13,6 +13,7 @@ const showSelection = () => {
   sessionStorage.setItem(STORED, JSON.stringify([...selected]));
   const number = document.getElementById("selected");
   if (!number) return;
+  document.getElementById("compare-selected").disabled = selected.size === 0;
   const missing = hiddenCells();
   number.textContent = `${selected.size} selected${missing.length ? `, ${missing.length} of them not shown` : ""}.`;
   document.getElementById("clear").hidden = selected.size === 0;
@@ -60,7 +61,7 @@ addEventListener("DOMContentLoaded", () => {
   const source = new EventSource(events.dataset.events);
   source.addEventListener("line", (event) => {
     lines.textContent += JSON.parse(event.data) + "\n";
-    lines.scrollTop = lines.scrollHeight;
+    if (!("fromTop" in lines.dataset)) lines.scrollTop = lines.scrollHeight;
   });
   source.addEventListener("reading", (event) => {
     document.dispatchEvent(new CustomEvent("reading", { detail: JSON.parse(event.data) }));
