@@ -14,6 +14,7 @@ import aqmlab as lab
 import fixtures.console
 from aqmlab.console import queries
 from aqmlab.console.auth import Rejected
+from aqmlab.reports import narrative
 from fixtures.console import Visitor
 from fixtures.metadata import LATE, reseal
 
@@ -41,13 +42,12 @@ def keys(folder: Path, *, valid: bool | None = None) -> list[str]:
 def test_the_console_leaves_them_out_and_says_so(doctored: Path) -> None:
     store = lab.Store(doctored)
     compared = queries.comparison(store, tuple(keys(doctored)))
-    ((_, _, notes),) = queries.tables(compared)
     (panel,) = compared.panels.panels
     assert [(scheme["label"], scheme["seeds"]) for scheme in panel.selection.schemes] == [
         ("droptail:limit=20", [1, 2]),
         ("codel", [1]),
     ]
-    sentence = next(note for note in notes if "invalid" in note)
+    sentence = next(note for note in narrative.notes(panel.selection) if "invalid" in note)
     assert sentence.endswith("seed 2 is invalid and left out: the router was late.")
     with pytest.raises(Rejected, match=r"seed 2 is invalid and left out: the router was late\.$"):
         queries.comparison(store, tuple(keys(doctored, valid=False)))
