@@ -9,6 +9,7 @@
 #   make bench-peers    compare speed and results with ns-2 and ns-3, if they are installed; long
 #   make studies        write the pages of docs/studies: a day of processor time; resumes where it stopped
 #   make accounting     write docs/studies/accounting.md: consistency of loss and delay in the papers' tables and ours
+#   make judges         write docs/guide/judges.md: pages loaded by real programs and by the model; needs make kernel and nghttp2
 #   make laws           write docs/guide/kernel-laws.md: our queue disciplines against those of the Linux kernel; needs make kernel
 #   make parity         write docs/studies/parity.md: disciplines over the TCP of Linux in virtual time and in the simulator; 45 minutes of
 #                       processor time a seed; needs make kernel.
@@ -62,7 +63,7 @@ ifneq ($(filter install demo,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: gallery install dev live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations laws notebooks pictures docs site docs-rust links advisories unused miri cost studies accounting parity sensitivity evaluations calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
+.PHONY: gallery install dev live kernel demo test test-rust test-python pythons lint lint-rust lint-python bench bench-check bench-record bench-peers reference conversations judges laws notebooks pictures docs site docs-rust links advisories unused miri cost studies accounting parity sensitivity evaluations calibration advice-map golden lock wheel kernel-wheel sdist-check crates clean
 
 install: $(READY)
 
@@ -127,6 +128,10 @@ reference: $(READY)
 # The simulator's TCP against the kernel's, segment by segment.
 conversations: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m conversations docs/guide
+
+# Our models of pages against real programs in the kernel's world.
+judges: $(READY)
+	PYTHONPATH=tools $(BIN)/python -m judges docs/guide
 
 # Our queue disciplines against the kernel's, packet by packet.
 laws: $(READY)

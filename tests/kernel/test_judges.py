@@ -1,0 +1,86 @@
+"""Real programs as judges of the models of pages: nghttp2 in virtual time, over the same link as the model's users."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from test_kernel import _kernel_permitted  # noqa: F401, the fixture of both files
+
+from judges.__main__ import page, read_record
+from judges.cases import PAGES, Comparison, PageCase, page_cases
+from judges.loads import Link
+from judges.page import write_certificate
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+
+RECORD = read_record(GUIDE)
+
+needs_kernel = pytest.mark.usefixtures("_kernel_permitted")
+
+needs_nghttp2 = pytest.mark.skipif(
+    any(shutil.which(program) is None for program in ("nghttp", "nghttpd", "openssl")),
+    reason="nghttp2 or openssl is not installed",
+)
+
+
+def test_the_page_has_the_table_of_its_record() -> None:
+    assert (GUIDE / "judges.md").read_text(encoding="utf-8") == page(RECORD)
+    assert [row["case"] for row in RECORD] == [asdict(case) for case in page_cases()]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_site_has_the_resources_of_the_page(name: str, tmp_path: Path) -> None:
+    judged = PAGES[name]
+    judged.write_site(tmp_path / "files")
+    sizes = {file.name: file.stat().st_size for file in (tmp_path / "files").iterdir()}
+    assert sizes == {file: size for file, _, size in judged.resources()}
+    document = (tmp_path / "files" / "index.html").read_text(encoding="ascii")
+    positions = [
+        document.index(f"/{file}") for file, kind, _ in judged.resources() if kind in ("css", "script", "image")
+    ]
+    # At its end, so that nghttp knows the resources when the document is complete; or at its beginning.
+    late = len(document) - 2_000
+    assert all((position < 2_000) if judged.early_links else (position > late) for position in positions)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_a_certificate_grows_with_its_names(tmp_path: Path) -> None:
+    lengths = []
+    for names in (10, 20):
+        write_certificate(tmp_path, names)
+        lengths.append((tmp_path / "cert.pem").stat().st_size)
+    assert lengths[0] < lengths[1]
+
+
+def compare(document: str, link: Link, *, loads: int = 1) -> dict[str, Comparison]:
+    """Return the comparison of a case of the page, with its first seed."""
+    case = PageCase("HTTP/2", document, link)
+    assert case in page_cases()
+    return case.compare(seeds=1, loads=loads)
+
+
+@needs_kernel
+@needs_nghttp2
+@pytest.mark.parametrize("queue", ["droptail:limit=100", "fq_codel"])
+def test_a_page_over_http2_loads_as_by_nghttp(queue: str) -> None:
+    compared = compare("40 kB", Link(queue, 20))
+    # The deviations of the page are -0.1 and -1.4 % here, and at most 8.2 % in all cases without a download.
+    assert abs(compared["page load"].deviation.mean) < 3
+    # Records of TLS end later than frames: -4.1 and -10.7 %.
+    assert abs(compared["first render"].deviation.mean) < 13
+    assert abs(compared["html"].deviation.mean) < 2
+
+
+@needs_kernel
+@needs_nghttp2
+@pytest.mark.slow
+def test_a_page_beside_a_download_loads_as_by_nghttp() -> None:
+    compared = compare("40 kB", Link("fq_codel", 20, download=True), loads=8)
+    # Over eight seeds the deviations are -1.7 ± 0.6 % and -10.0 ± 0.6 %; that of a seed is -2.0 and -10.1 %.
+    assert abs(compared["page load"].deviation.mean) < 5
+    assert abs(compared["first render"].deviation.mean) < 13
+    # The download takes half of the link: alone the page takes 0.8 s.
+    assert compared["page load"].program.mean > 1_200
