@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 import aqmlab as lab
+from aqmlab.metrics.metrics import lookup
 from aqmlab.metrics.parts import Parts
+from aqmlab.results import experience
+from aqmlab.results.table import parts
 from conftest import Command
 
 SPEC: dict[str, Any] = {
@@ -66,11 +69,27 @@ def test_qualities_agree_with_the_packets_behind_them(comparison: lab.Comparison
 def test_qualities_have_names_and_a_table(comparison: lab.Comparison) -> None:
     (row, _) = comparison.frame("call MOS min").to_dicts()
     assert row["mean"] == sources(comparison)[0][0]["calls"]["mos_min"]
-    parts = Parts.from_cells(result.cell for result in comparison.results)
-    assert {"call mouth to ear", "call one-way p99", "game late", "game late max"} <= set(parts.numbers)
-    assert not {"call late", "game MOS", "bulk MOS", "call completed"} & set(parts.numbers)
+    named = Parts.from_cells(result.cell for result in comparison.results)
+    assert {"call mouth to ear", "call one-way p99", "game late", "game late max"} <= set(named.numbers)
+    assert not {"call late", "game MOS", "bulk MOS", "call completed"} & set(named.numbers)
     with pytest.raises(lab.SpecError, match=r"after call also MOS, .*; after game also late, "):
-        parts.find("call nothing", "until")
+        named.find("call nothing", "until")
+
+
+def test_one_table_has_a_number_of_each_application(comparison: lab.Comparison) -> None:
+    (table,) = (part for part in parts(comparison.schemes) if part.title == "Experience by application")
+    columns = [(column.group, column.name) for column in table.columns]
+    assert columns == [("call", "MOS"), ("game", "late, %"), ("bulk", "goodput, Mbit/s")]
+    for row, scheme in zip(table.rows, comparison.schemes, strict=True):
+        call, game, bulk = scheme["sources"]
+        shown = [lookup(row.values, column.path) for column in table.columns]
+        assert shown == [call["calls"]["mos_mean"], game["games"]["late_percent"], bulk["goodput_mbps"]]
+
+
+def test_traffic_of_one_kind_has_no_such_table(comparison: lab.Comparison) -> None:
+    assert experience.numbers(comparison.schemes)
+    calls = [{**scheme, "sources": [scheme["sources"][0], scheme["sources"][2]]} for scheme in comparison.schemes]
+    assert not experience.numbers(calls)
 
 
 def test_a_comparison_shows_qualities(tmp_path: Path, aqmlab: Command) -> None:

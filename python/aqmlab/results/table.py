@@ -21,7 +21,7 @@ from aqmlab.metrics.numbers import (
     REQUEST_NUMBERS,
     Number,
 )
-from aqmlab.results import best
+from aqmlab.results import best, experience
 from aqmlab.spec import directions
 from aqmlab.spec.schemes import DIRECTION_SEPARATOR
 from aqmlab.stats import LEVEL
@@ -228,6 +228,8 @@ def _tables(schemes: Sequence[Measurements], rows: Rows, suffix: str, *, is_spli
     title = "Response times of web users, ms" if any(map(_has_users, schemes)) else "Response times of all sources, ms"
     yield from part(title, _RESPONSES, _whole_record)
     yield from part("Traffic", _TRAFFIC, all_traffic)
+    experiences = [Column(name, number.heading, number) for name, number in experience.numbers(schemes)]
+    yield from part("Experience by application", experiences, lambda record: {"": by_class(record)})
     yield from part("Quality for people", _QUALITY, by_class)
     yield from part("Connections limited by, % of the time", _LIMITS, _with_connections)
 
