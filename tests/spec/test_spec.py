@@ -81,7 +81,7 @@ def test_an_unknown_key_is_refused_with_its_path(key: str, part: str) -> None:
         ({"users": {"load": 98, "per_side": 9330}}, "users: write load or per_side, not both"),
         (
             {"users": 9330},
-            "users: must be a table of load, per_side, sides, workload, rtt, delay_at, http3, path, got 9330",
+            "users: must be a table of load, per_side, sides, workload, rtt, delay_at, http3, path, hour, got 9330",
         ),
         ({"users": {"per_side": 1, "path": [1]}}, "users.path[1]: Field required, got [1]"),
         (

@@ -45,23 +45,39 @@ def calibration_cells(
     ]
 
 
-def fit_calibration(experiment: Experiment, results: Sequence[Result]) -> Calibration:
+def fit_calibration(
+    experiment: Experiment, results: Sequence[Result], users_per_side: Sequence[int] | None = None
+) -> Calibration:
     """Fit the line to the results of :func:`calibration_cells`.
+
+    Parameters
+    ----------
+    experiment
+        The experiment of the cells.
+    results
+        The results of all cells, in their order.
+    users_per_side
+        The numbers of households in the order of the cells, of which the results have only the web users.
 
     Raises
     ------
     SpecError
         When the runs were too short to complete requests, or so busy that the network may have limited the users.
     """
-    for result in results:
+    if users_per_side is None:
+        users = tuple(result.cell.users_per_side for result in results)
+    else:
+        seeds = len(results) // len(users_per_side)
+        users = tuple(number for number in users_per_side for _ in range(seeds))
+    for number, result in zip(users, results, strict=True):
         utilisation = _loaded_direction(result, experiment.users.sides)["utilisation"]
         if utilisation > MAX_UTILISATION:
             raise SpecError(
-                f"users: {result.cell.users_per_side:,} on each side used {100 * utilisation:.3g} % of the link: to be"
+                f"users: {number:,} on each side used {100 * utilisation:.3g} % of the link: to be"
                 f" measured they must use at most {100 * MAX_UTILISATION:g} %"
             )
     workload, rtt = experiment.users.names
-    users, sides = tuple(result.cell.users_per_side for result in results), experiment.users.sides
+    sides = experiment.users.sides
     throughput = tuple(_loaded_direction(result, sides)["throughput_mbps"] for result in results)
     if not any(throughput):
         duration = experiment.protocol.duration

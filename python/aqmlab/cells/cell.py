@@ -21,6 +21,8 @@ from aqmlab.spec import directions, presets, schemes, testbeds
 from aqmlab.spec import users as user_tables
 from aqmlab.spec.capacity import rates
 from aqmlab.spec.experiment import Experiment, QueueSpec, Users
+from aqmlab.spec.households import data as households
+from aqmlab.spec.households import expansion
 from aqmlab.ui.counts import pluralize
 
 
@@ -281,10 +283,8 @@ def cells_of(
     LawError
         When a custom law or congestion control cannot be imported.
     """
-    populated, load = _with_users(experiment, calibrations)
-    digest = digest_of(
-        populated if comparison_experiment is None else _with_users(comparison_experiment, calibrations)[0]
-    )
+    populated, load = populate(experiment, calibrations)
+    digest = digest_of(populated if comparison_experiment is None else populate(comparison_experiment, calibrations)[0])
     if uncongested:
         populated = presets.uncongested(populated)
     spec = Resolved(populated.with_defaults().to_json())
@@ -338,10 +338,25 @@ def digest_of(populated: Experiment) -> str:
     return columns.digest(json.dumps(resolved))
 
 
+def populate(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
+    """Return an experiment with a number of users, and the load if it is known.
+
+    The number is computed from the load if necessary, and households become web users and sources.
+
+    Raises
+    ------
+    SpecError
+        When a load has no calibration, or the users do not fit the workload.
+    """
+    expansion.check(experiment.users)
+    numbered, load = with_number(experiment, calibrations)
+    return expansion.expanded(numbered), load
+
+
 _TESTBED_USERS = f'testbed = "{testbeds.PAPERS}" for the users of Le et al. (2003)'
 
 
-def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
+def with_number(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
     """Return an experiment with a number of users, computed from the load if necessary, and the load if it is known."""
     users = experiment.users
     if users.load is None and users.per_side is None:
@@ -375,18 +390,25 @@ def _with_users(experiment: Experiment, calibrations: Calibrations) -> tuple[Exp
         _check_rest(experiment)
         percent = calibration.load_percent(1, rates.mean_bps(rate))
         raise SpecError(f"users.load: makes no user: one on each side is {percent:.3g} % of {rate}, got {users.load:g}")
+    if households.is_household(users.workload) and per_side < expansion.MIN_FOR_LOAD:
+        raise SpecError(
+            f"users.load: makes {pluralize(per_side, 'household')}, and fewer than {expansion.MIN_FOR_LOAD} make more"
+            f" than the load, for each application has one use at least: give users.per_side, got {users.load:g}"
+        )
     return with_users(experiment, per_side), users.load
 
 
 def _check_rest(experiment: Experiment) -> None:
     """Let the engine report other mistakes first: one of them may cause the mistake in the load."""
-    Resolved(with_users(experiment, 1).to_json())
+    Resolved(expansion.expanded(with_users(experiment, 1)).to_json())
 
 
 def _not_calibrated(users: Users) -> str:
     workload, rtt = (table if isinstance(table, str) else "FILE" for table in (users.workload, users.rtt))
     note = ", where FILE holds the table," if "FILE" in (workload, rtt) else ""
     on_one_side, sides = (" and users on one side", " --sides 1") if users.sides == 1 else ("", "")
+    if households.is_household(users.workload):
+        sides = f" --hour {households.hour_of(users.workload, users.hour)}"
     return (
         f"users.load: the workload {users.names[0]} with {users.names[1]} round-trip times{on_one_side} has no"
         f" calibration: run aqmlab calibrate --workload {workload} --rtt {rtt}{sides}{note} or give users.per_side,"

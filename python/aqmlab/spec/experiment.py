@@ -35,6 +35,7 @@ from aqmlab.spec import sources as sources_of
 from aqmlab.spec import users as users_of
 from aqmlab.spec.capacity import link_presets, profiles, traces
 from aqmlab.spec.capacity.rates import Rate
+from aqmlab.spec.households import data as households
 from aqmlab.spec.model_base import DECLARED, TAGS, SpecPart
 from aqmlab.spec.overrides import apply
 from aqmlab.spec.quantities import BitRate, Bytes, Duration
@@ -172,11 +173,25 @@ class Users(SpecPart):
     delay_at: DelayAt = DECLARED
     http3: Annotated[float, Field(strict=True)] | None = DECLARED
     path: tuple[StrictInt, StrictInt] | None = DECLARED
+    hour: Annotated[StrictInt, Field(ge=0, le=23)] | None = Field(
+        None,
+        description="The hour of the day from 0 to 23, of `household-2024` alone; unless given its busy hour, 20.",
+    )
 
     @property
     def names(self) -> tuple[str, str]:
         """The names of the workload and the table of round-trip times; a custom table has a digest in its name."""
-        return users_of.names(self.workload, self.rtt)
+        if not households.is_household(self.workload):
+            return users_of.names(self.workload, self.rtt)
+        rtt = users_of.names(households.WEB_WORKLOAD, self.rtt)[1]
+        return households.calibration_name(self.workload, self.hour), rtt
+
+    @model_validator(mode="before")
+    @classmethod
+    def _put_households_on_one_side(cls, table: object) -> object:
+        if isinstance(table, Mapping) and "sides" not in table and households.is_household(table.get("workload")):
+            return {**table, "sides": 1}
+        return table
 
     @model_validator(mode="after")
     def _check_exclusive(self) -> Self:
@@ -345,7 +360,7 @@ class Experiment(SpecPart):
         """Return the JSON Schema of a spec: the engine's, with the keys that only Python reads."""
         spec_schema = copy.deepcopy(dict(schema.root()))
         definitions = spec_schema["$defs"]
-        users_of.add_keys(definitions, load=Users.model_json_schema()["properties"]["load"])
+        users_of.add_keys(definitions, Users.model_json_schema()["properties"])
         sources_of.add_keys(definitions)
         traces.add_keys(definitions)
         profiles.add_key(definitions)

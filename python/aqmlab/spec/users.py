@@ -12,6 +12,7 @@ from typing import Any
 
 from aqmlab._core import Resolved, SpecError
 from aqmlab.spec import bounded_input, schema
+from aqmlab.spec.households import data as households
 
 Table = str | dict[str, Any]
 """The name of a shipped table, or a custom table."""
@@ -66,24 +67,39 @@ def names(workload: Table, rtt: Table) -> tuple[str, str]:
 
 
 def load_pages_of_today(workload: Table) -> bool:
-    """Return true for a workload whose users load pages with origins and protocols of their own.
+    """Return true for a workload whose users load pages with origins and protocols of their own, as households do.
 
     Raises
     ------
     SpecError
         When a custom table is invalid.
     """
+    if workload in households.NAMES:
+        return True
     spec = {"queue": {"droptail": {}}, "users": {"per_side": 1, "workload": workload}}
     table = _users(json.dumps(spec))["workload"]
     resolved = json.loads(packaged_tables("workload")[table]) if isinstance(table, str) else table
     return "origins_per_page" in resolved
 
 
-def add_keys(definitions: Mapping[str, Any], *, load: Mapping[str, Any]) -> None:
-    """Add the keys and values that only Python reads, a load and files, to a schema's definitions."""
+def add_keys(definitions: Mapping[str, Any], properties: Mapping[str, Any]) -> None:
+    """Add the keys and values that only Python reads, a load, an hour, households and files, to a schema's definitions.
+
+    Parameters
+    ----------
+    definitions
+        The definitions of the schema.
+    properties
+        The keys of users in Python.
+    """
     users = definitions["Users"]
     del users["required"]
-    users["properties"] = {"load": {**load["anyOf"][0], "description": load["description"]}, **users["properties"]}
+    load, hour = (
+        {**properties[key]["anyOf"][0], "description": properties[key]["description"]} for key in ("load", "hour")
+    )
+    users["properties"] = {"load": load, **users["properties"], "hour": hour}
+    workloads = definitions[schema.name_of(users["properties"]["workload"])]["anyOf"]
+    workloads[0]["enum"] = [*workloads[0]["enum"], *households.NAMES]
     for field in FIELDS:
         forms = definitions[schema.name_of(users["properties"][field])]["anyOf"]
         forms.insert(1, {"type": "string", "pattern": r"\.(toml|json)$", "description": "A file that holds a table"})

@@ -22,7 +22,18 @@ _WARMUP, _DURATION = testbeds.papers_testbed("protocol.warmup"), testbeds.papers
 def calibrate(
     rtt: Rtt = schema.default("users.rtt"),
     workload: Workload = schema.default("users.workload"),
-    sides: Annotated[int, typer.Option(min=1, max=2, help="The number of sides of the link with users.")] = 2,
+    sides: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=2, help="The number of sides of the link with users.", show_default="2; 1 for households"
+        ),
+    ] = None,
+    hour: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=23, metavar="HOUR", help="The hour of the day, of households alone.", show_default="20"
+        ),
+    ] = None,
     most_users: Annotated[
         int, typer.Option(metavar="N", min=5, max=5_000_000, help="Measure up to this many users on each side.")
     ] = 17_500,
@@ -53,20 +64,22 @@ def calibrate(
     check_table(table)
     # Check that the stored calibrations can be read, before hours of runs.
     calibration_model.load_calibrations(out)
+    users: dict[str, Any] = {"rtt": quantities.users_rtt(rtt), "workload": workload, "sides": sides, "hour": hour}
     parts: dict[str, Any] = {
-        "users": {"rtt": quantities.users_rtt(rtt), "workload": workload, "sides": sides},
+        "users": {key: value for key, value in users.items() if value is not None},
         "protocol": {"warmup": warmup, "duration": duration},
     }
     experiment = Experiment(testbed=testbeds.PAPERS, **parts)
     if load_pages_of_today(experiment.users.workload):
         # With the small windows of 2001 such pages take four times as long, so that users make a fifth less traffic.
         experiment = Experiment(**parts)
-    cells = calibration_cells(experiment, read_seeds(seeds), user_counts(most_users))
-    line = fit_calibration(experiment, run_cells(cells, out, workers))
+    counts = user_counts(most_users)
+    cells = calibration_cells(experiment, read_seeds(seeds), counts)
+    line = fit_calibration(experiment, run_cells(cells, out, workers), counts)
     results = location(out)
     file = calibration_model.store(line, results)
     slope = f"{1000 * line.mbps_per_user:.3f} kbit/s a user, R² = {line.r_squared:.5f}"
-    one_sided = sides == 1
+    one_sided = line.sides == 1
     title = f"Uncongested network, {line.rtt} RTT{', users on one side' if one_sided else ''}: {slope}"
     figures = canvas.save(
         folder_for_users(results) / f"calibration-{line.rtt}{'-one-sided' if one_sided else ''}",

@@ -34,8 +34,9 @@ def show(
     Example: aqmlab show examples/gfc2.toml --figure gfc2.svg
     """
     from aqmlab.cells import calibration_model
-    from aqmlab.cells.cell import cells_of
+    from aqmlab.cells.cell import cells_of, with_number
     from aqmlab.spec.experiment import Experiment
+    from aqmlab.spec.households import expansion
     from aqmlab.topology import drawing, plot, table
     from aqmlab.topology.network import topology
     from aqmlab.topology.origins import default_values
@@ -44,9 +45,13 @@ def show(
     check_figure(figure)
     check_table(file)
     experiment = Experiment.from_toml(spec, changes=changes or ())
-    (cell,) = cells_of(experiment, [1], calibration_model.load_calibrations(out))
+    calibrations = calibration_model.load_calibrations(out)
+    (cell,) = cells_of(experiment, [1], calibrations)
     network = topology(experiment, cell.spec)
-    defaults = default_values(experiment, cell.resolved)
+    households = expansion.description(with_number(experiment, calibrations)[0])
+    # Households write the values of their sources.
+    written = experiment if households is None else expansion.expanded(with_number(experiment, calibrations)[0])
+    defaults = default_values(written, cell.resolved)
     write_table(table.defaults_frame(defaults), file)
     if figure is not None:
         with one_line_errors():
@@ -57,5 +62,7 @@ def show(
     else:
         report_testbed(experiment.testbed)
         drawing.show(network, title=spec.stem)
+        if households is not None:
+            print(households)
         print()
         console.show(table.defaults_table(defaults))

@@ -1,0 +1,1 @@
+"""Workloads of households: people and devices at home, as web users and ordinary sources."""
