@@ -9,7 +9,7 @@
 #   make bench-peers    compare speed and results with ns-2 and ns-3, if they are installed; long
 #   make studies        write the pages of docs/studies: a day of processor time; resumes where it stopped
 #   make accounting     write docs/studies/accounting.md: consistency of loss and delay in the papers' tables and ours
-#   make judges         write docs/guide/judges.md: pages loaded by real programs and by the model; needs make kernel and nghttp2
+#   make judges         write docs/guide/judges.md: pages and videos by real programs and by the models; needs make kernel and nghttp2
 #   make laws           write docs/guide/kernel-laws.md: our queue disciplines against those of the Linux kernel; needs make kernel
 #   make parity         write docs/studies/parity.md: disciplines over the TCP of Linux in virtual time and in the simulator; 45 minutes of
 #                       processor time a seed; needs make kernel.
@@ -129,7 +129,7 @@ reference: $(READY)
 conversations: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m conversations docs/guide
 
-# Our models of pages against real programs in the kernel's world.
+# Our models of pages and videos against real programs in the kernel's world.
 judges: $(READY)
 	PYTHONPATH=tools $(BIN)/python -m judges docs/guide
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from aqmlab.cells import kernel
 from judges.cases import PageCase, page_cases
+from judges.videos import MEASURES, VideoCase, video_cases
 from markdown import table
 
 _TEMPLATE = Path(__file__).with_name("page.md")
@@ -20,7 +21,13 @@ _RECORD = "judges.json"
 Row = Mapping[str, Any]
 
 
-def measure(case: PageCase) -> Row:
+def all_cases() -> Iterator[PageCase | VideoCase]:
+    """Yield all cases in the order of the page."""
+    yield from page_cases()
+    yield from video_cases()
+
+
+def measure(case: PageCase | VideoCase) -> Row:
     """Return the comparison of a case as a row of the record."""
     compared = {name: dataclasses.asdict(comparison) for name, comparison in case.compare().items()}
     return {"case": dataclasses.asdict(case), "linux": kernel.series(), **compared}
@@ -36,23 +43,49 @@ def page(rows: Iterable[Row]) -> str:
     """Return the page of a record."""
     text = _TEMPLATE.read_text(encoding="utf-8")
     rows = list(rows)
-    for protocol in ("HTTP/2", "HTTP/3"):
-        shown = [row for row in rows if row["case"]["protocol"] == protocol]
-        text = text.replace(f"<!-- {protocol} -->\n", _page_table(shown))
-    return text
+    for protocol, measures in (("HTTP/2", ("page load", "first render", "html")), ("HTTP/3", ("page load", "html"))):
+        shown = [row for row in rows if row["case"].get("protocol") == protocol]
+        text = text.replace(f"<!-- {protocol} -->\n", _page_table(shown, measures))
+    return text.replace("<!-- video -->\n", _video_table(row for row in rows if "seconds" in row["case"]))
 
 
-def _page_table(rows: Iterable[Row]) -> str:
-    head = ("document", "link", "page load: program, ms", "model, ms", "deviation, %", "first render, %", "document, %")
-    return table(head, (_page_cells(row) for row in rows))
+_LABELS = {"page load": "deviation, %", "first render": "first render, %", "html": "document, %"}
 
 
-def _page_cells(row: Row) -> tuple[str, ...]:
-    case, load = row["case"], row["page load"]
-    link = case["link"]
-    described = f"`{link['queue']}`, {link['rtt_ms']} ms{', download' if link['download'] else ''}"
-    deviations = (_signed(row[name]["deviation"]) for name in ("page load", "first render", "html"))
-    return (case["page"], described, _whole(load["program"]), _whole(load["model"]), *deviations)
+def _page_table(rows: Iterable[Row], measures: Sequence[str]) -> str:
+    deviations = (_LABELS[name] for name in measures)
+    head = ("page", "link", "page load: program, ms", "model, ms", *deviations)
+    return table(head, (_page_cells(row, measures) for row in rows))
+
+
+def _page_cells(row: Row, measures: Sequence[str]) -> tuple[str, ...]:
+    load = row["page load"]
+    deviations = (_signed(row[name]["deviation"]) for name in measures)
+    return (row["case"]["page"], _link(row), _whole(load["program"]), _whole(load["model"]), *deviations)
+
+
+def _video_table(rows: Iterable[Row]) -> str:
+    names = ("bitrate, Mbit/s", "switches, 1/min", "stalled, %", "start-up, s")
+    head = ("segment, buffer", "link", *(f"{name}: {world}" for name in names for world in ("player", "model")))
+    return table(head, (_video_cells(row) for row in rows))
+
+
+def _video_cells(row: Row) -> tuple[str, ...]:
+    video = row["case"]
+    numbers = (_decimals(row[name][world]) for name in MEASURES for world in _WORLDS)
+    return (f"{video['segment_s']} s, {video['buffer_s']} s", _link(row), *numbers)
+
+
+_WORLDS = ("program", "model")
+
+
+def _link(row: Row) -> str:
+    link = row["case"]["link"]
+    return f"`{link['queue']}`, {link['rtt_ms']} ms{', download' if link['download'] else ''}"
+
+
+def _decimals(estimate: Row) -> str:
+    return f"{estimate['mean']:.2f}" + ("" if estimate["half"] is None else f" ± {estimate['half']:.2f}")
 
 
 def _whole(estimate: Row) -> str:
@@ -78,7 +111,7 @@ def main() -> None:
     arguments = parser.parse_args()
     kept = {json.dumps(row["case"]): row for row in read_record(arguments.directory)} if arguments.only else {}
     rows = []
-    for case in page_cases():
+    for case in all_cases():
         name = json.dumps(dataclasses.asdict(case))
         is_kept = arguments.only and arguments.only not in name
         rows.append(kept[name] if is_kept else measure(case))

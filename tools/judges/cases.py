@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aqmlab.stats.intervals import half_width
-from judges.loads import Link, Load, http2_loads, model_loads
+from judges.comparison import Comparison
+from judges.links import Link
+from judges.loads import Load, http2_loads, http3_loads, model_loads
 from judges.page import Kind, Page
 
 THINK_S = 2.0
@@ -16,45 +17,24 @@ THINK_S = 2.0
 
 MEASURES = ("page load", "first render", "html", "image")
 
+_HTTP3_KINDS = {
+    "html": Kind(1, 40),
+    "css": Kind(1, 30),
+    "script": Kind(4, 50),
+    "font": Kind(2, 24),
+    "image": Kind(12, 41),
+}
+
 PAGES = {
     "30 kB": Page({"html": Kind(1, 30), "css": Kind(2, 20), "script": Kind(4, 50), "image": Kind(12, 41)}),
     "40 kB": Page({"html": Kind(1, 40), "css": Kind(2, 20), "script": Kind(4, 50), "image": Kind(12, 41)}),
     "early links": Page(
         {"html": Kind(1, 40), "css": Kind(2, 20), "script": Kind(4, 50), "image": Kind(12, 41)}, early_links=True
     ),
+    "one origin": Page(_HTTP3_KINDS, http3=True),
+    "two origins": Page(_HTTP3_KINDS, http3=True, other_origin=True),
 }
 """The pages by the names of the table."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over seeds, with half of the width of its 95 % interval; ``None`` for one seed."""
-
-    mean: float
-    half: float | None
-
-    @staticmethod
-    def of(values: list[float]) -> Estimate:
-        """Return the estimate of the mean of independent values."""
-        array = np.array(values)
-        half = round(float(half_width(array, confidence=0.95)), 1) if len(values) > 1 else None
-        return Estimate(round(float(array.mean()), 1), half)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One measure in both worlds, in milliseconds, and the model's deviation from the program in percent."""
-
-    model: Estimate
-    program: Estimate
-    deviation: Estimate
-
-    @staticmethod
-    def of(model: list[float], program: list[float]) -> Comparison:
-        """Compare the means of runs; model and program have one for each seed."""
-        scale = float(np.mean(program))
-        deviations = [100 * (ours - theirs) / scale for ours, theirs in zip(model, program, strict=True)]
-        return Comparison(Estimate.of(model), Estimate.of(program), Estimate.of(deviations))
 
 
 @dataclass(frozen=True)
@@ -68,17 +48,18 @@ class PageCase:
     @property
     def seeds(self) -> int:
         """The number of runs: one without a download, because nothing is random then."""
-        return 8 if self.link.download else 1
+        return (8 if self.protocol == "HTTP/2" else 5) if self.link.download else 1
 
     def compare(self, *, seeds: int | None = None, loads: int | None = None) -> dict[str, Comparison]:
         """Run both, and compare each measure; fewer seeds or loads are for tests."""
         page = PAGES[self.page]
+        program_loads = {"HTTP/2": http2_loads, "HTTP/3": http3_loads}[self.protocol]
         # Without a download, all loads of a run are the same.
-        number = loads or (12 if self.link.download else 1)
+        number = loads or ((12 if self.protocol == "HTTP/2" else 8) if self.link.download else 1)
         numbers = range(1, (seeds or self.seeds) + 1)
         model = _means(model_loads(page, self.link, seed, loads=number, think_s=THINK_S) for seed in numbers)
-        program = _means(http2_loads(page, self.link, seed, loads=number, think_s=THINK_S) for seed in numbers)
-        return {measure: Comparison.of(model[measure], program[measure]) for measure in MEASURES}
+        program = _means(program_loads(page, self.link, seed, loads=number, think_s=THINK_S) for seed in numbers)
+        return {measure: Comparison.of(model[measure], program[measure], relative=True) for measure in MEASURES}
 
 
 def _means(runs: Iterator[list[Load]]) -> dict[str, list[float]]:
@@ -101,3 +82,6 @@ def page_cases() -> Iterator[PageCase]:
                 yield PageCase("HTTP/2", page, link)
     for rtt_ms in (20, 100):
         yield PageCase("HTTP/2", "early links", Link("droptail:limit=100", rtt_ms))
+    for page, download in (("one origin", False), ("one origin", True), ("two origins", False)):
+        for link in _links(download=download):
+            yield PageCase("HTTP/3", page, link)

@@ -14,39 +14,12 @@ from typing import Any
 import polars as pl
 
 import aqmlab as lab
-from aqmlab.live.run import run_command
+from judges.links import Link, run_programs
 from judges.page import Page, write_certificate
 
 _HERE = Path(__file__).parent
 
 _BLOCKING = ("html", "css", "script")
-
-_QUEUES: dict[str, dict[str, Any]] = {"droptail:limit=100": {"droptail": {"limit": 100}}, "fq_codel": {"fq_codel": {}}}
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link of 10 Mbit/s, and the traffic beside the page."""
-
-    queue: str
-    rtt_ms: int
-    download: bool = False
-
-    def experiment(self, users: Mapping[str, Any], duration_s: float, **keys: Any) -> lab.Experiment:
-        """Return the experiment of a program or of a user over this link."""
-        rtt = {"source": "a fixed page", "distribution": {"uniform_ms": {"min": self.rtt_ms, "max": self.rtt_ms}}}
-        bulk = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}, "spread": "0 s"}}
-        return lab.Experiment.model_validate(
-            {
-                "link": {"rate": "10 Mbit/s", "device_fifo": 0},
-                "queue": _QUEUES[self.queue],
-                "users": {"rtt": rtt, **users},
-                "tcp": {"profile": "linux-6"},
-                "sources": [bulk] if self.download else [],
-                "protocol": {"warmup": "10 s" if self.download else "0 s", "duration": f"{duration_s:g} s"},
-                **keys,
-            }
-        )
 
 
 @dataclass(frozen=True)
@@ -64,10 +37,10 @@ class Load:
         return {"page load": self.load_s, "first render": first_render, **means}
 
 
-def model_loads(page: Page, link: Link, seed: int, *, loads: int, think_s: float, **keys: Any) -> list[Load]:
+def model_loads(page: Page, link: Link, seed: int, *, loads: int, think_s: float) -> list[Load]:
     """Return loads by the model; there are at least ``loads`` of them where a load takes 10 s at most."""
     users = {"per_side": 1, "sides": 1, "workload": page.workload(think_s)}
-    experiment = link.experiment(users, loads * (think_s + 10), record={"exchanges": True}, **keys)
+    experiment = link.experiment(loads * (think_s + 10), users=users)
     with tempfile.TemporaryDirectory() as directory:
         table = lab.run(experiment, seed=seed, out=directory).exchanges.filter(pl.col("source") == 0)
     documents = table.filter("top_level")["start_s"].sort()
@@ -95,19 +68,13 @@ def http2_loads(
         # nghttpd takes P-256 alone: without this nghttp offers another group first, and loses a round trip.
         (site / "openssl.cnf").write_text(_OPENSSL, encoding="ascii")
         client = [sys.executable, str(_HERE / "browse_http2.py"), str(loads), str(think_s), str(seed)]
-        return _program_loads(
-            page,
-            link,
-            seed,
-            client=[*client, str(site / "openssl.cnf")],
-            server=["sh", str(_HERE / "serve_http2.sh"), str(site)],
-            seconds=loads * (think_s + 30),
-            pcap=pcap,
-        )
+        client.append(str(site / "openssl.cnf"))
+        server = ["sh", str(_HERE / "serve_http2.sh"), str(site)]
+        return _loads(page, run_programs(link, seed, loads * (think_s + 30), client=client, server=server, pcap=pcap))
 
 
 _TLS_NAMES = 88
-"""Names in the certificate: the server's flight of TLS has the 3,000 bytes of web-2024."""
+"""Names in the certificate: the server's flight of TLS has 2,942 bytes, and that of web-2024 3,000."""
 
 _OPENSSL = """
 openssl_conf = init
@@ -120,28 +87,31 @@ Groups = P-256
 """
 
 
-def _program_loads(
-    page: Page, link: Link, seed: int, *, client: list[str], server: list[str], seconds: float, pcap: Path | None
-) -> list[Load]:
-    experiment = link.experiment({"per_side": 0}, seconds, world="kernel")
-    capture = None if pcap is None else lab.Pcap(file=pcap)
-    with tempfile.TemporaryDirectory() as out, tempfile.TemporaryFile("w+") as output:
-        _, code = run_command(
-            experiment, client, server=server, seed=seed, out=out, pcap=capture, output=output.fileno()
-        )
-        output.seek(0)
-        text = output.read()
-    if code != 0:
-        raise RuntimeError(f"the client ended with exit code {code}:\n{text}")
+def _loads(page: Page, lines: list[dict[str, Any]]) -> list[Load]:
+    """Return the loads that a program has written."""
     kinds = {name: kind for name, kind, _ in page.resources()}
     found = []
-    for line in text.splitlines():
-        if not line.startswith("{"):
-            continue
-        times: dict[str, float] = json.loads(line)
-        load_s = times.pop("load")
+    for times in lines:
         ends: dict[str, list[float]] = {}
-        for name, end_s in times.items():
-            ends.setdefault(kinds[name], []).append(end_s)
-        found.append(Load(load_s, ends))
+        for name, kind in kinds.items():
+            ends.setdefault(kind, []).append(times[name])
+        found.append(Load(times["load"], ends))
     return found
+
+
+def http3_loads(
+    page: Page, link: Link, seed: int, *, loads: int, think_s: float, pcap: Path | None = None
+) -> list[Load]:
+    """Return loads by aioquic at both ends."""
+    with tempfile.TemporaryDirectory() as name:
+        site = Path(name)
+        page.write_site(site / "files")
+        write_certificate(site, names=_QUIC_NAMES)
+        client = [sys.executable, str(_HERE / "browse_http3.py"), str(loads), str(think_s), str(seed)]
+        client.append(json.dumps(page.references(4433, 4434)))
+        server = [sys.executable, str(_HERE / "serve_http3.py"), str(site), "4433", "4434"]
+        return _loads(page, run_programs(link, seed, loads * (think_s + 30), client=client, server=server, pcap=pcap))
+
+
+_QUIC_NAMES = 55
+"""Names in the certificate: it has 1,736 bytes, and that of the profile ``quic`` 2,000."""
