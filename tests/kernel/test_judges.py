@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import deque
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,7 @@ def test_a_page_beside_a_download_loads_as_by_nghttp() -> None:
 
 @needs_kernel
 @needs_openssl
+@pytest.mark.skipif(find_spec("aioquic") is None, reason="aioquic is not installed")
 @pytest.mark.slow
 def test_a_page_over_http3_loads_as_by_aioquic() -> None:
     case = PageCase("HTTP/3", "one origin", Link("droptail:limit=100", 20))
