@@ -210,10 +210,28 @@ def test_show_lists_the_households(aqmlab: Command, tmp_path: Path) -> None:
     spec = tmp_path / "street.toml"
     spec.write_text(f'link.rate = "100 Mbit/s"\nusers = {{workload = "{NAME}", per_side = 40, hour = 9}}\n')
     shown = aqmlab("show", str(spec))
-    assert "Households: 40 at 9 h (household-2024): the web users and the first 7 sources." in shown.out
+    assert "Users: 40 households at 9 h (household-2024), the web users and the first 7 sources." in shown.out
     assert re.search(r"television +video +reverse +\d+ flows", shown.out)
     listed = json.loads(aqmlab("show", str(spec), "--json").out)
     assert not [value for value in listed["unwritten"] if value["path"].startswith("sources[0].video.rule")]
+
+
+def test_a_comparison_names_the_households(aqmlab: Command, tmp_path: Path) -> None:
+    spec = tmp_path / "home.toml"
+    protocol = 'protocol = {warmup = "1 s", duration = "2 s"}'
+    spec.write_text(f'link.rate = "100 Mbit/s"\nusers = {{workload = "{NAME}", per_side = 1}}\n{protocol}\n')
+    compared = aqmlab("compare", str(spec), "fq_codel", "--seeds", "1", "--no-figures")
+    assert "1 household at 20 h, uniform RTT, 1 s + 2 s, 1 seed" in compared.out
+    assert "Experience by application" in compared.out
+
+
+def test_hosts_without_a_browser_refuse_households(aqmlab: Command, tmp_path: Path) -> None:
+    spec = tmp_path / "home.toml"
+    spec.write_text(f'users = {{workload = "{NAME}", per_side = 1}}\n')
+    refused = aqmlab("run", str(spec), "--world", "kernel")
+    assert refused.code
+    assert refused.err.startswith('aqmlab: users.workload: needs world = "simulated": ')
+    assert refused.err.count("\n") == 1
 
 
 def test_the_schema_has_the_workload_and_its_hours() -> None:

@@ -53,6 +53,8 @@ class Cell:
     """The testbed that the experiment names. Its values are in the spec, so the name is not part of the key."""
     programs: tuple[tuple[str, ...], tuple[str, ...] | None] | None = None
     """The command that is run over the link, and its server, if any."""
+    households: str | None = None
+    """The number and the hour of the households that the experiment names, in words; ``None`` for a stored cell."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out cached properties: ``links`` are objects of the engine, which cannot be pickled."""
@@ -202,6 +204,8 @@ class Cell:
         if not self.users_per_side:
             return "no web users"
         load = "" if self.load_percent is None else f"{self.load_percent:.3g} % load: "
+        if self.households is not None:
+            return f"{load}{self.households}, {self.rtt} RTT"
         is_on_both = self.resolved["users"].get("sides", 2) == 2
         place = "on each side" if is_on_both else f"at {directions.side(0, self.resolved.get('sides'))}"
         return f"{load}{pluralize(self.users_per_side, 'user')} {place}, {self.rtt} RTT"
@@ -283,8 +287,13 @@ def cells_of(
     LawError
         When a custom law or congestion control cannot be imported.
     """
-    populated, load = populate(experiment, calibrations)
-    digest = digest_of(populated if comparison_experiment is None else populate(comparison_experiment, calibrations)[0])
+    numbered, load = with_number(experiment, calibrations)
+    populated = expansion.expanded(numbered)
+    digest = digest_of(
+        populated
+        if comparison_experiment is None
+        else expansion.expanded(with_number(comparison_experiment, calibrations)[0])
+    )
     if uncongested:
         populated = presets.uncongested(populated)
     spec = Resolved(populated.with_defaults().to_json())
@@ -308,6 +317,7 @@ def cells_of(
             variant=variant,
             testbed=experiment.testbed,
             kernel=kernels.release() if experiment.world == "kernel" else None,
+            households=expansion.number(numbered),
         )
         for seed in seeds
     ]
@@ -338,27 +348,19 @@ def digest_of(populated: Experiment) -> str:
     return columns.digest(json.dumps(resolved))
 
 
-def populate(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
-    """Return an experiment with a number of users, and the load if it is known.
+_TESTBED_USERS = f'testbed = "{testbeds.PAPERS}" for the users of Le et al. (2003)'
 
-    The number is computed from the load if necessary, and households become web users and sources.
+
+def with_number(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
+    """Return an experiment with a number of users, computed from the load if necessary, and the load if it is known.
 
     Raises
     ------
     SpecError
         When a load has no calibration, or the users do not fit the workload.
     """
-    expansion.check(experiment.users)
-    numbered, load = with_number(experiment, calibrations)
-    return expansion.expanded(numbered), load
-
-
-_TESTBED_USERS = f'testbed = "{testbeds.PAPERS}" for the users of Le et al. (2003)'
-
-
-def with_number(experiment: Experiment, calibrations: Calibrations) -> tuple[Experiment, float | None]:
-    """Return an experiment with a number of users, computed from the load if necessary, and the load if it is known."""
     users = experiment.users
+    expansion.check(users)
     if users.load is None and users.per_side is None:
         if users.model_fields_set:
             _check_rest(experiment)

@@ -13,6 +13,7 @@ import typer
 from aqmlab._core import SpecError, seconds
 from aqmlab.cli.output import one_line_errors
 from aqmlab.spec import schema, testbeds
+from aqmlab.spec.households import data as households
 
 if TYPE_CHECKING:
     from aqmlab.running.pcap import Pcap
@@ -26,7 +27,7 @@ def _spec_option(path: str, metavar: str) -> dict[str, Any]:
 
 def _table(path: str) -> dict[str, Any]:
     option = _spec_option(path, "NAME|FILE")
-    names = ", ".join(schema.names(path))
+    names = ", ".join([*schema.names(path), *(households.NAMES if path == "users.workload" else ())])
     return {**option, "help": f"{option['help']} Write {names}, or a TOML or JSON file with a table of your own."}
 
 

@@ -47,7 +47,8 @@ def calibrate(
 ) -> None:
     """Measure the number of users for each load.
 
-    The hosts are those of the testbed unc-2003, and linux-6 where users load pages of today, as those of web-2024 do.
+    The hosts are those of the testbed unc-2003, and linux-6 where users load pages of today, as those of web-2024 and
+    household-2024 do.
     Later runs with the same results directory use the calibration.
     """
     from aqmlab.calibration import plot

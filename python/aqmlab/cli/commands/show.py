@@ -48,9 +48,8 @@ def show(
     calibrations = calibration_model.load_calibrations(out)
     (cell,) = cells_of(experiment, [1], calibrations)
     network = topology(experiment, cell.spec)
-    households = expansion.description(with_number(experiment, calibrations)[0])
     # Households write the values of their sources.
-    written = experiment if households is None else expansion.expanded(with_number(experiment, calibrations)[0])
+    written = experiment if cell.households is None else expansion.expanded(with_number(experiment, calibrations)[0])
     defaults = default_values(written, cell.resolved)
     write_table(table.defaults_frame(defaults), file)
     if figure is not None:
@@ -62,7 +61,10 @@ def show(
     else:
         report_testbed(experiment.testbed)
         drawing.show(network, title=spec.stem)
-        if households is not None:
-            print(households)
+        if cell.households is not None:
+            added = len(cell.resolved["sources"]) - len(experiment.sources)
+            print(
+                f"Users: {cell.households} ({experiment.users.workload}), the web users and the first {added} sources."
+            )
         print()
         console.show(table.defaults_table(defaults))

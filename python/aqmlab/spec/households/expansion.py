@@ -13,6 +13,7 @@ from typing import Any
 from aqmlab._core import Resolved, SpecError, seconds
 from aqmlab.spec.experiment import Experiment, Users
 from aqmlab.spec.households import data
+from aqmlab.ui.counts import pluralize
 
 MIN_FOR_LOAD = 25
 """The smallest number of households that a load may ask for: with fewer, the rule of at least one use of each
@@ -53,30 +54,20 @@ def check(users: Users) -> None:
         )
 
 
-def description(experiment: Experiment) -> str | None:
+def number(experiment: Experiment) -> str | None:
     """Return the number and the hour of households in words; nothing for other users."""
     users = experiment.users
     if not data.is_household(users.workload) or users.per_side is None:
         return None
-    households, hour = data.load(users.workload), data.hour_of(users.workload, users.hour)
-    sources = len(households.applications) + len(households.transfers)
-    return (
-        f"Households: {users.per_side:,} at {hour} h ({users.workload}): the web users and the first {sources} sources."
-    )
+    return f"{pluralize(users.per_side, 'household')} at {data.hour_of(users.workload, users.hour)} h"
 
 
 def expanded(experiment: Experiment) -> Experiment:
     """Return an experiment in which households are web users and sources; any other is returned unchanged.
 
     The sources of the spec follow those of the households, whose draws they do not change.
-
-    Raises
-    ------
-    SpecError
-        When a key of users does not fit the workload.
     """
     users = experiment.users
-    check(users)
     if not data.is_household(users.workload) or users.per_side is None:
         return experiment
     households, hour = data.load(users.workload), data.hour_of(users.workload, users.hour)
