@@ -160,3 +160,12 @@ def test_classes_of_two_disciplines_have_no_difference() -> None:
     dual = {"classes": [{"name": name, "packets": 3} for name in ("L4S", "Classic")]}
     (paired,) = stats.paired([record(1, 1.0), record(2, 2.0)], [[record(1, 1.0) | dual, record(2, 2.0) | dual]])
     assert paired["difference"]["classes"] == []
+
+
+def test_a_seed_with_nothing_to_measure_is_left_out() -> None:
+    records = [record(1, 1.0) | {"sources": [{"name": "web", "pages": None}]}]
+    records.append(record(2, 1.0) | {"sources": [{"name": "web", "pages": {"load": 4.0}}]})
+    for order in (records, records[::-1]):
+        combined = stats.over_seeds(order)
+        assert combined["sources"] == [{"name": "web", "pages": {"load": 4.0}}]
+        assert combined["n"]["sources"] == [{"name": "web", "pages": {"load": 1}}]

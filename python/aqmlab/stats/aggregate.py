@@ -76,14 +76,14 @@ def map_numbers(combine: Callable[[list[Any]], Any], values: Sequence[Any]) -> A
 
     Lists of different lengths, such as the classes of two disciplines, become empty lists.
     """
-    first = values[0]
+    # Cells that were stored before a number was added lack it, and one with nothing to measure has no object.
+    first = next((value for value in values if value is not None), None)
     if isinstance(first, Mapping):
         return {
-            # Cells that were stored before a number was added lack it.
-            name: value if name in _NAMES else map_numbers(combine, [value.get(name) for value in values])
+            name: value if name in _NAMES else map_numbers(combine, [(value or {}).get(name) for value in values])
             for name, value in first.items()
         }
     if isinstance(first, Sequence):
-        has_one_length = len({len(value) for value in values}) == 1
+        has_one_length = len({len(value or ()) for value in values}) == 1
         return [map_numbers(combine, value) for value in zip(*values, strict=True)] if has_one_length else []
     return combine(list(values))
