@@ -40,6 +40,7 @@ class Link:
         users: Mapping[str, Any] = _NO_USERS,
         sources: Sequence[Mapping[str, Any]] = (),
         world: str = "simulated",
+        congestion: str | type = "cubic",
     ) -> lab.Experiment:
         """Return an experiment over this link."""
         rtt = {
@@ -51,7 +52,7 @@ class Link:
                 "link": {"rate": "10 Mbit/s", "device_fifo": 0},
                 "queue": _QUEUES[self.queue],
                 "users": {"rtt": rtt, **users},
-                "tcp": {"profile": "linux-6"},
+                "tcp": {"profile": "linux-6", "congestion": congestion},
                 "sources": [*([_DOWNLOAD] if self.download else []), *sources],
                 "protocol": {"warmup": f"{self.start_s:g} s", "duration": f"{duration_s:g} s"},
                 "record": {"exchanges": world == "simulated"},
@@ -61,11 +62,18 @@ class Link:
 
 
 def run_programs(
-    link: Link, seed: int, seconds: float, *, client: list[str], server: list[str], pcap: Path | None = None
+    link: Link,
+    seed: int,
+    seconds: float,
+    *,
+    client: list[str],
+    server: list[str],
+    congestion: str = "cubic",
+    pcap: Path | None = None,
 ) -> list[dict[str, Any]]:
     """Run a client and its server in the kernel's world; return the lines of JSON that the client writes."""
     capture = None if pcap is None else lab.Pcap(file=pcap)
-    experiment = link.experiment(seconds, world="kernel")
+    experiment = link.experiment(seconds, world="kernel", congestion=congestion)
     with tempfile.TemporaryDirectory() as out, tempfile.TemporaryFile("w+") as output:
         _, code = run_command(
             experiment, client, server=server, seed=seed, out=out, pcap=capture, output=output.fileno()

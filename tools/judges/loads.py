@@ -37,10 +37,12 @@ class Load:
         return {"page load": self.load_s, "first render": first_render, **means}
 
 
-def model_loads(page: Page, link: Link, seed: int, *, loads: int, think_s: float) -> list[Load]:
+def model_loads(
+    page: Page, link: Link, seed: int, *, loads: int, think_s: float, congestion: str | type = "cubic"
+) -> list[Load]:
     """Return loads by the model; there are at least ``loads`` of them where a load takes 10 s at most."""
     users = {"per_side": 1, "sides": 1, "workload": page.workload(think_s)}
-    experiment = link.experiment(loads * (think_s + 10), users=users)
+    experiment = link.experiment(loads * (think_s + 10), users=users, congestion=congestion)
     with tempfile.TemporaryDirectory() as directory:
         table = lab.run(experiment, seed=seed, out=directory).exchanges.filter(pl.col("source") == 0)
     documents = table.filter("top_level")["start_s"].sort()
@@ -58,7 +60,14 @@ def model_loads(page: Page, link: Link, seed: int, *, loads: int, think_s: float
 
 
 def http2_loads(
-    page: Page, link: Link, seed: int, *, loads: int, think_s: float, pcap: Path | None = None
+    page: Page,
+    link: Link,
+    seed: int,
+    *,
+    loads: int,
+    think_s: float,
+    congestion: str = "cubic",
+    pcap: Path | None = None,
 ) -> list[Load]:
     """Return loads by nghttp from nghttpd."""
     with tempfile.TemporaryDirectory() as name:
@@ -70,7 +79,9 @@ def http2_loads(
         client = [sys.executable, str(_HERE / "browse_http2.py"), str(loads), str(think_s), str(seed)]
         client.append(str(site / "openssl.cnf"))
         server = ["sh", str(_HERE / "serve_http2.sh"), str(site)]
-        return _loads(page, run_programs(link, seed, loads * (think_s + 30), client=client, server=server, pcap=pcap))
+        seconds = loads * (think_s + 30)
+        options = {"client": client, "server": server}
+        return _loads(page, run_programs(link, seed, seconds, **options, congestion=congestion, pcap=pcap))
 
 
 _TLS_NAMES = 88
