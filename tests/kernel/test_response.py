@@ -37,7 +37,7 @@ def mean_window(world: str, congestion: str, every: int, out: Path) -> float:
 
 
 @needs_kernel
-@pytest.mark.parametrize("every", [1_000, 10_000])
+@pytest.mark.parametrize("every", [1_000, 10_000, 30_000])
 def test_cubic_keeps_the_window_of_linux_under_losses(every: int, tmp_path: Path) -> None:
     simulated, real = (mean_window(world, "cubic", every, tmp_path / world) for world in ("simulated", "kernel"))
     assert simulated == pytest.approx(real, rel=TOLERANCE)

@@ -17,6 +17,7 @@ from conftest import Command
 
 LINUX_6 = {
     "tcp_rmem": "4096\t131072\t33554432",
+    "tcp_wmem": "4096\t16384\t4194304",
     "tcp_moderate_rcvbuf": "1",
     "tcp_window_scaling": "1",
     "tcp_timestamps": "1",
@@ -56,6 +57,7 @@ def test_a_kernel_with_the_settings_of_linux_6_is_that_profile() -> None:
     ("setting", "value", "name", "expected"),
     [
         ("tcp_rmem", "4096 131072 1048576", "receive_window", 1_048_576),
+        ("tcp_wmem", "4096 16384 1048576", "send_buffer", 1_048_576),
         ("tcp_moderate_rcvbuf", "0", "receive_window_tuning", False),
         ("tcp_sack", "0", "sack", False),
         ("tcp_frto", "0", "frto", False),

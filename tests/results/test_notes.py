@@ -108,7 +108,7 @@ def test_a_source_limited_by_its_receive_window_is_named(tmp_path: Path) -> None
     # F4: 6.3 MB in 100 ms are 503 Mbit/s of 1 Gbit/s.
     bulk = {"bulk": {"name": "A", "flows": 1, "rtt": {"fixed": "100 ms"}, "interface": "10 Gbit/s"}}
     wide = alone(bulk, rate="1 Gbit/s")
-    windows = wide.model_copy(update={"tcp": lab.Tcp(profile="linux-6", receive_window=6_291_456)})
+    windows = wide.model_copy(update={"tcp": lab.Tcp(profile="linux-6", receive_window=6_291_456, send_buffer=0)})
     comparison = compared(windows, "droptail:limit=12.5 MB", out=tmp_path)
     (source,) = comparison.schemes[0]["sources"]
     assert source["limited_by_percent"]["receive_window"] > 80
@@ -117,6 +117,16 @@ def test_a_source_limited_by_its_receive_window_is_named(tmp_path: Path) -> None
     assert text is not None
     assert "A by the receive window (tcp.receive_window)" in text
     assert "receive window" in repr(comparison)
+
+
+def test_a_source_limited_by_its_send_buffer_is_named(tmp_path: Path) -> None:
+    bulk = {"bulk": {"name": "A", "flows": 1, "rtt": {"fixed": "100 ms"}, "interface": "10 Gbit/s"}}
+    comparison = compared(alone(bulk, rate="1 Gbit/s"), "droptail:limit=12.5 MB", out=tmp_path)
+    (source,) = comparison.schemes[0]["sources"]
+    assert source["limited_by_percent"]["send_buffer"] > 80
+    text = note(comparison, "Hosts, not the queue")
+    assert text is not None
+    assert "A by the send buffer (tcp.send_buffer)" in text
 
 
 def test_a_source_limited_by_its_interface_is_named(tmp_path: Path) -> None:

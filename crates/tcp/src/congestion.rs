@@ -77,7 +77,7 @@ pub struct Ack {
     /// True for the first acknowledgement of a round trip: it covers data sent after the previous round trip
     /// ended.
     pub new_round: bool,
-    /// The sender used the whole window since the previous acknowledgement; otherwise the window need not grow.
+    /// The window has limited the sender lately; otherwise it need not grow.
     pub window_limited: bool,
     /// Only pacing kept the sender from using the whole window (RFC 9002 §7.8 counts that as use).
     pub pacing_limited: bool,

@@ -11,6 +11,8 @@ pub enum LimitedBy {
     Application,
     /// The peer's receive window has no room for the next segment.
     ReceiveWindow,
+    /// The send buffer is full of data that are sent and not acknowledged.
+    SendBuffer,
     /// The congestion window has no room for the next segment; the receive window has.
     CongestionWindow,
     /// Losses are being repaired: fast recovery, or the data in flight when the retransmission timer expired.

@@ -83,6 +83,13 @@ pub struct Profile {
     pub quick_acks_after_mark: u8,
     /// Segments that a sender releases together if its congestion control paces.
     pub pacing_burst: u8,
+    /// Send new data in packets of several segments that grow with the rate, and wait for room for a whole one, as Linux does
+    /// with TCP segmentation offload (`tcp_tso_autosize`, `tcp_tso_should_defer`). For controls that do not pace. Otherwise
+    /// each segment leaves as soon as the windows have room.
+    pub segmentation_offload: bool,
+    /// Memory in bytes for data that are written and not acknowledged, including the overhead of packets: the maximum of
+    /// Linux's `tcp_wmem`. 0: as much as the windows allow.
+    pub send_buffer: u32,
     /// Minimum congestion window after a mark, in segments. RFC 3168 §6.1.2 permits one; after a loss it is two.
     /// BBR and LEDBAT have minimum windows of their own.
     pub min_window: u8,
@@ -184,6 +191,8 @@ impl Profile {
             || self.frto
             || self.quick_acks > 0
             || self.quick_acks_after_mark > 0
+            || self.segmentation_offload
+            || self.send_buffer > 0
             || self.min_window > 1
             || self.receive_window_tuning
             || self.counts_bytes()

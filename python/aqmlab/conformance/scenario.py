@@ -17,8 +17,11 @@ STACK: Mapping[str, Any] = {
     "quick_acks": 0,
     "receive_window": 33_554_432,
     "receive_window_tuning": False,
+    "send_buffer": 0,
+    "segmentation_offload": False,
 }
-"""The stack of the hosts: every segment is acknowledged at once, and no receive window limits the sender."""
+"""The stack of the hosts: every segment leaves as soon as the window has room and is acknowledged at once, and no
+buffer limits the sender."""
 
 
 def one_flow(

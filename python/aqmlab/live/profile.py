@@ -46,6 +46,7 @@ def table(read: Read, info: bytes) -> dict[str, Any]:
         # The last number is the limit of automatic tuning.
         "receive_window": _number(read("tcp_rmem"), last=True),
         "receive_window_tuning": _is_enabled(read("tcp_moderate_rcvbuf")),
+        "send_buffer": _number(read("tcp_wmem"), last=True),
         "window_scaling": _is_enabled(read("tcp_window_scaling")),
         "timestamps": _is_enabled(read("tcp_timestamps")),
         "sack": _is_enabled(read("tcp_sack")),

@@ -18,6 +18,7 @@ MEASURES = tuple(name for name in json.loads(schemas())["summary"]["properties"]
 LIMITS = {
     "application": "the application",
     "receive_window": "the receive window",
+    "send_buffer": "the send buffer",
     "congestion_window": "the congestion window",
     "recovery": "loss recovery",
     "pacing": "pacing",

@@ -184,7 +184,7 @@ def _join_items(items: Sequence[str]) -> str:
     return "; ".join([*items[:_MAX_NAMES], *([f"and {rest} more"] if rest > 0 else [])])
 
 
-_HOST_LIMITS = {"receive_window": "tcp.receive_window", "interface": "interface"}
+_HOST_LIMITS = {"receive_window": "tcp.receive_window", "send_buffer": "tcp.send_buffer", "interface": "interface"}
 """The limits that hosts set, with their keys in a spec."""
 
 _SHARE_PERCENT = 10.0

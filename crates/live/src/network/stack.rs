@@ -26,7 +26,7 @@ pub(crate) struct Stack {
 }
 
 /// The profile values that the kernel does not take: it has its own.
-const KERNELS_OWN: [&str; 16] = [
+const KERNELS_OWN: [&str; 17] = [
     "newreno",
     "initial_rto",
     "rto_margin",
@@ -36,6 +36,7 @@ const KERNELS_OWN: [&str; 16] = [
     "quick_acks",
     "quick_acks_after_mark",
     "pacing_burst",
+    "segmentation_offload",
     "min_window",
     // Belong to LEDBAT and Prague, which the kernel lacks.
     "ledbat_target",
@@ -52,6 +53,9 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 
 /// The ECN setting.
 const ECN: &str = "ipv4/tcp_ecn";
+
+/// A send buffer as large as the largest window of TCP (RFC 7323).
+const UNBOUNDED: u32 = 1 << 30;
 
 /// The largest window without scaling.
 const UNSCALED: u16 = u16::MAX;
@@ -85,6 +89,7 @@ impl Stack {
                 ("ipv4/tcp_synack_retries", number(profile.syn_ack_retransmits.into())),
                 ("ipv4/tcp_retries2", number(profile.data_retransmits.into())),
                 ("ipv4/tcp_rmem", buffers),
+                ("ipv4/tcp_wmem", send_buffers(profile)),
                 // Connections must not inherit estimates from earlier ones.
                 ("ipv4/tcp_no_metrics_save", "1".to_owned()),
                 // Thousands of connections begin and end at the same time.
@@ -174,6 +179,12 @@ fn receive_buffers(profile: &Profile) -> (String, Option<u16>) {
     }
     let room = 8 * u32::from(UNSCALED);
     (format!("4096 {room} {room}"), Some(u16::try_from(window).unwrap_or(UNSCALED)))
+}
+
+/// Returns the setting of send buffers, which grow to the profile's.
+fn send_buffers(profile: &Profile) -> String {
+    let most = if profile.send_buffer == 0 { UNBOUNDED } else { profile.send_buffer.max(16_384) };
+    format!("4096 16384 {most}")
 }
 
 /// Returns the reason for which Linux cannot follow an ECN policy, if there is one.
@@ -286,9 +297,10 @@ mod tests {
     use super::*;
 
     /// The profile values that are set in the kernel.
-    const SET_VALUES: [&str; 20] = [
+    const SET_VALUES: [&str; 21] = [
         "mss",
         "receive_window",
+        "send_buffer",
         "window_scaling",
         "timestamps",
         "sack",
@@ -336,6 +348,7 @@ mod tests {
             ("ipv4/tcp_rto_min_us", "200000"),
             ("ipv4/tcp_rto_max_ms", "120000"),
             ("ipv4/tcp_frto", "2"),
+            ("ipv4/tcp_wmem", "4096 16384 4194304"),
             ("ipv4/tcp_recovery", "1"),
         ] {
             assert_eq!(setting(&linux, name), default, "{name}");

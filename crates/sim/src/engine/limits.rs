@@ -51,8 +51,15 @@ impl Limit {
     const APPLICATION: Limit = Limit(LimitedBy::Application as usize);
     const INTERFACE: Limit = Limit(LimitedBy::Pacing as usize + 1);
     /// The names of all limits in the order of their numbers.
-    const NAMES: [&'static str; Limit::INTERFACE.0 + 1] =
-        ["application", "receive_window", "congestion_window", "recovery", "pacing", "interface"];
+    const NAMES: [&'static str; Limit::INTERFACE.0 + 1] = [
+        "application",
+        "receive_window",
+        "send_buffer",
+        "congestion_window",
+        "recovery",
+        "pacing",
+        "interface",
+    ];
 
     /// The limit of `socket`, the end `id`, at `now`.
     pub(super) fn of<S: Sender>(
@@ -115,9 +122,17 @@ impl Limits {
     pub(super) fn percent(&self, owner: Owner) -> LimitedByPercent {
         let counts = self.owners[owner.index()].counts;
         let all = counts.iter().sum();
-        let [application, receive_window, congestion_window, recovery, pacing, interface] =
+        let [application, receive_window, send_buffer, congestion_window, recovery, pacing, interface] =
             counts.map(|count| percent(count, all));
-        LimitedByPercent { application, receive_window, congestion_window, recovery, pacing, interface }
+        LimitedByPercent {
+            application,
+            receive_window,
+            send_buffer,
+            congestion_window,
+            recovery,
+            pacing,
+            interface,
+        }
     }
 }
 

@@ -16,6 +16,8 @@ pub struct LimitedByPercent {
     pub application: Option<f64>,
     /// The peer's receive window had no room.
     pub receive_window: Option<f64>,
+    /// The send buffer was full of data that were sent and not acknowledged.
+    pub send_buffer: Option<f64>,
     /// The congestion window had no room; the receive window had.
     pub congestion_window: Option<f64>,
     /// Losses were being repaired: fast recovery, or what was in flight when the retransmission timer expired.

@@ -30,7 +30,7 @@ fn a_slow_uplink_carries_a_fast_download_with_the_filter() {
             assert_eq!(filter == "no-ack-filter", uplink.evicted == 0, "{filter}, {tcp}");
             run.summary.sources[0].goodput_mbps
         });
-        assert!(goodput[1] > goodput[0] && goodput[2] > 1.5 * goodput[0], "{tcp}: {goodput:?} Mbit/s");
+        assert!(goodput[1] > goodput[0] && goodput[2] > 1.4 * goodput[0], "{tcp}: {goodput:?} Mbit/s");
     }
 }
 

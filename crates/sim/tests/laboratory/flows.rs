@@ -47,7 +47,7 @@ fn sent_bytes_are_delivered_lost_or_in_flight() {
         let has_losses = table.retransmitted_bytes.iter().any(|&bytes| bytes > 0);
         exact_controls_with_losses += usize::from(is_exact && has_losses);
     }
-    assert!(exact_controls_with_losses >= 2, "{exact_controls_with_losses}");
+    assert!(exact_controls_with_losses >= 1, "{exact_controls_with_losses}");
 }
 
 #[test]

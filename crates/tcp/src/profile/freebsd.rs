@@ -41,6 +41,8 @@ impl Profile {
             quick_acks: 0,
             quick_acks_after_mark: 0,
             pacing_burst: 1,
+            segmentation_offload: false,
+            send_buffer: 0,
             min_window: 1,
             restart_after_idle: true,
             nagle: false,

@@ -29,14 +29,18 @@ impl Profile {
     /// `net/ipv4/tcp_ipv4.c`). Accurate ECN, which Linux has since 6.18, includes its option (`tcp_ecn_option`,
     /// 2).
     ///
-    /// A control that paces releases two segments together (`tcp_min_tso_segs`), which one acknowledgement then
-    /// covers.
+    /// New data leave in packets of two or more segments, those of a millisecond, which wait for room for a whole one if an
+    /// acknowledgement is near (`tcp_tso_autosize`, `tcp_tso_should_defer` of 6.12). A control that paces releases two segments
+    /// together (`tcp_min_tso_segs`), which one acknowledgement then covers.
+    ///
+    /// At most 4 MiB of unacknowledged data with the overhead of their packets (`tcp_wmem`).
     ///
     /// The receive window starts at 65,535 bytes, in whole segments, and grows with the data that arrive
     /// (`tcp_moderate_rcvbuf`) to the maximum of `tcp_rmem`, 32 MiB since 6.16 and 6 MiB before.
     ///
     /// Simpler than Linux:
-    /// * Bursts do not grow with the rate, nor wait for more (`tcp_tso_autosize`, `tcp_tso_should_defer`).
+    /// * Packets of a control that paces do not grow with the rate, and all begin where a departure does and not where the
+    ///   application's write did.
     /// * A mark reduces the window at once, not over a round trip (`tcp_cwnd_reduction`). Meanwhile DCTCP's and
     ///   Prague's windows grow by the unmarked bytes.
     /// * Beyond the first limit, the whole receive buffer is window; Linux reserves a part for the packets' overhead, and
@@ -72,6 +76,8 @@ impl Profile {
             quick_acks: 16,
             quick_acks_after_mark: 2,
             pacing_burst: 2,
+            segmentation_offload: true,
+            send_buffer: 4_194_304,
             min_window: 2,
             restart_after_idle: true,
             nagle: false,

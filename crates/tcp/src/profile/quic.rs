@@ -31,6 +31,8 @@ impl Profile {
             delayed_ack: Duration::from_millis(25),
             ack_every: 2,
             pacing_burst: 10,
+            segmentation_offload: false,
+            send_buffer: 0,
             min_window: 2,
             ecn: EcnPolicy::Off,
             congestion: Algorithm::CubicRfc9438,

@@ -4,7 +4,6 @@ use aqmlab_units::{Duration, Time};
 
 use super::{DUP_THRESH, Record, Scoreboard};
 use crate::Seq;
-use crate::options::{is_earlier, timestamp};
 
 /// Recoveries for which a widened reordering window lasts (RFC 8985 §6.2 step 4).
 const REO_WND_PERSIST: u8 = 16;
@@ -55,22 +54,19 @@ impl Rack {
         self.min_rtt.unwrap_or(Duration::ZERO)
     }
 
-    /// §6.2 steps 2 and 3: `record` has arrived; `echo` is the timestamp that the acknowledgement echoes.
+    /// §6.2 steps 2 and 3: `record` has arrived.
     #[inline(always)]
-    pub(crate) fn on_delivered(&mut self, record: &Record, now: Time, echo: Option<u32>) {
+    pub(crate) fn on_delivered(&mut self, record: &Record, now: Time) {
         if self.fack < record.end {
             self.fack = record.end;
         } else if record.end < self.fack && !record.retransmitted {
             self.reordering_seen = true;
         }
         let rtt = now.saturating_since(record.sent_at);
-        // The original may have arrived instead of the retransmission. Then the sample is ambiguous and must not
-        // count.
-        if record.retransmitted {
-            let echoes_original = echo.is_some_and(|echo| is_earlier(echo, timestamp(record.sent_at)));
-            if echoes_original || rtt < self.min_rtt() {
-                return;
-            }
+        // The original has arrived instead of the retransmission. As Linux (`tcp_rack_advance`), and unlike the RFC, it heeds no
+        // timestamps.
+        if record.retransmitted && rtt < self.min_rtt() {
+            return;
         }
         self.rtt = rtt;
         if self.newest.is_none_or(|newest| is_after((record.sent_at, record.end), newest)) {

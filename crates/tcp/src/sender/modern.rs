@@ -12,10 +12,12 @@
 //! * `frto`: detection of spurious timeouts.
 //! * `probe`: tail loss probes.
 //! * `transmit`: choice and pacing of the next segment.
-//! * `burst`: segments that leave together.
+//! * `burst`: packets of segments that leave together.
+//! * `send_buffer`: the bytes that the application could write.
 //! * `receiver`: feedback other than acknowledgements.
 //! * `quick_acks`: the segments that are acknowledged at once.
 //! * `window`: the size of the receive window.
+//! * `window_use`: whether the congestion window limits.
 
 mod acknowledge;
 mod burst;
@@ -28,8 +30,10 @@ mod probe;
 mod quick_acks;
 mod receiver;
 mod recovery;
+mod send_buffer;
 mod transmit;
 mod window;
+mod window_use;
 
 use aqmlab_units::{Duration, Time};
 
@@ -39,6 +43,8 @@ use self::negotiate::Negotiated;
 use self::phase::{FirstRetransmission, Phase};
 use self::probe::Probe;
 use self::receiver::Receiver;
+use self::send_buffer::SendBuffer;
+use self::window_use::WindowUse;
 use super::{Classic, Scale, Scaling, Sender};
 use crate::congestion::CongestionControl;
 use crate::core::{Core, Departure, Limits, Status};
@@ -47,6 +53,9 @@ use crate::options::{Options, TIMESTAMPS_LEN};
 use crate::recovery::{Rack, RateEstimator, Scoreboard};
 use crate::timer::{Timer, TimerKind};
 use crate::{LimitedBy, Profile, Segment, SenderInfo, Seq};
+
+/// Linux adds this to the timers of RACK and of probes (`TCP_TIMEOUT_MIN_US`); RFC 8985 does not.
+const TIMEOUT_MARGIN: Duration = Duration::from_millis(2);
 
 /// State of a modern sender.
 #[derive(Debug)]
@@ -71,10 +80,12 @@ pub struct Modern<C> {
     /// Runs while a segment waits for `release`.
     pacing_timer: Timer,
     send_burst: Burst,
+    send_buffer: SendBuffer,
     /// Lost bytes that the congestion control knows of.
     lost_reported: u64,
     /// A window has held back data since the last acknowledgement.
     window_limited: bool,
+    window_use: WindowUse,
     /// Only pacing has held back data that would have filled the window, since the last acknowledgement.
     pacing_limited: bool,
     /// Marked bytes that the peer reports.
@@ -107,8 +118,10 @@ impl<C: CongestionControl> Sender for Modern<C> {
             burst: 0,
             pacing_timer: Timer::OFF,
             send_burst: Burst::default(),
+            send_buffer: SendBuffer::new(profile),
             lost_reported: 0,
             window_limited: false,
+            window_use: WindowUse::default(),
             pacing_limited: false,
             marked_bytes: byte_counts::MarkedBytes::default(),
             marked_total: 0,
@@ -198,7 +211,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
     }
 
     fn limited_by(&self, core: &Core, profile: &Profile) -> LimitedBy {
-        if self.is_classic { self.classic.limited_by(core, profile) } else { self.limit(core) }
+        if self.is_classic { self.classic.limited_by(core, profile) } else { self.limit(core, profile) }
     }
 
     fn info(&self, core: &Core) -> SenderInfo {

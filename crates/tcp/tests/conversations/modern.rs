@@ -4,11 +4,13 @@ mod accecn;
 mod frto;
 mod marks;
 mod options;
+mod packets;
 mod probe;
 mod rack;
 mod receiver;
 mod recovery;
 mod undo;
+mod window_use;
 
 use aqmlab_tcp::options::{SynOptions, Timestamps};
 use aqmlab_tcp::{ClassicReno, Full, Options, Profile, Segment, Seq};

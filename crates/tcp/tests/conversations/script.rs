@@ -8,8 +8,8 @@ use std::mem::take;
 
 use aqmlab_tcp::options::{AccEcnOrder, SynOptions};
 use aqmlab_tcp::{
-    CongestionControl, Endpoint, Event, Flags, HeaderOptions, Options, Profile, Segment, Sender, Seq, State,
-    WindowScale,
+    CongestionControl, Endpoint, Event, Flags, HeaderOptions, LimitedBy, Options, Profile, Segment, Sender,
+    Seq, State, WindowScale,
 };
 use aqmlab_units::{Duration, Time};
 
@@ -319,6 +319,11 @@ impl<S: Sender<Options: ScriptOptions>> Script<S> {
     /// The congestion window in bytes.
     pub(crate) fn cwnd(&self) -> u32 {
         self.tcp.congestion().cwnd()
+    }
+
+    /// The reason why no more data leave.
+    pub(crate) fn limited_by(&self) -> LimitedBy {
+        self.tcp.limited_by(&self.profile)
     }
 
     fn drain(&mut self) {

@@ -50,7 +50,7 @@ impl AckInfo {
     /// Add a delivered segment. Inlined twice: a call of a closure took a quarter more.
     #[inline(always)]
     fn add(&mut self, record: &Record, rack: &mut Rack, now: Time) {
-        rack.on_delivered(record, now, self.echo);
+        rack.on_delivered(record, now);
         self.newest.add(record);
         if record.retransmitted {
             self.is_ambiguous = true;
@@ -82,6 +82,7 @@ impl<C: CongestionControl> Modern<C> {
             (self.window_limited, self.pacing_limited) = (false, false);
             return self.respond_to_marks(core, segment, profile);
         }
+        self.note_window_use(core);
         let info = self.read(core, segment, now, profile);
         let lost = self.decide(core, segment, &info, now, profile);
         self.apply(core, segment, &info, lost, now, profile);
@@ -103,6 +104,7 @@ impl<C: CongestionControl> Modern<C> {
         if info.is_new_ack {
             core.snd_una = segment.ack;
             core.dup_acks = 0;
+            self.refill_send_buffer(core, profile);
         } else if info.is_duplicate_ack {
             core.dup_acks = core.dup_acks.saturating_add(1);
         }
@@ -226,6 +228,11 @@ impl<C: CongestionControl> Modern<C> {
             }
             _ => return None,
         };
+        if self.rack.measured_min_rtt().is_none()
+            && let Some(handshake) = core.rtt.srtt()
+        {
+            self.rack.on_round_trip(handshake);
+        }
         core.rtt.sample(for_timer, profile);
         self.rack.on_round_trip(latest);
         self.probe.has_sample = true;
@@ -252,7 +259,7 @@ impl<C: CongestionControl> Modern<C> {
             rtt: info.rtt,
             one_way_delay: info.one_way_delay,
             new_round,
-            window_limited: std::mem::take(&mut self.window_limited),
+            window_limited: self.is_window_limiting(),
             pacing_limited: std::mem::take(&mut self.pacing_limited),
             rate,
         }

@@ -2,8 +2,8 @@
 
 use aqmlab_units::{Duration, Time};
 
-use super::Modern;
 use super::acknowledge::AckInfo;
+use super::{Modern, TIMEOUT_MARGIN};
 use crate::congestion::CongestionControl;
 use crate::core::Core;
 use crate::options::Options;
@@ -73,7 +73,7 @@ impl<C: CongestionControl> Modern<C> {
         let is_single = self.board.len() == 1;
         match core.rtt.srtt() {
             Some(srtt) if is_single => srtt * 2 + MAX_ACK_DELAY,
-            Some(srtt) => srtt * 2,
+            Some(srtt) => srtt * 2 + TIMEOUT_MARGIN,
             None => INITIAL_PTO,
         }
     }

@@ -3,7 +3,7 @@
 use aqmlab_units::{Duration, Time};
 
 use super::acknowledge::AckInfo;
-use super::{FirstRetransmission, Frto, Modern, Phase};
+use super::{FirstRetransmission, Frto, Modern, Phase, TIMEOUT_MARGIN};
 use crate::Profile;
 use crate::congestion::CongestionControl;
 use crate::core::{Core, increment};
@@ -52,7 +52,7 @@ impl<C: CongestionControl> Modern<C> {
     fn detect_losses_by_time(&mut self, core: &Core, now: Time) -> bool {
         let srtt = core.rtt.srtt().unwrap_or(Duration::ZERO);
         let (is_lost, next_check) = self.rack.detect(&mut self.board, !self.phase.is_open(), srtt, now);
-        self.reorder_timer = next_check.map_or(Timer::OFF, Timer::at);
+        self.reorder_timer = next_check.map_or(Timer::OFF, |due| Timer::at(due + TIMEOUT_MARGIN));
         is_lost
     }
 

@@ -42,10 +42,10 @@ impl<C: CongestionControl> Modern<C> {
                 self.classic.congestion.on_idle(profile.initial_window_bytes());
             }
         }
-        let forced = self.take_forced_transmit(core);
+        let forced = self.take_forced_transmit(core, profile);
         let choice = match forced {
             Some(choice) => choice,
-            None => self.next(core, profile)?,
+            None => self.next(core, now, profile)?,
         };
         let rate = self.classic.congestion.pacing_rate();
         let is_paced = now < self.release && self.burst == 0;
@@ -65,19 +65,21 @@ impl<C: CongestionControl> Modern<C> {
     /// Take a segment that may leave even if the congestion window is full: the first one after a timeout, or the
     /// loss probe, which is new data if possible and else the last segment (RFC 8985 §7.3).
     #[inline(always)]
-    fn take_forced_transmit(&mut self, core: &mut Core) -> Option<NextSeg> {
+    fn take_forced_transmit(&mut self, core: &mut Core, profile: &Profile) -> Option<NextSeg> {
         if let Phase::Loss { retransmit_first, .. } = &mut self.phase
             && std::mem::take(retransmit_first)
             && !self.board.is_empty()
         {
             return Some(NextSeg::Retransmit(0));
         }
-        if self.probe.is_due { self.loss_probe(core) } else { None }
+        if self.probe.is_due { self.loss_probe(core, profile) } else { None }
     }
 
     #[inline(never)]
-    fn loss_probe(&mut self, core: &mut Core) -> Option<NextSeg> {
-        let new = self.new_data(core).filter(|&(len, _)| self.peer_permits(core, len));
+    fn loss_probe(&mut self, core: &mut Core, profile: &Profile) -> Option<NextSeg> {
+        let new = self
+            .new_data(core)
+            .filter(|&(len, _)| self.peer_permits(core, len) && self.is_buffered(core, len, profile));
         let choice = match new {
             Some((len, fin)) => NextSeg::New(len, fin),
             None => NextSeg::Retransmit(self.board.last_outstanding()?),
@@ -95,7 +97,7 @@ impl<C: CongestionControl> Modern<C> {
     /// be lost. While F-RTO tests a timeout, choose only the new data that it needs, without Nagle (RFC 5682 §2.1
     /// step 2b).
     #[inline(always)]
-    fn next(&mut self, core: &Core, profile: &Profile) -> Option<NextSeg> {
+    fn next(&mut self, core: &Core, now: Time, profile: &Profile) -> Option<NextSeg> {
         let frto = self.phase.frto().new_data_quota();
         if frto == Some(0) {
             // Without F-RTO, the window after a timeout would have held these segments back.
@@ -111,11 +113,14 @@ impl<C: CongestionControl> Modern<C> {
         }
         if let Some((len, fin)) = self.new_data(core)
             && self.peer_permits(core, len)
+            && self.is_buffered(core, len, profile)
             && (frto.is_some() || !self.held_by_nagle(core, len, profile))
         {
-            let has_room = len == 0 || self.window_permits(u32::from(len));
-            self.window_limited |= !has_room;
-            return has_room.then_some(NextSeg::New(len, fin));
+            let may_leave = len == 0
+                || self.window_permits(u32::from(len))
+                    && (!profile.segmentation_offload || self.begin_packet(core, unsent(core), now, profile));
+            self.window_limited |= !may_leave;
+            return may_leave.then_some(NextSeg::New(len, fin));
         }
         if !self.phase.is_recovery() || profile.rack || !self.negotiated.sack {
             return None;
@@ -163,15 +168,29 @@ impl<C: CongestionControl> Modern<C> {
 
     /// The reason why no segment leaves. If neither window has room, it is the peer's: the congestion window does
     /// not grow then.
-    pub(super) fn limit(&self, core: &Core) -> LimitedBy {
+    pub(super) fn limit(&self, core: &Core, profile: &Profile) -> LimitedBy {
         if !self.phase.is_open() {
             return LimitedBy::Recovery;
         }
         match self.new_data(core) {
             Some((len, _)) if !self.peer_permits(core, len) => LimitedBy::ReceiveWindow,
             Some((len, _)) if !self.window_permits(u32::from(len)) => LimitedBy::CongestionWindow,
+            Some((len, _)) if !self.is_buffered(core, len, profile) => LimitedBy::SendBuffer,
             Some(_) if !self.pacing_timer.is_off() => LimitedBy::Pacing,
+            Some((len, _)) if self.held_by_nagle(core, len, profile) => LimitedBy::Application,
+            Some(_) if profile.segmentation_offload => self.limit_of_packet(core),
             None | Some(_) => LimitedBy::Application,
+        }
+    }
+
+    /// The window that has too little room for a whole packet.
+    fn limit_of_packet(&self, core: &Core) -> LimitedBy {
+        let congestion_window = self.congestion_window().saturating_sub(self.pipe());
+        let receive_window = self.peer_window(core).saturating_sub(core.snd_nxt - core.snd_una);
+        if receive_window <= congestion_window {
+            LimitedBy::ReceiveWindow
+        } else {
+            LimitedBy::CongestionWindow
         }
     }
 
@@ -244,7 +263,7 @@ impl<C: CongestionControl> Modern<C> {
             frto.on_new_segment();
         }
         self.schedule_probe(core, now, profile, true);
-        let pushes = profile.quick_acks > 0 && self.send_burst.completes_pair(now);
+        let pushes = len > 0 && profile.segmentation_offload && self.send_burst.completes(now);
         let push = if pushes { Flags::PSH } else { Flags::NONE };
         Departure { seq, len, flags: fin | ecn | push }
     }

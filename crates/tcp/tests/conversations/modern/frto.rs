@@ -130,9 +130,9 @@ fn rfc_5682_2_1_step_2b_one_new_segment_suffices_despite_nagle() {
     let profile = Profile { nagle: true, ..frto() };
     let mut tcp = in_flight(profile, 10_300);
     tcp.at(TIMEOUT).sends([full(1)]).gets(ack(after(1))).sends([data(after(10), 300)]);
-    // There is nothing more for the window to keep back, so it does not grow.
+    // The window was full within the last round trip, so it grows.
     tcp.gets(ack(after(2))).sends([]);
-    assert_eq!((tcp.cwnd(), tcp.ssthresh()), BEFORE);
+    assert_eq!((tcp.cwnd(), tcp.ssthresh()), (BEFORE.0 + 1_000, BEFORE.1));
 }
 
 #[test]
@@ -238,8 +238,8 @@ fn rfc_5682_3_1_step_3b_a_loss_probes_copy_proves_nothing() {
     let rack = Profile { sack: true, rack: true, ack_every: 1, ..frto() };
     let mut tcp = in_flight(rack, 10_000);
     // The probe repeats segment 10; then new data are written and the timer expires.
-    tcp.at(OPENED + 200).sends([full(10)]).writes(3000).takes_sent();
-    tcp.at(OPENED + 1200).sends([full(1)]);
+    tcp.at(OPENED + 202).sends([full(10)]).writes(3000).takes_sent();
+    tcp.at(OPENED + 1202).sends([full(1)]);
     tcp.gets(ack(after(1))).takes_sent();
     tcp.gets(sack(ack(after(1)), [(10, 10)])).takes_sent();
     assert_eq!((tcp.ssthresh(), tcp.tcp.recovery().fast_retransmits), (5000, 0));

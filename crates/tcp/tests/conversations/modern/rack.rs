@@ -20,7 +20,7 @@ fn reordering_below_a_quarter_round_trip_is_no_loss() {
     // 1 and 2 change places: 2 first.
     tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]);
     tcp.at(OPENED + 124).gets(ack(after(2))).sends([full(12), full(13)]);
-    tcp.at(OPENED + 126).sends([]);
+    tcp.at(OPENED + 128).sends([]);
     assert_eq!(fast_retransmits(&tcp), 0);
     // Having seen reordering, it bears three segments above the hole as well.
     tcp.gets(sack(ack(after(2)), [(4, 6)])).sends((14..=16).map(full)).gets(ack(after(6)));
@@ -31,7 +31,9 @@ fn reordering_below_a_quarter_round_trip_is_no_loss() {
 #[test]
 fn a_hole_older_than_the_window_is_lost_when_the_timer_says_so() {
     let mut tcp = in_flight();
-    tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]).at(OPENED + 125).sends([full(1)]);
+    tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]);
+    // Two milliseconds later than the RFC's window, as in Linux.
+    tcp.at(OPENED + 126).sends([]).at(OPENED + 127).sends([full(1)]);
     assert_eq!((fast_retransmits(&tcp), tcp.ssthresh()), (1, 5000));
 }
 
@@ -58,7 +60,7 @@ fn a_lost_retransmission_is_found_too() {
 /// peer has `reported` that it got it twice.
 fn patience(reported: bool) -> u64 {
     let mut tcp = in_flight();
-    tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]).at(OPENED + 125).sends([full(1)]);
+    tcp.gets(sack(ack(1), [(2, 2)])).sends([full(11)]).at(OPENED + 127).sends([full(1)]);
     tcp.at(OPENED + 130).gets(ack(after(2)));
     let last = ack(after(10));
     tcp.at(OPENED + 140).gets(if reported { sack(last, [(1, 1)]) } else { sack(last, []) });
