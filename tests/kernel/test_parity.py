@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,11 +18,17 @@ pytestmark = [needs_kernel, pytest.mark.slow]
 
 SCHEMES = ("droptail:limit=240", "red:min_th=12,max_th=36", "pi:q_ref=24", "fq_codel", "dualpi2:ecn=true")
 
-NEAR = {"loss": 0.25, "retransmitted": 0.25, "delay": 0.15, "p50": 0.051, "p95": 0.1, "throughput": 0.05}
-"""The largest relative difference of each measure, for one seed of 4 s; ours.
+SEEDS = (1, 2, 3)
 
-That of the median is three standard deviations of 15 pairs, five schemes and three seeds: 1.7 %.
+NEAR = {"loss": 0.25, "retransmitted": 0.25, "delay": 0.15, "p50": 0.066, "p95": 0.135, "throughput": 0.05}
+"""The largest relative difference of each measure's mean over the seeds.
+
+Three standard deviations of such a mean, by those measured with six seeds of 4 s (loss 13 %, delay 9 %, p50 3.8 %,
+p95 7.8 %; that of the throughput is 1.7 %, and its limit ours).
 """
+
+NEAR_OF_FEW = {"loss": 0.66, "retransmitted": 0.5}
+"""The same for DualPI2 with ECN, which drops so few packets that standard deviations are 38 and 29 %."""
 
 NEAR_ON_AVERAGE = 0.02
 """The largest relative difference of the median, on average over the schemes."""
@@ -41,18 +49,21 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[flo
             tcp={"profile": "linux-6"},
             protocol={"warmup": "2 s", "duration": "4 s"},
         )
-        worlds.append(lab.compare(*SCHEMES, experiment=experiment, seeds=[1], baseline=False, out=out).results)
+        worlds.append(lab.compare(*SCHEMES, experiment=experiment, seeds=SEEDS, baseline=False, out=out).results)
     return {
-        name: [(measured(name, kernel), measured(name, simulated)) for kernel, simulated in zip(*worlds, strict=True)]
+        name: list(zip(*([mean(name, of) for of in in_parts(results)] for results in worlds), strict=True))
         for name in NEAR
     }
 
 
-def measured(name: str, result: Result) -> float:
-    """Return a measure of a run."""
-    value = NUMBERS[name].read(result.summary)
-    assert value is not None
-    return value
+def in_parts(results: Sequence[Result]) -> list[Sequence[Result]]:
+    """Return the results of each scheme."""
+    return [results[start : start + len(SEEDS)] for start in range(0, len(results), len(SEEDS))]
+
+
+def mean(name: str, results: Sequence[Result]) -> float:
+    """Return the mean of a measure over the seeds of a scheme."""
+    return statistics.fmean(value for result in results if (value := NUMBERS[name].read(result.summary)) is not None)
 
 
 @pytest.mark.parametrize("name", NEAR)
@@ -64,8 +75,9 @@ def test_schemes_that_differ_have_the_order_of_linux(values: dict[str, list[tupl
 
 @pytest.mark.parametrize("name", NEAR)
 def test_users_of_each_scheme_are_served_as_by_linux(values: dict[str, list[tuple[float, float]]], name: str) -> None:
-    for kernel, simulated in values[name]:
-        assert simulated == pytest.approx(kernel, rel=NEAR[name])
+    for scheme, (kernel, simulated) in zip(SCHEMES, values[name], strict=True):
+        near = NEAR_OF_FEW.get(name, NEAR[name]) if scheme.startswith("dualpi2") else NEAR[name]
+        assert simulated == pytest.approx(kernel, rel=near), scheme
 
 
 def test_the_median_is_that_of_linux_on_average(values: dict[str, list[tuple[float, float]]]) -> None:
