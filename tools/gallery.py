@@ -75,8 +75,9 @@ class Figure:
 
     def draw(self, directory: Path) -> Path:
         """Run the code in a directory with the examples, and return the file that it saves."""
+        modules = _MODULE.findall(self.page.read_text(encoding="utf-8"))
         with chdir(directory):
-            for name, text in _MODULE.findall(self.page.read_text(encoding="utf-8")):
+            for name, text in modules:
                 Path(name).write_text(text, encoding="utf-8")
             try:
                 exec(compile(self.code, self.title, "exec"), {"__name__": "__main__"})
