@@ -145,6 +145,7 @@ def test_households_share_the_paths_and_times_of_their_spec() -> None:
         ({"hour": 24}, "users.hour: .* 23, got 24"),
         ({"hour": 20, "workload": "web-2024"}, "users.hour: only household-2024 has hours: leave it out.*, got 20"),
         ({"sides": 2}, "users.sides: must be 1 for household-2024, whose homes are on side 0, got 2"),
+        ({"workload": "household-2025"}, "users.workload: unknown `household-2025`: choose .*, household-2024, or .*"),
         ({"per_side": -1}, "users.per_side: must be between 0 and 100,000 households .*, got -1"),
         ({"per_side": 100_001}, "users.per_side: must be between 0 and 100,000 households .*, got 100001"),
         ({"per_side": 0}, "users.per_side: must be at least 1 where there are no sources, got 0"),

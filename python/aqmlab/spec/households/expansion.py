@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from aqmlab._core import Resolved, SpecError, seconds
+from aqmlab.spec import schema
 from aqmlab.spec.experiment import Experiment, Users
 from aqmlab.spec.households import data
 from aqmlab.ui.counts import pluralize
@@ -30,7 +31,7 @@ _MAX_SPREAD_S = 60.0
 
 
 def check(users: Users) -> None:
-    """Check the keys of users that only households have, or that they have not.
+    """Check the name of a workload, and the keys of users that only households have, or that they have not.
 
     Raises
     ------
@@ -47,7 +48,12 @@ def check(users: Users) -> None:
                 f"users.per_side: must be between 0 and {MAX_HOUSEHOLDS:,} households for {users.workload},"
                 f" got {users.per_side}"
             )
-    elif users.hour is not None:
+        return
+    names = [*schema.names("users.workload"), *data.NAMES]
+    if isinstance(users.workload, str) and users.workload not in names:
+        # The engine, which reads no households, would not name them.
+        raise SpecError(f"users.workload: unknown `{users.workload}`: choose {', '.join(names)}, or write a table")
+    if users.hour is not None:
         raise SpecError(
             f"users.hour: only {', '.join(data.NAMES)} has hours: leave it out, or change users.workload,"
             f" got {users.hour}"
