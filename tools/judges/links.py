@@ -40,7 +40,7 @@ class Link:
         users: Mapping[str, Any] = _NO_USERS,
         sources: Sequence[Mapping[str, Any]] = (),
         world: str = "simulated",
-        congestion: str | type = "cubic",
+        congestion: str = "cubic",
     ) -> lab.Experiment:
         """Return an experiment over this link."""
         rtt = {

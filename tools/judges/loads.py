@@ -38,7 +38,7 @@ class Load:
 
 
 def model_loads(
-    page: Page, link: Link, seed: int, *, loads: int, think_s: float, congestion: str | type = "cubic"
+    page: Page, link: Link, seed: int, *, loads: int, think_s: float, congestion: str = "cubic"
 ) -> list[Load]:
     """Return loads by the model; there are at least ``loads`` of them where a load takes 10 s at most."""
     users = {"per_side": 1, "sides": 1, "workload": page.workload(think_s)}
