@@ -12,6 +12,7 @@ from aqmlab._core import SpecError
 from aqmlab.cells.cell import Cell, cells_of
 from aqmlab.conformance import cases as standards
 from aqmlab.conformance.case import Case, Outcome, Verdict
+from aqmlab.conformance.scenario import STACK
 from aqmlab.conformance.trace import NotSeen, Trace
 from aqmlab.controls import registry
 from aqmlab.running.sweep import sweep_with_progress
@@ -58,6 +59,10 @@ class Suite:
             if result.cell.key not in traces:
                 traces[result.cell.key] = Trace.of(result)
         outcomes = {name: judge(self._all_cases[name], traces[result.cell.key]) for name, result in results.items()}
+        for name, result in results.items():
+            if own := _kept_by_kernel(self._all_cases[name], result):
+                reason = f"the kernel has its own {', '.join(own)}"
+                outcomes[name] = replace(outcomes[name], verdict=Verdict.NOT_COVERED, seen=None, reason=reason)
         return [_without_consequence(outcomes[case.id], outcomes) for case in self.cases]
 
 
@@ -68,6 +73,15 @@ def judge(case: Case, trace: Trace) -> Outcome:
     except NotSeen as reason:
         return Outcome(case, Verdict.NOT_COVERED, None, trace, str(reason))
     return Outcome(case, Verdict.MEETS if seen in case.expected else Verdict.FAILS, seen, trace)
+
+
+def _kept_by_kernel(case: Case, result: Result) -> list[str]:
+    """Return the values of TCP that the case needs and the kernel did not take; none in the simulator."""
+    kernel = result.metadata.get("kernel")
+    if kernel is None:
+        return []
+    needed = {name for name, value in case.scenario["tcp"].items() if STACK.get(name) != value}
+    return sorted(needed.intersection(kernel["tcp"][0]["kernels_own"]))
 
 
 def _without_consequence(outcome: Outcome, outcomes: Mapping[str, Outcome]) -> Outcome:
@@ -84,6 +98,7 @@ def plan(
     standard: str | None = None,
     cases: Sequence[str] = (),
     changes: Sequence[str] = (),
+    world: str = "simulated",
 ) -> Suite:
     """Return the suite of a control.
 
@@ -99,7 +114,9 @@ def plan(
             raise SpecError(f"--case: must be one of {', '.join(known_cases)}, got {case!r}")
     reported = tuple(known_cases[case] for case in cases) or tuple(known_cases.values())
     needed = {case.id for case in reported} | {name for case in reported for name in case.follows_from}
-    cells = {case.id: _cell_of(case.scenario, name, changes) for case in known_cases.values() if case.id in needed}
+    cells = {
+        case.id: _cell_of(case.scenario, name, changes, world) for case in known_cases.values() if case.id in needed
+    }
     return Suite(name, chosen, reported, cells)
 
 
@@ -120,8 +137,9 @@ def _standards_of(control: str, standard: str | None) -> tuple[str, ...]:
     return own
 
 
-def _cell_of(scenario: Mapping[str, Any], control: str, changes: Sequence[str]) -> Cell:
-    spec = {**scenario, "tcp": {"congestion": control, **_NEEDS.get(control, {}), **scenario["tcp"]}}
+def _cell_of(scenario: Mapping[str, Any], control: str, changes: Sequence[str], world: str) -> Cell:
+    tcp = {"congestion": control, **_NEEDS.get(control, {}), **scenario["tcp"]}
+    spec = {**scenario, "tcp": tcp, "world": world}
     (cell,) = cells_of(Experiment(**spec).with_changes(changes), [SEED])
     return cell
 
@@ -132,6 +150,7 @@ def conform(
     standard: str | None = None,
     cases: Sequence[str] = (),
     changes: Sequence[str] = (),
+    world: str = "simulated",
     out: Path | str = "results",
     workers: int | None = None,
     progress: bool | None = None,
@@ -148,6 +167,8 @@ def conform(
         The cases to report, by their names; by default all of the standard.
     changes
         Changes of every scenario, such as ``"tcp.control.beta=0.7"``.
+    world
+        ``"simulated"``, or ``"kernel"`` for the control of this name in a Linux kernel in virtual time.
     out
         The results directory, or its URL; stored cells are not run again.
     workers
@@ -172,7 +193,7 @@ def conform(
     >>> [outcome.verdict for outcome in conform("reno", cases=["reno-halving"])]  # doctest: +SKIP
     """
     check_workers(workers)
-    suite = plan(control, standard=standard, cases=cases, changes=changes)
+    suite = plan(control, standard=standard, cases=cases, changes=changes, world=world)
     store = Store(check_out(out))
 
     def run_cells(cells: list[Cell]) -> list[Result]:

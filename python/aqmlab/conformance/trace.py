@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -109,10 +109,24 @@ class Trace:
 
     @cached_property
     def mark_responses(self) -> list[Reduction]:
-        """The reductions outside loss recovery, as for marks: a lower window than in the row before."""
+        """The reductions outside loss recovery, as for marks: lower windows than in the rows before.
+
+        Linux lowers the window to a threshold over a round trip, which is one reduction.
+        """
         is_open = (self.state == "open") | (self.state == "disorder")
         falls = np.flatnonzero((np.diff(self.cwnd) < -1e-9) & is_open[1:] & is_open[:-1]) + 1
-        return [self._reduction(int(at)) for at in falls]
+        found: list[Reduction] = []
+        for fall in falls:
+            one = self._reduction(int(fall))
+            if found and self._continues(found[-1], one):
+                one = replace(one, time_s=found[-1].time_s, before=found[-1].before)
+                found.pop()
+            found.append(one)
+        return found
+
+    def _continues(self, last: Reduction, one: Reduction) -> bool:
+        """Return true if a reduction has the threshold of the last one, and the window has not grown between them."""
+        return one.ssthresh == last.ssthresh and one.before <= last.cwnd
 
     def entries(self, state: str) -> list[int]:
         """Return the first rows of each stay in a state of congestion."""

@@ -9,7 +9,7 @@ import typer
 
 from aqmlab.cli.app import App
 from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import Changes, Json, Out, Workers
+from aqmlab.cli.options import Changes, Json, Out, Workers, World
 from aqmlab.cli.output import check_directory, one_line_errors, print_json, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
@@ -34,6 +34,9 @@ def conform(
         typer.Option(metavar="ID", help="Run only this case. May be repeated.", show_default="all"),
     ] = None,
     changes: Changes = None,
+    world: Annotated[
+        World, typer.Option(help="Hold the simulator's control to them, or that of a Linux kernel in virtual time.")
+    ] = World.SIMULATED,
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the congestion window of each case into this directory.")
     ] = None,
@@ -55,7 +58,7 @@ def conform(
     check_table(file)
     if figures is not None:
         check_directory("--figures", figures)
-    suite = plan(control, standard=standard, cases=case or (), changes=changes or ())
+    suite = plan(control, standard=standard, cases=case or (), changes=changes or (), world=world.value)
     outcomes = suite.run(lambda cells: run_cells(cells, out, workers))
     write_table(table.frame(outcomes), file)
     if figures is not None:
@@ -64,7 +67,9 @@ def conform(
                 report_written(figure)
     if as_json:
         records = [outcome.record() for outcome in outcomes]
-        print_json({"control": suite.control, "standards": list(suite.standards), "cases": records})
+        print_json(
+            {"control": suite.control, "world": world.value, "standards": list(suite.standards), "cases": records}
+        )
     else:
         console.show(table.table(outcomes))
         for line in table.failures(outcomes):
