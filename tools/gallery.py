@@ -41,6 +41,7 @@ _UNSTABLE = re.compile(r" *<dc:(date|creator)>.*?</dc:\1>\n", re.DOTALL)
 
 _PATH = re.compile(r' d="[^"]*"')
 _DECIMALS = re.compile(r"(\d\.\d)\d+")
+_POINT = re.compile(r"\S+ \S+")
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def prepare(directory: Path) -> None:
 
 
 def stable(svg: str) -> str:
-    """Return an SVG file without what changes from run to run, and with paths to a tenth of a point."""
+    """Return an SVG file without what changes from run to run, and with short paths to a tenth of a point."""
     short = _PATH.sub(lambda path: _shorten(path[0]), _UNSTABLE.sub("", svg))
     return re.sub(r"^[ \t]+|[ \t]+$", "", short, flags=re.MULTILINE)
 
@@ -131,9 +132,23 @@ def _shorten(path: str) -> str:
     rounded = _DECIMALS.sub(r"\1", path)
     if re.search("[CQ]", rounded):
         return rounded
-    # Numbers after those of a line are another line.
     points = re.split(r"\s*\n?L ", rounded)
-    return " ".join(point for point, before in zip(points, ["", *points], strict=False) if point != before)
+    kept: list[str] = []
+    for point in points:
+        if len(kept) > 1 and _is_between(kept[-1], kept[-2], point):
+            kept[-1] = point
+        elif kept[-1:] != [point]:
+            kept.append(point)
+    # Numbers after those of a line are another line.
+    return " ".join(kept)
+
+
+def _is_between(point: str, before: str, after: str) -> bool:
+    """Return true if a point is on the horizontal or vertical line between two others."""
+    if not all(_POINT.fullmatch(each) for each in (before, point, after)):
+        return False
+    (x1, y1), (x, y), (x2, y2) = (map(float, each.split()) for each in (before, point, after))
+    return (x1 == x == x2 and min(y1, y2) <= y <= max(y1, y2)) or (y1 == y == y2 and min(x1, x2) <= x <= max(x1, x2))
 
 
 def write(folder: Path, names: list[str]) -> None:
