@@ -30,7 +30,7 @@ impl<C: CongestionControl> Modern<C> {
         }
     }
 
-    /// True if the window has limited the sender in the last round trip. In slow start, half of it suffices.
+    /// True if the window has limited the sender in the last round trip. In slow start, use of more than half suffices.
     #[inline]
     pub(super) fn is_window_limiting(&self) -> bool {
         let (window_use, control) = (&self.window_use, &self.classic.congestion);
