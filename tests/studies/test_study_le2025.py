@@ -12,6 +12,7 @@ import pytest
 import fixtures.results
 from aqmlab._core import SpecError
 from aqmlab.cells.calibration_model import load_calibrations
+from aqmlab.spec.experiment import Protocol
 from aqmlab.store.result import Result
 from aqmlab.studies.kit.decisions import decide
 from aqmlab.studies.kit.page import front
@@ -136,6 +137,13 @@ def test_the_default_is_that_of_the_plan() -> None:
     assert "1 min of warm-up and 10 min measured; seeds are 101 to 110" in text
     assert str(PLANNED) == "1 min of warm-up and 10 min measured, seeds 101 to 110"
     assert STUDY.departures(PLANNED) == ""
+
+
+def test_the_measured_times_are_those_of_the_plan() -> None:
+    assert "On the link of now, 2 min are measured in place of 10." in PLAN.read_text(encoding="utf-8")
+    measured = {(run.name.rpartition(" ")[2], run.experiment.protocol) for run in STUDY.runs(PLANNED)}
+    then, now = Protocol(warmup="1 min", duration="10 min"), Protocol(warmup="1 min", duration="120 s")
+    assert measured == {("then", then), ("now", now)}
 
 
 def test_the_runs_are_those_of_the_plan() -> None:
