@@ -70,7 +70,7 @@ def test_two_runs_have_the_same_table(tmp_path: Path) -> None:
     assert tables(first) == tables(second)
 
 
-def test_a_source_is_chosen_and_users_are_refused(tmp_path: Path) -> None:
+def test_a_source_is_chosen_users_and_changes_are_refused(tmp_path: Path) -> None:
     chosen = lab.run(experiment("kernel", {"every": "1 s", "sources": ["bbr"]}), out=tmp_path)
     assert chosen.flows["source"].unique().to_list() == [2]
     users = experiment("kernel", {"every": "1 s", "users": 0.5}).model_copy(
@@ -78,3 +78,5 @@ def test_a_source_is_chosen_and_users_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(SpecError, match=r"^record\.flows\.users: live records the flows of sources, got 0\.5$"):
         lab.run(users, out=tmp_path)
+    with pytest.raises(SpecError, match=r'^record\.flows: .*: write a period such as "10 ms", got "changes"$'):
+        lab.run(experiment("kernel", "changes"), out=tmp_path)

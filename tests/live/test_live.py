@@ -123,6 +123,10 @@ def test_what_live_does_not_have_is_refused_in_one_line(aqmlab: Command, spec: P
             "live has no record.exchanges: the kernel does not say what loss and marks cost each exchange",
         ),
         (
+            "sources=[{bulk={flows=1}}] record.flows=changes",
+            'record.flows: the kernel reports no changes: write a period such as "10 ms", got "changes"',
+        ),
+        (
             "sources=[{video_call={flows=1}}]",
             "sources[0].video_call: live has no video calls: its program sends no feedback over UDP",
         ),

@@ -109,7 +109,8 @@ class _Shown:
         if "$ref" in part:
             return self._reference(_name(part))
         if "quantity" in part:
-            return f"{part['quantity']}{self._tables(part)}"
+            words = "".join(f' or `"{word}"`' for word in part.get("words", ()))
+            return f"{part['quantity']}{words}{self._tables(part)}"
         if "enum" in part:
             return ", ".join(f"`{json.dumps(choice)}`" for choice in part["enum"])
         if "const" in part:

@@ -45,10 +45,10 @@ pub use record::{
 pub use simulation::Simulation;
 pub use spec::{
     BurstsSpec, ControlTable, CustomLaw, DelayAt, DelayChange, DisciplineSpec, Dscp, EcnField, EcnPath,
-    FlowsSpec, FourStateSpec, GilbertElliottSpec, HopSpec, HostsSpec, KernelDiscipline, LinkSpec, LinksSpec,
-    LossSpec, MixSpec, OutagePackets, OutageSpec, PathSpec, PerDirection, ProfileSpec, ProtocolSpec,
-    QueueSpec, RateChange, RateSpec, RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec, Spec, SpecError,
-    StateChange, TcpSpec, Testbed, TestbedValue, TwoStatesSpec, UsersSpec,
+    FlowInstants, FlowsSpec, FourStateSpec, GilbertElliottSpec, HopSpec, HostsSpec, KernelDiscipline,
+    LinkSpec, LinksSpec, LossSpec, MixSpec, OutagePackets, OutageSpec, PathSpec, PerDirection, ProfileSpec,
+    ProtocolSpec, QueueSpec, RateChange, RateSpec, RecordSpec, ReorderSpec, Role, SidesSpec, SourceSpec,
+    Spec, SpecError, StateChange, TcpSpec, Testbed, TestbedValue, TwoStatesSpec, UsersSpec,
 };
 #[cfg(feature = "schema")]
 pub use spec::{SourceKeys, written_schema};

@@ -41,7 +41,7 @@ pub use self::delay::DelayAt;
 pub use self::delay_changes::DelayChange;
 pub(crate) use self::delay_changes::Delays;
 pub use self::dscp::Dscp;
-pub use self::flows::FlowsSpec;
+pub use self::flows::{FlowInstants, FlowsSpec};
 pub use self::hosts::HostsSpec;
 pub(crate) use self::impairments::Impairments;
 pub use self::impairments::{EcnPath, ReorderSpec};
@@ -168,8 +168,8 @@ pub struct RecordSpec {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
     pub losses: bool,
-    /// The time between two rows of each connection of a source, such as `"10 ms"`; or a table that chooses the sources, and
-    /// web users.
+    /// The time between two rows of each connection of a source, such as `"10 ms"`, or `"changes"` for a row after each
+    /// change; or a table that chooses the sources, and web users.
     // Left out of a spec in full unless it is given, for the same reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<FlowsSpec>,

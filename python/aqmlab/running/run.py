@@ -51,6 +51,9 @@ _LARGE_RUN_BYTES = 100_000_000
 _STEPS_A_BATCH = 60
 """The steps between two writes. Counted in simulated time, so that row groups are the same in every run."""
 
+_ROWS_A_GROUP = 100_000
+"""The rows after which the changes of flows are written before that: an acknowledgement may be a change."""
+
 
 def run(
     experiment: Experiment,
@@ -193,6 +196,7 @@ def write_tables(cell: Cell, directory: Path, simulation: RunningSimulation, wat
     simulation = with_monitoring(cell, simulation)
     record = cell.resolved["record"]
     streamed = ["queue", "link", *(name for name in ("exchanges", "losses", "flows") if record.get(name))]
+    has_changes = (record.get("flows") or {}).get("every") == "changes"
     parts = 10 if need_of(cell).max_bytes > _LARGE_RUN_BYTES else 1
     with _Tables(directory, cell) as tables:
         for step in itertools.count(1):
@@ -202,6 +206,8 @@ def write_tables(cell: Cell, directory: Path, simulation: RunningSimulation, wat
             if ended or step % (_STEPS_A_BATCH * parts) == 0:
                 for name in streamed:
                     tables.write(name, simulation.take(name), even_if_empty=ended)
+            elif has_changes:
+                tables.hold("flows", simulation.take("flows"))
             if ended:
                 break
         tables.write("response_times", simulation.response_times(), even_if_empty=True)
@@ -226,6 +232,7 @@ class _Tables:
         self._directory = directory
         self._is_custom = registry.is_custom(cell.scheme)
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self._held: dict[str, list[pa.RecordBatch]] = {}
         self.identity = summary.as_row(json.dumps(cell.row), columns.SCHEMA)
         self._metadata = {"aqmlab": json.dumps(cell.identity)}
 
@@ -245,17 +252,25 @@ class _Tables:
     def _file(self, name: str) -> Path:
         return self._directory / f"{name}.parquet"
 
+    def hold(self, name: str, rows: RecordBatch | pa.RecordBatch) -> None:
+        """Keep rows for the next row group, which is written when there are many."""
+        held = self._held.setdefault(name, [])
+        held.append(pa.record_batch(rows))
+        if sum(batch.num_rows for batch in held) >= _ROWS_A_GROUP:
+            self.write(name, held.pop())
+
     def write(self, name: str, rows: RecordBatch | pa.RecordBatch, *, even_if_empty: bool = False) -> None:
-        """Append rows as one row group; ``even_if_empty`` creates a file without rows."""
+        """Append rows, after those held back, as one row group; ``even_if_empty`` creates a file without rows."""
         batch = pa.record_batch(rows)
         if self._is_custom and name == "queue":
             batch = _without_nan(batch)
+        table = pa.Table.from_batches([*self._held.pop(name, ()), batch])
         with writing(self._file(name)):
-            if name not in self._writers and (batch.num_rows or even_if_empty):
-                schema = batch.schema.with_metadata(self._metadata)
+            if name not in self._writers and (table.num_rows or even_if_empty):
+                schema = table.schema.with_metadata(self._metadata)
                 self._writers[name] = pq.ParquetWriter(self._file(name), schema, compression="zstd")
-            if batch.num_rows:
-                self._writers[name].write_batch(batch)
+            if table.num_rows:
+                self._writers[name].write_table(table)
 
 
 def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use aqmlab_sim::{Bounds, DisciplineSpec, QueueSpec, Spec};
+use aqmlab_sim::{Bounds, DisciplineSpec, FlowInstants, QueueSpec, Spec};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::sources::{DatagramsConfig, SourceConfig};
 use aqmlab_workload::{Web, WebConfig, WorkloadConfig};
@@ -123,6 +123,10 @@ fn check(spec: &Spec) -> Result<(), Error> {
     if spec.record.exchanges {
         let reason = "the kernel does not say what loss and marks cost each exchange";
         return Err(Error::Refused(format!("live has no record.exchanges: {reason}")));
+    }
+    if spec.record.flows.as_ref().is_some_and(|flows| flows.every == FlowInstants::Changes) {
+        let reason = "the kernel reports no changes: write a period such as \"10 ms\", got \"changes\"";
+        return Err(Error::Refused(format!("record.flows: {reason}")));
     }
     if let Some(users) = spec.record.flows.as_ref().map(|flows| flows.users).filter(|&users| users > 0.0) {
         return Err(Error::Refused(format!(

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::io;
 use std::sync::Arc;
 
-use aqmlab_sim::SourceFlow;
+use aqmlab_sim::{FlowInstants, SourceFlow};
 use aqmlab_units::Time;
 
 use super::flows::Flow;
@@ -18,6 +18,7 @@ impl RunningSources {
     pub(super) fn record_flows(&mut self, due: Time) -> Result<(), Error> {
         let spec = Arc::clone(&self.config.spec);
         let Some(recorded) = &spec.record.flows else { return Ok(()) };
+        let FlowInstants::Every(period) = recorded.every else { return Ok(()) };
         let at = self.clock.now();
         for flow in
             self.flows.active().filter(|flow| recorded.records(&spec.sources[usize::from(flow.source)]))
@@ -27,7 +28,7 @@ impl RunningSources {
                 self.send_event(SideEvent::FlowState { reading, at });
             }
         }
-        self.wakes.push(Reverse((due + recorded.every, WakeUp::Record)));
+        self.wakes.push(Reverse((due + period, WakeUp::Record)));
         Ok(())
     }
 }

@@ -94,6 +94,10 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.timers.moved(id, socket, self.now, |at, event| {
             wheel.push(at, Event::Control(ControlEvent::Timer(event)));
         });
-        socket.tcp.has_event() || is_done(socket.tcp.state())
+        let has_event = socket.tcp.has_event() || is_done(socket.tcp.state());
+        if self.recorder.follows_changes {
+            self.record_change(id);
+        }
+        has_event
     }
 }

@@ -1,10 +1,13 @@
-//! The recorder of flows: rows of chosen connections at regular instants. Packets cost nothing, except retransmissions.
+//! The recorder of flows: rows of chosen connections at regular instants, or after each change of their state.
+//!
+//! At regular instants packets cost nothing, except retransmissions. Changes are looked for after each event of a
+//! recorded connection's end.
 
-use aqmlab_tcp::{CongestionControl, Sender, Seq};
-use aqmlab_units::{Stream, Time};
+use aqmlab_tcp::{CongestionControl, CongestionState, ControlVariables, Info, Sender, Seq};
+use aqmlab_units::{BitRate, Duration, Stream, Time};
 
 use super::applications::Flows;
-use super::connections::{Connections, Session, is_synchronized};
+use super::connections::{Connections, Session, Socket, is_synchronized};
 use super::content::Content;
 use super::hosts::{Hosts, Stacks};
 use super::limits::Limit;
@@ -13,13 +16,16 @@ use super::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
 use crate::record::{FlowRow, FlowTable};
-use crate::spec::{FlowsSpec, Spec};
+use crate::spec::{FlowInstants, FlowsSpec, Spec};
+
+/// With rows after changes, the time after which an event that only moves data adds a row too.
+const TOTALS_EVERY: Duration = Duration::from_millis(10);
 
 /// The chosen flows, and the accounts of their ends.
 #[derive(Debug)]
 pub(super) struct FlowRecorder {
     spec: FlowsSpec,
-    /// The next instant of samples.
+    /// The next instant of samples; with rows after changes the start or the end of all.
     next: Time,
     /// By owner: some of its flows are recorded.
     owners: Vec<bool>,
@@ -39,6 +45,35 @@ struct Account {
     sent: Total,
     delivered: Total,
     retransmitted: u64,
+    /// The end of its data at its last row, if nothing was in flight then.
+    settled: Option<Seq>,
+    /// The time of its last row and the state in it, for rows after changes.
+    last: Option<(Time, Watched)>,
+}
+
+/// The cause of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// A regular instant, or the start or the end of the rows that follow changes.
+    Instant,
+    /// An event, which may have changed the state.
+    Event,
+}
+
+/// The state whose changes make rows.
+///
+/// Round-trip times, windows of the peer and totals change with nearly every acknowledgement, and are not part of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Watched {
+    cwnd: u32,
+    ssthresh: Option<u32>,
+    pacing_rate: Option<BitRate>,
+    state: CongestionState,
+    min_rtt: Option<Duration>,
+    lost: Option<u64>,
+    marked: Option<u64>,
+    retransmitted: u64,
+    variables: ControlVariables,
 }
 
 /// A total whose source counts modulo 2^32. It grows by less than that between two readings.
@@ -78,7 +113,9 @@ impl FlowRecorder {
         let is_recorded = self.owners[owner.index()]
             && (owner != Owner::USERS || Stream::numbered(self.users, flow).uniform() < self.spec.users);
         let (sent, delivered) = Default::default();
-        let account = Account { flow, connection: self.opened, sent, delivered, retransmitted: 0 };
+        let connection = self.opened;
+        let account =
+            Account { flow, connection, sent, delivered, retransmitted: 0, settled: None, last: None };
         for end in [client, client.peer()] {
             if self.accounts.len() <= end.index() {
                 self.accounts.resize(end.index() + 1, None);
@@ -94,60 +131,109 @@ impl FlowRecorder {
         }
     }
 
-    /// Add a row for each end that has sent data. Returns the next instant.
+    /// Returns true if rows follow changes, which are to be looked for.
+    pub(super) fn follows_changes(&self) -> bool {
+        self.spec.every == FlowInstants::Changes
+    }
+
+    /// Add the rows of one instant. Returns the next instant, which is the `end` of the run if rows follow changes.
     fn sample<S: Sender>(
         &mut self,
         connections: &Connections<S>,
-        hosts: &Hosts,
-        stacks: &Stacks,
+        (hosts, stacks): (&Hosts, &Stacks),
+        end: Time,
         table: &mut FlowTable,
-    ) -> Time {
+    ) -> Option<Time> {
         let now = self.next;
-        for owner in (0..self.owners.len()).filter(|&owner| self.owners[owner]) {
-            for &client in connections.open_of(owner) {
-                for end in [client, client.peer()] {
-                    if let Some(account) = &mut self.accounts[end.index()] {
-                        account.sample(end, connections, hosts, stacks, (now, table));
-                    }
+        for owner in 0..self.owners.len() {
+            if self.owners[owner] {
+                for &client in connections.open_of(owner) {
+                    self.add_row(client, connections, (hosts, stacks), (now, table), Cause::Instant);
+                    self.add_row(client.peer(), connections, (hosts, stacks), (now, table), Cause::Instant);
                 }
             }
         }
-        self.next += self.spec.every;
-        self.next
+        self.next = match self.spec.every {
+            FlowInstants::Every(period) => now + period,
+            FlowInstants::Changes => end,
+        };
+        (self.next > now).then_some(self.next)
     }
-}
 
-impl Account {
-    fn sample<S: Sender>(
+    /// Add a row of `end`, if it is recorded, has sent data and has something to report.
+    fn add_row<S: Sender>(
         &mut self,
         end: EndpointId,
         connections: &Connections<S>,
-        hosts: &Hosts,
-        stacks: &Stacks,
+        (hosts, stacks): (&Hosts, &Stacks),
         (now, table): (Time, &mut FlowTable),
+        cause: Cause,
     ) {
+        let follows_changes = self.follows_changes();
+        let Some(account) = self.accounts.get_mut(end.index()).and_then(Option::as_mut) else { return };
         let socket = connections.socket(end);
         if socket.tcp.highest_sent() <= Seq::new(1) || !is_synchronized(socket.tcp.state()) {
             return;
         }
+        if !follows_changes && account.only_receives(socket, connections.socket(end.peer())) {
+            return;
+        }
         let profile = stacks.profile(socket.stack());
         let info = socket.tcp.info(profile);
+        let variables = socket.tcp.congestion().variables();
+        let has_changed = follows_changes && account.take_change(&info, variables, now);
+        if cause == Cause::Event && !has_changed {
+            return;
+        }
         table.push(
             now,
             &FlowRow {
                 direction: end.direction(),
                 owner: connections.session(end).owner(),
-                flow: self.flow,
-                connection: self.connection,
+                flow: account.flow,
+                connection: account.connection,
                 control: profile.congestion.name(),
-                limited_by: Limit::of(socket, end, hosts, stacks, now).name(),
-                variables: socket.tcp.congestion().variables(),
+                limited_by: Limit::of(socket, end, info.limited_by, hosts, now).name(),
+                variables,
                 info: &info,
-                sent: self.sent.advance(info.sent) + self.retransmitted,
-                delivered: self.delivered.advance(info.sender.delivered),
-                retransmitted: self.retransmitted,
+                sent: account.sent.advance(info.sent) + account.retransmitted,
+                delivered: account.delivered.advance(info.sender.delivered),
+                retransmitted: account.retransmitted,
             },
         );
+    }
+}
+
+impl Account {
+    /// Returns true if `socket` has nothing in flight, as at its last row, while its peer sends: that row still holds.
+    fn only_receives<S: Sender>(&mut self, socket: &Socket<S>, peer: &Socket<S>) -> bool {
+        let settled = (socket.tcp.in_flight() == 0).then(|| socket.tcp.highest_sent());
+        let before = std::mem::replace(&mut self.settled, settled);
+        settled.is_some() && settled == before && peer.tcp.in_flight() > 0
+    }
+
+    /// Returns true if the state differs from that of the last row, or data have moved for a while since then. The next
+    /// call compares with this state.
+    fn take_change(&mut self, info: &Info, variables: ControlVariables, now: Time) -> bool {
+        let Info { sender, cwnd, ssthresh, pacing_rate, .. } = *info;
+        let state = Watched {
+            cwnd,
+            ssthresh,
+            pacing_rate,
+            state: sender.state,
+            min_rtt: sender.min_rtt,
+            lost: sender.lost,
+            marked: sender.marked,
+            retransmitted: self.retransmitted,
+            variables,
+        };
+        let have_moved = self.sent.last != info.sent || self.delivered.last != sender.delivered;
+        let is_due =
+            self.last.is_none_or(|(at, last)| last != state || (have_moved && now >= at + TOTALS_EVERY));
+        if is_due {
+            self.last = Some((now, state));
+        }
+        is_due
     }
 }
 
@@ -172,7 +258,20 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     pub(super) fn sample_flows(&mut self) {
         let flows = self.recorder.flows.as_mut().expect("flows are recorded");
         let table = &mut self.recorder.tables.flows;
-        let next = flows.sample(&self.connections, &self.hosts, &self.stacks, table);
-        self.wheel.push(next, Event::Control(ControlEvent::SampleFlows));
+        let stacks = (&self.hosts, &self.stacks);
+        if let Some(next) = flows.sample(&self.connections, stacks, self.end, table) {
+            self.wheel.push(next, Event::Control(ControlEvent::SampleFlows));
+        }
+    }
+
+    /// Record the state of `id` after an event, if rows follow changes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn record_change(&mut self, id: EndpointId) {
+        if self.now >= self.window_start {
+            let flows = self.recorder.flows.as_mut().expect("flows are recorded");
+            let rows = (self.now, &mut self.recorder.tables.flows);
+            flows.add_row(id, &self.connections, (&self.hosts, &self.stacks), rows, Cause::Event);
+        }
     }
 }

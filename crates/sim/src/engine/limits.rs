@@ -61,20 +61,16 @@ impl Limit {
         "interface",
     ];
 
-    /// The limit of `socket`, the end `id`, at `now`.
+    /// The limit of `socket`, the end `id`, at `now`; `limited_by` is that of its sender.
     pub(super) fn of<S: Sender>(
         socket: &Socket<S>,
         id: EndpointId,
+        limited_by: LimitedBy,
         hosts: &Hosts,
-        stacks: &Stacks,
         now: Time,
     ) -> Limit {
         let in_interface = || hosts.backlog(socket.interface(), id, now) > INTERFACE_BACKLOG;
-        if socket.tcp.in_flight() > 0 && in_interface() {
-            Limit::INTERFACE
-        } else {
-            Limit::from(socket.tcp.limited_by(stacks.profile(socket.stack())))
-        }
+        if socket.tcp.in_flight() > 0 && in_interface() { Limit::INTERFACE } else { limited_by.into() }
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -149,7 +145,10 @@ fn limit<S: Sender>(
     if !ends.iter().all(|&id| is_synchronized(connections.socket(id).tcp.state())) {
         return None;
     }
-    let [client, server] = ends.map(|id| Limit::of(connections.socket(id), id, hosts, stacks, now));
+    let [client, server] = ends.map(|id| {
+        let socket = connections.socket(id);
+        Limit::of(socket, id, socket.tcp.limited_by(stacks.profile(socket.stack())), hosts, now)
+    });
     Some(if server == Limit::APPLICATION { client } else { server })
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Recorder {
     pub(super) tables: Tables,
     /// The recorder of flows, if any are recorded.
     pub(super) flows: Option<Box<FlowRecorder>>,
+    /// Flows are recorded after each change.
+    pub(super) follows_changes: bool,
 }
 
 /// The totals of one owner's exchanges in the measured window.
@@ -43,6 +45,7 @@ impl Recorder {
             accounts: (0..=spec.sources.len()).map(|_| account()).collect(),
             repeats: 0,
             tables: Tables::default(),
+            follows_changes: flows.as_ref().is_some_and(|flows| flows.follows_changes()),
             flows,
         }
     }

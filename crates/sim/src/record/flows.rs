@@ -8,7 +8,8 @@ use crate::packet::Owner;
 use crate::side::Direction;
 
 table! {
-/// The chosen connections at regular instants: one row per instant and end that has sent data.
+/// The chosen connections at regular instants: one row per instant and end that has sent data. An end that only receives
+/// adds no row while its last one holds. With `record.flows = "changes"` one row per change of an end's state.
 pub struct FlowTable {
     /// Seconds since the start of the run.
     pub time_s: Vec<f64>,

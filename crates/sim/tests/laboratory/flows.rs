@@ -31,7 +31,7 @@ fn sent_bytes_are_delivered_lost_or_in_flight() {
     let mut exact_controls_with_losses = 0;
     for control in CONTROLS {
         let table = flows(&transfers(control));
-        assert!(table.time_s.len() > 2_000, "{control}");
+        assert!(table.time_s.len() > 1_800, "{control}");
         // Spurious losses count as lost, and their data are in flight or delivered as well.
         let mut spurious = std::collections::BTreeMap::new();
         for row in 0..table.time_s.len() {
@@ -94,13 +94,104 @@ fn recording_flows_changes_no_result() {
         spec["tcp"] = json!({"profile": profile});
         spec["sources"] = json!([{"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}}]);
         let plain = Run::to_the_end(&spec, 1);
-        spec["record"]["flows"] = json!({"every": "10 ms", "users": 0.5});
-        let recorded = Run::to_the_end(&spec, 1);
-        let fields = |run: &Run| (format!("{:?}", run.summary), format!("{:?}", run.tables.exchanges));
-        assert_eq!(fields(&plain), fields(&recorded), "{profile}");
-        let sources = &recorded.tables.flows.source;
-        assert!(plain.tables.flows.time_s.is_empty() && sources.contains(&0) && sources.contains(&1));
+        assert!(plain.tables.flows.time_s.is_empty());
+        for every in ["10 ms", "changes"] {
+            spec["record"]["flows"] = json!({"every": every, "users": 0.5});
+            let recorded = Run::to_the_end(&spec, 1);
+            let fields = |run: &Run| (format!("{:?}", run.summary), format!("{:?}", run.tables.exchanges));
+            assert_eq!(fields(&plain), fields(&recorded), "{profile}, {every}");
+            let sources = &recorded.tables.flows.source;
+            assert!(sources.contains(&0) && sources.contains(&1), "{profile}, {every}");
+        }
     }
+}
+
+/// The columns whose changes make rows, in one row.
+fn state(table: &FlowTable, row: usize) -> [u64; 17] {
+    let known = |value: Option<f64>| value.map_or(u64::MAX, f64::to_bits);
+    let text = |name: &str| name.bytes().fold(0_u64, |hash, byte| hash.wrapping_mul(257) + u64::from(byte));
+    [
+        table.cwnd_bytes[row].into(),
+        table.retransmitted_bytes[row],
+        text(table.state[row]),
+        text(table.phase[row]),
+        known(table.ssthresh_bytes[row]),
+        known(table.pacing_rate_mbps[row]),
+        known(table.min_rtt_ms[row]),
+        known(table.lost_bytes[row]),
+        known(table.marked_bytes[row]),
+        known(table.max_bw_mbps[row]),
+        known(table.bw_mbps[row]),
+        known(table.inflight_longterm_bytes[row]),
+        known(table.inflight_shortterm_bytes[row]),
+        known(table.w_max_bytes[row]),
+        known(table.k_s[row]),
+        known(table.w_est_bytes[row]),
+        known(table.alpha_fraction[row]),
+    ]
+}
+
+/// The time and the state of a row.
+type TimedState = (f64, [u64; 17]);
+
+/// The rows of each end.
+fn states(table: &FlowTable) -> std::collections::BTreeMap<(u64, u8), Vec<TimedState>> {
+    let mut states = std::collections::BTreeMap::<_, Vec<TimedState>>::new();
+    for row in 0..table.time_s.len() {
+        let of_end = states.entry((table.connection[row], table.direction[row])).or_default();
+        of_end.push((table.time_s[row], state(table, row)));
+    }
+    states
+}
+
+/// The end of the runs of the next test.
+const END: f64 = 3.5;
+
+#[test]
+fn changes_have_each_state_that_a_fine_grid_sees() {
+    for control in CONTROLS {
+        let mut spec = transfers(control);
+        spec["protocol"] = json!({"warmup": "500 ms", "duration": "3 s"});
+        spec["record"]["flows"] = json!("100 us");
+        let grid = states(&flows(&spec));
+        spec["record"]["flows"] = json!("changes");
+        let changes = states(&flows(&spec));
+        assert_eq!(grid.keys().collect::<Vec<_>>(), changes.keys().collect::<Vec<_>>(), "{control}");
+        for (end, rows) in &changes {
+            assert!(rows[0].0 <= grid[end][0].0 && rows[rows.len() - 1].0 == END, "{control}, {end:?}");
+            for (time, seen) in &grid[end] {
+                // Events at the time of a sample are before or after it.
+                let first = rows.partition_point(|(at, _)| at < time).saturating_sub(1);
+                let last = rows.partition_point(|(at, _)| at <= time);
+                let has_it = rows[first..last].iter().any(|(_, state)| state == seen);
+                assert!(has_it, "{control}, {end:?} at {time} s");
+            }
+            for pair in rows.windows(2) {
+                let [(before, old), (at, new)] = [pair[0], pair[1]];
+                let is_due = old != new || at - before >= 0.01 - 1e-9 || at == END;
+                assert!(is_due, "{control}, {end:?} at {at} s");
+            }
+            let changes = |rows: &[TimedState]| rows.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+            assert!(changes(rows) >= changes(&grid[end]), "{control}, {end:?}");
+        }
+    }
+}
+
+#[test]
+fn an_end_that_only_receives_adds_no_rows() {
+    let rows_of = |table: &FlowTable, direction| {
+        (0..table.time_s.len()).filter(|&row| table.direction[row] == direction).count()
+    };
+    let table = flows(&transfers("cubic"));
+    assert!(rows_of(&table, 0) < 20 && rows_of(&table, 1) > 1_800, "{}", rows_of(&table, 0));
+    // In a pause neither end sends, and both have rows.
+    let mut spec = transfers("cubic");
+    spec["sources"] = json!([{"on_off": {
+        "flows": 1, "spread": "0 s", "size": {"fixed": "1 MB"}, "off": {"fixed": "2 s"}, "rtt": {"fixed": "40 ms"},
+    }}]);
+    let table = flows(&spec);
+    assert!((600..950).contains(&rows_of(&table, 0)), "{}", rows_of(&table, 0));
+    assert!((950..=1_001).contains(&rows_of(&table, 1)), "{}", rows_of(&table, 1));
 }
 
 #[test]
@@ -130,6 +221,10 @@ fn a_record_of_flows_needs_a_flow() {
     assert_eq!(refused(&spec), "record.flows.users: must be 0 without web users, got 0.5");
     spec["record"]["flows"] = json!("10");
     assert!(refused(&spec).starts_with("record.flows: "), "{}", refused(&spec));
+    spec["record"]["flows"] = json!("change");
+    assert!(refused(&spec).ends_with("such as \"5 ms\", or \"changes\""), "{}", refused(&spec));
+    spec["record"]["flows"] = json!({"every": "10 us"});
+    assert_eq!(refused(&spec), "record.flows.every: must be between 100 us and 604800 s, got 10 us");
     spec["record"]["flows"] = json!({"every": "10 ms", "sources": []});
     assert!(refused(&spec).starts_with("record.flows: must choose a source"));
 }

@@ -43,7 +43,7 @@ def window_after_pause(trace: Trace) -> float:
     if not after:
         raise NotSeen("the flow does not send again after a pause")
     end = trace.at(trace.time[after[0]] + 0.9 * trace.rtt_s)
-    return float(trace.in_flight[after[0] : end].max())
+    return float(trace.in_flight[after[0] : end + 1].max())
 
 
 def response(loss_every: int, rtt_ms: float) -> Case:
