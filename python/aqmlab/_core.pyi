@@ -155,13 +155,13 @@ class Simulation:
         make_laws: tuple[_MakeLaw | None, _MakeLaw | None] | None = None,
         make_controls: list[_MakeControl | None] | None = None,
         *,
-        request: int | None = None,
+        row: int | None = None,
         slowest: int = 0,
     ) -> Simulation:
-        """Prepare the same run with an explanation of each exchange's time by cause.
+        """Prepare the same run with an explanation of the time of each exchange, or of each page, by cause.
 
-        It records the timelines of the exchange with the row ``request``, and of each exchange that was among the
-        ``slowest`` when it ended.
+        It records the timelines of the exchange or page with this ``row``, and of each that was among the ``slowest``
+        when it ended, for pages with their resources.
         """
 
     @property
@@ -181,8 +181,8 @@ class Simulation:
     def take(self, table: str) -> RecordBatch:
         """Take the rows of one table recorded since the last call, if any.
 
-        The tables are ``queue``, ``link``, ``exchanges`` and ``losses``; of an explained run also ``explanations`` and
-        ``timelines``.
+        The tables are ``queue``, ``link``, ``exchanges`` and ``losses``; of an explained run also ``explanations``,
+        ``explained_pages``, ``resources`` and ``timelines``.
         """
 
     def take_capture(self) -> bytes:

@@ -232,6 +232,7 @@ def test_explain_prints_timelines(aqmlab: Command, result: Result, explanation: 
         pytest.param(["--slowest", "0"], "slowest: must be from 1 to 1000, got 0", id="no slowest"),
         pytest.param(["--slowest", "99999999"], "slowest: must be from 1 to 1000, got 99999999", id="all slowest"),
         pytest.param(["--slowest", "1", "--request", "1"], "--slowest", id="both"),
+        pytest.param(["--page", "0"], "page: the users of this cell wait for requests: give", id="a page"),
         pytest.param(["--figure", "parts.doc"], "parts.doc", id="figure of an unknown kind"),
         pytest.param(["--figure", "missing/parts.svg"], "missing/parts.svg", id="figure that cannot be written"),
     ],

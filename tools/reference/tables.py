@@ -19,7 +19,12 @@ Schema = Mapping[str, Any]
 STORED = ("summary", "queue", "link", "response_times", "exchanges", "losses", "flows")
 """The tables of a cell, each a Parquet file of that name."""
 
-EXPLAINED = {"explanations": "requests", "timelines": "timelines"}
+EXPLAINED = {
+    "explanations": "requests",
+    "explained_pages": "pages",
+    "resources": "resources",
+    "timelines": "timelines",
+}
 """The tables of an explained run, and what they are of a ``lab.Explanation``."""
 
 UNITS = {
@@ -48,7 +53,7 @@ UNITS = {
 }
 """Units by the word in a column's name."""
 
-_FIRST = ("request", "time_s", "start_s", "start_ns", "time_ns", "link", "direction")
+_FIRST = ("row", "page", "time_s", "start_s", "start_ns", "time_ns", "link", "direction")
 """Columns that identify a row come first."""
 
 

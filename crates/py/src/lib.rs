@@ -164,13 +164,13 @@ impl Simulation {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (resolved, seed, make_laws = None, make_controls = None, *, request = None, slowest = 0))]
+    #[pyo3(signature = (resolved, seed, make_laws = None, make_controls = None, *, row = None, slowest = 0))]
     fn explained(
         resolved: &Resolved,
         seed: u64,
         make_laws: Option<Makers<'_>>,
         make_controls: Option<ControlMakers>,
-        request: Option<u64>,
+        row: Option<u64>,
         slowest: usize,
     ) -> PyResult<Simulation> {
         Simulation::prepare(
@@ -178,7 +178,7 @@ impl Simulation {
             seed,
             make_laws,
             make_controls,
-            Watch::Explain(TimelineRequest { exchange: request, slowest }),
+            Watch::Explain(TimelineRequest { row, slowest }),
         )
     }
 

@@ -7,7 +7,7 @@
 //! | any | a chain | no, or captured | one for each transport, over chains of them |
 //! | any | one link at one rate | explained | one for each transport, over queues of numbers |
 //!
-//! Hosts of which some speak QUIC are not observed: in place of an observer their engine has the datagrams in the network.
+//! Hosts of which some speak QUIC are not captured: their engine's observer keeps the datagrams in the network.
 //!
 //! The first is the most frequent run. Each engine takes seconds to compile, so the slower cases share one, and
 //! so does the first in debug builds, whose speed does not matter.
@@ -19,7 +19,6 @@ use aqmlab_aqm::{AckFilter, AdmissionControl, Aqm, DecidesAtEnqueue, Limit, Qdis
 use aqmlab_tcp::congestion::Any;
 use aqmlab_tcp::{AnyTransport, Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
-use aqmlab_workload::WorkloadConfig;
 use aqmlab_workload::sources::SourceConfig;
 
 use self::links::chains;
@@ -45,7 +44,7 @@ pub enum Watch<'a> {
     Nothing,
     /// The packets of the queues.
     Capture(&'a Capture),
-    /// The time of each exchange by cause, and timelines of some exchanges.
+    /// The time of each exchange, or of each page, by cause, and timelines of some of them.
     Explain(TimelineRequest),
 }
 
@@ -70,8 +69,8 @@ pub fn build(
     if matches!(watch, Watch::Explain(_)) {
         check_explained(spec)?;
     }
-    if !matches!(watch, Watch::Nothing) {
-        check_observed(spec)?;
+    if matches!(watch, Watch::Capture(_)) {
+        check_captured(spec)?;
     }
     let plan = Plan::new(spec, seed, laws)?;
     // Debug builds compile no engine per discipline, which would take minutes.
@@ -83,7 +82,7 @@ pub fn build(
         (RequiredStack::Basic, ..) => plan.engine::<Basic>(watch),
         (RequiredStack::Scaled, ..) => plan.engine::<Scaled>(watch),
         (RequiredStack::Full, ..) => plan.engine::<Full<Any>>(watch),
-        (RequiredStack::AnyTransport, ..) => plan.any_transport(),
+        (RequiredStack::AnyTransport, ..) => plan.any_transport(watch),
     })
 }
 
@@ -150,9 +149,9 @@ fn single<T>(links: impl IntoIterator<Item = T>) -> T {
     links.into_iter().next().expect("there is a link")
 }
 
-/// Refuse QUIC, whose packets no capture and no explanation reads.
-fn check_observed(spec: &Spec) -> Result<(), SpecError> {
-    let reason = "captures and explanations read TCP headers, and QUIC encrypts its own";
+/// Refuse QUIC, whose packets no capture reads.
+fn check_captured(spec: &Spec) -> Result<(), SpecError> {
+    let reason = "captures show TCP headers, and QUIC encrypts its own";
     if spec.has_http3() {
         let message = format!("must be 0: {reason}");
         return Err(SpecError { path: "users.http3".to_owned(), message });
@@ -175,11 +174,6 @@ fn refuse_quic(spec: &Spec, reason: &str) -> Result<(), SpecError> {
 /// Refuse a network that explanations do not support: they need one link whose packets take the time of their
 /// bits.
 fn check_explained(spec: &Spec) -> Result<(), SpecError> {
-    if matches!(spec.users.workload, WorkloadConfig::Pages(_)) && spec.users.per_side > 0 {
-        let message =
-            "such a run cannot be explained: explanations know of one request at a time on a connection";
-        return Err(SpecError { path: "users.workload".to_owned(), message: message.to_owned() });
-    }
     let link = spec.links.first();
     let unsupported = [("link", spec.links.is_chain()), ("link.rate_changes", !link.rate_changes.is_empty())];
     let impairment = link.impairment().map(|key| format!("link.{key}"));
@@ -205,19 +199,21 @@ impl Plan<'_> {
                 (hops.map(|hop| hop.captured(capture)).collect(), Some(capture.clone()))
             }
             Watch::Explain(request) => {
-                let links = single(hops.map(Hop::parked::<Tagged<S::Options>>));
-                let explainer = Explainer::new(spec.links.first(), request);
-                let network = Network { links, capture: None };
-                return Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer));
+                return explained::<S, ()>((spec, seed, traffic), hops, request, ());
             }
         };
         over_links::<S, _>((spec, seed, traffic), hops, capture, ())
     }
 
     /// Return the run with hosts of which some speak QUIC.
-    fn any_transport(self) -> Box<dyn Simulation> {
+    fn any_transport(self, watch: Watch<'_>) -> Box<dyn Simulation> {
         let Plan { spec, seed, traffic, hops, .. } = self;
-        let hops = hops.into_iter().map(Hop::links).collect();
+        let hops = hops.into_iter();
+        if let Watch::Explain(request) = watch {
+            let datagrams = QuicDatagrams::default();
+            return explained::<AnyTransport<Any>, _>((spec, seed, traffic), hops, request, datagrams);
+        }
+        let hops = hops.map(Hop::links).collect();
         over_links::<AnyTransport<Any>, _>((spec, seed, traffic), hops, None, QuicDatagrams::default())
     }
 
@@ -228,6 +224,19 @@ impl Plan<'_> {
         let links = directions.map(|OneWay { wire, stream, .. }| make(stream, wire));
         Box::new(Engine::<Basic, L>::new(spec, seed, traffic, Network { links, capture: None }, ()))
     }
+}
+
+/// Return the run over one link, explained; packets also go to the observer `inner`.
+fn explained<'a, S: Sender, I: Observer<S> + Send + 'static>(
+    (spec, seed, traffic): (&Spec, u64, Traffic),
+    hops: impl Iterator<Item = Hop<'a>>,
+    request: TimelineRequest,
+    inner: I,
+) -> Box<dyn Simulation> {
+    let links = single(hops.map(Hop::parked::<Tagged<I::PacketTag>>));
+    let explainer = Explainer::new(spec.links.first(), request, inner);
+    let network = Network { links, capture: None };
+    Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer))
 }
 
 /// Return the run over one link or a chain.

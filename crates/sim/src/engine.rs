@@ -37,7 +37,8 @@ use aqmlab_workload::{User, UserAction, Web};
 
 use self::applications::{Flows, PageUsers};
 use self::connections::Connections;
-use self::content::{ApplicationId, UserId};
+use self::content::ApplicationId;
+pub(crate) use self::content::UserId;
 use self::flow_recorder::FlowRecorder;
 use self::hosts::{Hosts, Stacks};
 use self::limits::Limits;

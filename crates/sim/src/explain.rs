@@ -1,8 +1,8 @@
-//! The explainer: an observer that attributes the time of an exchange to causes.
+//! The explainer: an observer that attributes the time of an exchange, or of the load of a page, to causes.
 //!
 //! A response is complete when a packet arrives; that packet was sent when another arrived or a timer expired; and so
 //! on back to the start of the user's wait. The time along this chain is the response time. So every
-//! packet and every timer carries the [`Attribution`] of what caused it, the time since its exchange began by [`Part`], and
+//! packet and every timer carries the [`Attribution`] of what caused it, the time since its wait began by [`Part`], and
 //! what happens next adds its own share. Nothing is estimated, and the parts add up to the nanosecond.
 //!
 //! * A packet that an endpoint sends in answer to an event inherits the event's attribution.
@@ -10,9 +10,11 @@
 //!   connection's round-trip time is spent at this end), its wait in queue and device, its time on the wire, and the way from there.
 //! * A timer that expires inherits the attribution of the moment when it was last set, and adds the wait.
 //! * A new exchange on an old connection starts from zero: of an earlier cause only the time after its start counts.
+//! * A page is one wait over all its connections: what a browser writes or opens when something has come over one connection
+//!   was caused by that, over any connection.
 //!
-//! Explained are the exchanges of web users. The connections of other sources are watched too, since a packet is a packet,
-//! but their packets at the end of a pause have no cause here.
+//! Explained are the exchanges of web users, or their pages. The connections of other sources are watched too, since a packet
+//! is a packet, but their packets at the end of a pause have no cause here.
 //!
 //! Propagation is booked by the purpose of the packet: the handshake, the request and the first flight of the response, later
 //! flights, or repair. Events off the chain cost nothing: a segment that was lost while others were still on their way
@@ -20,20 +22,23 @@
 
 mod attribution;
 mod drops;
+mod pages;
 mod tables;
 mod timeline;
 mod timers;
 mod tracer;
 mod transit;
 
-use aqmlab_tcp::{Endpoint, Flags, RecoveryCounts, Segment, Sender, Seq};
+use aqmlab_tcp::{Endpoint, Flags, HeaderOptions, RecoveryCounts, Segment, Sender, Seq};
 use aqmlab_units::{Duration, Time};
 
 use self::attribution::{Attribution, Epoch, Part};
 use self::drops::Drops;
+use self::pages::PageTrace;
 use self::timeline::{EventKind, Location, Purpose, TimelineEvent, Timelines, offset};
 use self::timers::TimerCauses;
 use self::transit::InTransit;
+use crate::engine::observer::{ConnectionUse, Written};
 use crate::link::Transmitter;
 use crate::packet::EndpointId;
 use crate::spec::LinkSpec;
@@ -41,9 +46,10 @@ use crate::spec::LinkSpec;
 pub use self::timeline::TimelineRequest;
 pub(crate) use self::transit::Tagged;
 
-/// The observer.
+/// The observer, and another that it passes packets to.
 #[derive(Debug)]
-pub(crate) struct Explainer {
+pub(crate) struct Explainer<I> {
+    inner: I,
     /// The link's delay, and an idle transmitter like its own.
     delay: Duration,
     transmitter: Transmitter,
@@ -51,19 +57,21 @@ pub(crate) struct Explainer {
     /// By the number of the endpoint.
     ends: Vec<EndpointTrace>,
     /// By the number of the connection.
-    exchanges: Vec<ExchangeTrace>,
+    connections: Vec<ConnectionTrace>,
+    /// By the number of the user.
+    pages: Vec<PageTrace>,
     drops: [Drops; 2],
     timelines: Timelines,
 }
 
 /// The trace of an endpoint.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct EndpointTrace {
     /// The event it is at, or was at last.
     now: Attribution,
     timers: TimerCauses,
-    /// In this event its application has written: what leaves now is the first transit.
-    first_flight: bool,
+    /// In this event its application has written this: what leaves now is the first flight.
+    written: Option<Written>,
     /// The application has not written its first request.
     is_new: bool,
     /// The last acknowledgement that it sent.
@@ -76,25 +84,44 @@ struct EndpointTrace {
     in_recovery: bool,
 }
 
-/// The exchange that a connection is at.
+/// The trace of a connection.
 #[derive(Clone, Debug, Default)]
-struct ExchangeTrace {
-    /// It is a web user's; those of other sources are not explained.
-    by_user: bool,
+struct ConnectionTrace {
+    serves: ConnectionUse,
+    /// Its number among those of its page.
+    number: u16,
+    /// The exchange that it is at, or the page that it was opened for.
     epoch: Epoch,
+    /// Its losses, marks and events.
+    incidents: Incidents,
+}
+
+/// The losses, marks and events of a wait.
+#[derive(Clone, Debug, Default)]
+struct Incidents {
     losses: u32,
     marks: u32,
     events: Vec<TimelineEvent>,
 }
 
-impl Explainer {
-    pub(crate) fn new(link: &LinkSpec, request: TimelineRequest) -> Explainer {
+impl Incidents {
+    fn clear(&mut self) {
+        self.losses = 0;
+        self.marks = 0;
+        self.events.clear();
+    }
+}
+
+impl<I> Explainer<I> {
+    pub(crate) fn new(link: &LinkSpec, request: TimelineRequest, inner: I) -> Explainer<I> {
         Explainer {
+            inner,
             delay: link.delay,
             transmitter: Transmitter::new(link.context().rate, link.overhead),
             in_transit: InTransit::default(),
             ends: Vec::new(),
-            exchanges: Vec::new(),
+            connections: Vec::new(),
+            pages: Vec::new(),
             drops: Default::default(),
             timelines: Timelines::new(request),
         }
@@ -102,16 +129,28 @@ impl Explainer {
 
     /// From now on times are counted from `now`.
     fn begin(&mut self, client: EndpointId, now: Time) {
-        let exchange = &mut self.exchanges[client.connection()];
-        exchange.epoch = Epoch { number: exchange.epoch.number + 1, start: now };
-        exchange.losses = 0;
-        exchange.marks = 0;
-        exchange.events.clear();
-        self.ends[client.index()].now = Attribution::nothing(exchange.epoch);
+        let connection = &mut self.connections[client.connection()];
+        connection.epoch = Epoch { number: connection.epoch.number + 1, start: now };
+        connection.incidents.clear();
+        self.ends[client.index()].now = Attribution::nothing(connection.epoch);
     }
 
     fn epoch(&self, id: EndpointId) -> Epoch {
-        self.exchanges[id.connection()].epoch
+        self.connections[id.connection()].epoch
+    }
+
+    /// Returns the incidents of the wait of `epoch` that the connection of `id` belongs to. None if the wait is over or
+    /// is not explained.
+    fn incidents(&mut self, id: EndpointId, epoch: Epoch) -> Option<&mut Incidents> {
+        let connection = &mut self.connections[id.connection()];
+        match connection.serves {
+            ConnectionUse::Source => None,
+            ConnectionUse::Exchanges => (connection.epoch == epoch).then_some(&mut connection.incidents),
+            ConnectionUse::Page(user) => {
+                let page = &mut self.pages[user.index()];
+                (page.epoch == epoch).then_some(&mut page.incidents)
+            }
+        }
     }
 
     /// The moment as part of the current exchange of the connection of `id`.
@@ -125,25 +164,31 @@ impl Explainer {
         segment: &Segment<S::Options>,
         tcp: &Endpoint<S>,
     ) -> Part {
-        if segment.flags.contains(Flags::SYN) {
+        let is_tcp = segment.options.is_tcp();
+        let is_again = segment.options.retransmitted().map_or(segment.seq < end.sent, |bytes| bytes > 0);
+        if segment.flags.contains(Flags::SYN) || segment.options.is_quic_handshake() {
             Part::Handshake
         } else if segment.span() == 0 {
-            let is_duplicate = end.acked == Some(segment.ack);
+            let is_duplicate = is_tcp && end.acked == Some(segment.ack);
             if is_duplicate || tcp.has_gap() { Part::Recovery } else { Part::Window }
-        } else if segment.seq < end.sent || tcp.in_recovery() {
+        } else if is_again || tcp.in_recovery() {
             Part::Recovery
-        } else if end.first_flight {
-            Part::Request
         } else {
-            Part::Window
+            match end.written {
+                Some(Written::TlsHandshake) => Part::TlsHandshake,
+                Some(Written::Content) => Part::Request,
+                None => Part::Window,
+            }
         }
     }
 
     /// Write an event of the timeline down.
     fn note(&mut self, id: EndpointId, event: TimelineEvent) {
-        let exchange = &mut self.exchanges[id.connection()];
-        if exchange.by_user && self.timelines.wanted() {
-            exchange.events.push(event);
+        let epoch = self.epoch(id);
+        if self.timelines.wanted()
+            && let Some(incidents) = self.incidents(id, epoch)
+        {
+            incidents.events.push(event);
         }
     }
 
@@ -152,6 +197,7 @@ impl Explainer {
         let place = place_of(id);
         TimelineEvent {
             since_start: self.ends[id.index()].now.at().saturating_since(self.epoch(id).start),
+            connection: self.connections[id.connection()].number,
             place,
             what,
             segment: None,
@@ -164,14 +210,21 @@ impl Explainer {
     }
 
     /// Something that happens at `now` to a segment from `from`.
-    fn about<O>(&self, from: EndpointId, segment: &Segment<O>, what: EventKind, now: Time) -> TimelineEvent {
+    fn about<O: HeaderOptions>(
+        &self,
+        from: EndpointId,
+        segment: &Segment<O>,
+        what: EventKind,
+        now: Time,
+    ) -> TimelineEvent {
         let is_ack = segment.span() == 0;
         let (number, counted_from) = if is_ack { (segment.ack, from.peer()) } else { (segment.seq, from) };
+        let in_bytes = || offset(number, self.ends[counted_from.index()].base);
         TimelineEvent {
             since_start: now.saturating_since(self.epoch(from).start),
             segment: Some(Purpose::of(segment)),
             sender: place_of(from),
-            offset: offset(number, self.ends[counted_from.index()].base),
+            offset: segment.options.quic_packet_number().unwrap_or_else(in_bytes),
             bytes: segment.len,
             ..self.event(from, what)
         }
@@ -199,7 +252,7 @@ mod tests {
         let way_of_ack = |tcp: &Endpoint, ack, acked| {
             let segment = Segment { ack: Seq::new(ack), flags: Flags::ACK, ..Segment::default() };
             let end = EndpointTrace { acked: Some(Seq::new(acked)), ..EndpointTrace::default() };
-            Explainer::purpose_of_way::<Basic>(&end, &segment, tcp)
+            Explainer::<()>::purpose_of_way::<Basic>(&end, &segment, tcp)
         };
         assert_eq!(way_of_ack(&tcp, 1, 0), Part::Window);
         assert_eq!(way_of_ack(&tcp, 1, 1), Part::Recovery);

@@ -39,8 +39,8 @@ pub use explain::TimelineRequest;
 pub use link::{BucketSpec, CapacitySpec, KernelDecision, Losses, capacity_tables};
 pub use names::interned;
 pub use record::{
-    Column, ExchangeTable, ExplanationTable, FlowTable, GaugeTable, LinkTable, LossTable, QueueTable,
-    ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
+    Column, ExchangeTable, ExplainedPageTable, ExplanationTable, FlowTable, GaugeTable, LinkTable, LossTable,
+    QueueTable, ResourceTable, ResponseTimesTable, Table, Tables, TimelineTable, Values, Variables,
 };
 pub use simulation::Simulation;
 pub use spec::{

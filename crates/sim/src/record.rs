@@ -16,7 +16,7 @@ use crate::side::{Direction, Side};
 
 pub use self::columns::{Column, Table, Values};
 use self::columns::{table, tables};
-pub use self::explanations::{ExplanationTable, TimelineTable};
+pub use self::explanations::{ExplainedPageTable, ExplanationTable, ResourceTable, TimelineTable};
 pub(crate) use self::flows::FlowRow;
 pub use self::flows::FlowTable;
 pub(crate) use self::response_times::ResponseTimes;
@@ -38,7 +38,11 @@ pub struct Tables {
     pub flows: FlowTable,
     /// One row per completed exchange of an explained run.
     pub explanations: ExplanationTable,
-    /// The events of the exchanges whose timelines were requested.
+    /// One row per loaded page of an explained run.
+    pub explained_pages: ExplainedPageTable,
+    /// The resources of the pages whose timelines were requested.
+    pub resources: ResourceTable,
+    /// The events of the exchanges and pages whose timelines were requested.
     pub timelines: TimelineTable,
 }
 }

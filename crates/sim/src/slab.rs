@@ -13,7 +13,7 @@ impl<T> Default for Slab<T> {
     }
 }
 
-impl<T: Copy> Slab<T> {
+impl<T: Clone> Slab<T> {
     /// Keep it, under the number given.
     pub(crate) fn put(&mut self, thing: T) -> usize {
         if let Some(number) = self.free.pop() {
@@ -39,6 +39,6 @@ impl<T: Copy> Slab<T> {
     /// Takes the value under `number`, which is free again.
     pub(crate) fn take(&mut self, number: usize) -> T {
         self.free.push(number);
-        self.kept[number]
+        self.kept[number].clone()
     }
 }

@@ -26,7 +26,7 @@ mod multiplexer;
 mod page;
 mod quality;
 
-pub use self::browser::{Browser, BrowserAction, BrowserEvent, StreamResponse};
+pub use self::browser::{Browser, BrowserAction, BrowserEvent, Fetched, StreamResponse};
 pub use self::config::{
     Http3Config, Http3RequestsConfig, KindConfig, KindsConfig, MeanConfig, PagesConfig, RequestsConfig,
     ShareConfig, SizesConfig, TlsConfig,
@@ -34,7 +34,7 @@ pub use self::config::{
 pub use self::connection::{NewConnection, Progress, QuicHandshake};
 pub use self::model::Pages;
 pub use self::multiplexer::FRAME;
-pub use self::page::{Priority, Version};
+pub use self::page::{Kind, Priority, Version};
 pub use self::quality::{PageLoad, PageLoads, PageQuality};
 
 #[cfg(test)]

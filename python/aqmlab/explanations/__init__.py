@@ -1,5 +1,6 @@
-"""Explanation of response times by cause, from an observed rerun of a cell."""
+"""Explanation of response times and page load times by cause, from an observed rerun of a cell."""
 
-from aqmlab.explanations.explanation import PARTS, Explanation, by_band, explain
+from aqmlab.explanations.explanation import Explanation, explain
+from aqmlab.explanations.parts import PAGES, PARTS, QUANTILES, REQUESTS, Wait, by_band
 
-__all__ = ["PARTS", "Explanation", "by_band", "explain"]
+__all__ = ["PAGES", "PARTS", "QUANTILES", "REQUESTS", "Explanation", "Wait", "by_band", "explain"]

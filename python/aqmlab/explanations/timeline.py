@@ -1,11 +1,16 @@
-"""The timeline of a request as text: packets without an incident are summarized by flight."""
+"""Timelines as text: of a request, with packets without an incident summarized by flight; of a page, its incidents."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from aqmlab.ui.counts import pluralize
+
+_ROUTINE = ("written", "complete", "delayed ACK due")
+"""Events that are no incidents."""
 
 _FLIGHTS = 6
 """The number of consecutive flights without an incident that get a line each; the others share one line."""
@@ -21,6 +26,8 @@ class Line:
     """The time of its end, such as a packet's arrival or loss."""
     place: str
     event: str
+    connection: int = 0
+    """The number of the connection of a page."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,7 @@ class _Packet:
     sender: str
     segment: str
     offset: int
+    """The number of its first byte, of an acknowledgement those acknowledged, of a packet of QUIC its own."""
     bytes: int
     is_retransmission: bool
     at_ms: float
@@ -39,8 +47,19 @@ class _Packet:
 
     @property
     def is_routine(self) -> bool:
-        is_plain = self.segment in ("data", "ACK") and not self.is_retransmission
-        return is_plain and not self.outcome.startswith(("dropped", "evicted"))
+        return (self.is_data or self.is_ack) and not self.is_retransmission and not self.is_lost
+
+    @property
+    def is_data(self) -> bool:
+        return self.segment in ("data", "QUIC packet")
+
+    @property
+    def is_ack(self) -> bool:
+        return self.segment in ("ACK", "QUIC ACK")
+
+    @property
+    def is_lost(self) -> bool:
+        return self.outcome.startswith(("dropped", "evicted"))
 
     @property
     def end(self) -> int:
@@ -48,9 +67,13 @@ class _Packet:
 
     def describe(self) -> str:
         """Describe the packet and its outcome."""
-        text = self.segment + (f" {_range(self.offset, self.end)}" if self.segment == "data" else "")
-        if self.segment == "ACK":
+        text = self.segment
+        if self.segment == "data":
+            text += f" {_range(self.offset, self.end)}"
+        elif self.segment == "ACK":
             text += f" to {self.offset:,}"
+        elif self.segment.startswith("QUIC"):
+            text += f" {self.offset:,}" + (f", {self.bytes:,} bytes" if self.bytes else "")
         suffix = " again" if self.is_retransmission else ""
         outcomes = {"arrived": _queue([self]), "arrived marked": f"marked, {_queue([self])}"}
         return f"{text}{suffix}: {outcomes.get(self.outcome, self.outcome)}"
@@ -84,6 +107,34 @@ def lines(events: Iterable[Mapping[str, Any]], request_bytes: int, response_byte
             time_ms = event["time_ns"] / 1e6
             result.append(Line(time_ms, time_ms, event["place"], _event(event, sizes)))
     return result + _flights(routine)
+
+
+def incidents(events: Iterable[Mapping[str, Any]]) -> list[Line]:
+    """Return the incidents of a page's timeline.
+
+    They are drops, retransmissions, timers other than that of delayed acknowledgements, recovery, and windows reduced
+    for marks.
+    """
+    by_connection: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for event in events:
+        by_connection[event["connection"]].append(event)
+    found = [
+        replace(line, connection=connection)
+        for connection, own in by_connection.items()
+        for line in _incidents_of_connection(own)
+    ]
+    return sorted(found, key=lambda line: line.at_ms)
+
+
+def _incidents_of_connection(events: Iterable[Mapping[str, Any]]) -> Iterator[Line]:
+    for event in _join_packets(events):
+        if isinstance(event, _Packet):
+            if event.is_retransmission or event.is_lost:
+                until = event.at_ms if event.until_ms is None else event.until_ms
+                yield Line(event.at_ms, until, event.sender, event.describe())
+        elif event["event"] not in _ROUTINE:
+            time_ms = event["time_ns"] / 1e6
+            yield Line(time_ms, time_ms, event["place"], _event(event, {}))
 
 
 def _join_packets(events: Iterable[Mapping[str, Any]]) -> list[_Packet | Mapping[str, Any]]:
@@ -122,8 +173,7 @@ def _flights(packets: Sequence[_Packet]) -> list[Line]:
     """Return lines for packets without an incident, one for each flight of data with its acknowledgements."""
     flights: list[list[_Packet]] = []
     for packet in packets:
-        is_data = packet.segment == "data"
-        if is_data and (not flights or _starts_flight(packet, flights[-1])):
+        if packet.is_data and (not flights or _starts_flight(packet, flights[-1])):
             flights.append([packet])
         elif flights:
             flights[-1].append(packet)
@@ -136,18 +186,24 @@ def _flights(packets: Sequence[_Packet]) -> list[Line]:
 def _starts_flight(packet: _Packet, flight: Sequence[_Packet]) -> bool:
     """Return true if an acknowledgement of the flight released the packet, or it has the other direction."""
     first = flight[0]
-    acks = (other for other in flight if other.segment == "ACK" and other.sender != first.sender)
-    arrived = (ack.until_ms for ack in acks if ack.offset > first.offset and ack.until_ms is not None)
+    acks = (other for other in flight if other.is_ack and other.sender != first.sender)
+    arrived = (ack.until_ms for ack in acks if _acknowledges(ack, first) and ack.until_ms is not None)
     return packet.sender != first.sender or any(time_ms <= packet.at_ms for time_ms in arrived)
+
+
+def _acknowledges(ack: _Packet, data: _Packet) -> bool:
+    """Return true if an acknowledgement covers data. One of QUIC has its own number; it covers what had arrived."""
+    if data.segment == "data":
+        return ack.offset > data.offset
+    return data.until_ms is not None and data.until_ms <= ack.at_ms
 
 
 def _describe(flights: Sequence[Sequence[_Packet]]) -> Line:
     packets = [packet for flight in flights for packet in flight]
-    data = [packet for packet in packets if packet.segment == "data"]
-    acks = [packet for packet in packets if packet.segment == "ACK" and packet.sender != data[0].sender]
+    data = [packet for packet in packets if packet.is_data]
+    acks = [packet for packet in packets if packet.is_ack and packet.sender != data[0].sender]
     prefix = f"{len(flights):,} flights, " if len(flights) > 1 else ""
-    segments = "1 segment" if len(data) == 1 else f"{len(data):,} segments"
-    text = f"{prefix}{segments} {_range(min(p.offset for p in data), max(p.end for p in data))}: {_queue(data)}"
+    text = f"{prefix}{_content(data)}: {_queue(data)}"
     marks = sum(packet.outcome == "arrived marked" for packet in packets)
     if marks:
         text += f", {marks:,} marked"
@@ -156,6 +212,14 @@ def _describe(flights: Sequence[Sequence[_Packet]]) -> Line:
         text += f"; {'its ACK' if len(delivered) == 1 else f'{len(delivered):,} ACKs'} {_queue(delivered)}"
     arrived = [packet.until_ms for packet in data if packet.until_ms is not None]
     return Line(data[0].at_ms, max(arrived, default=data[0].at_ms), data[0].sender, text)
+
+
+def _content(data: Sequence[_Packet]) -> str:
+    """Return the number of packets with their bytes: the range, or of QUIC, whose streams have their own, the sum."""
+    if data[0].segment == "data":
+        content = _range(min(packet.offset for packet in data), max(packet.end for packet in data))
+        return f"{pluralize(len(data), 'segment')} {content}"
+    return f"{pluralize(len(data), 'QUIC packet')}, {sum(packet.bytes for packet in data):,} bytes"
 
 
 def _range(first: int, end: int) -> str:

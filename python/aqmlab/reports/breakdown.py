@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from aqmlab.cells.cell import Cell
-from aqmlab.explanations import PARTS, by_band, explain
+from aqmlab.explanations import PARTS, QUANTILES, Wait, by_band, explain
 from aqmlab.metrics.numbers import Number
 from aqmlab.reports.selection import Selection
 from aqmlab.results.table import Column, ComparisonTable, Row
@@ -17,9 +17,6 @@ from aqmlab.running.sweep import map_cells
 
 Breakdown = Mapping[str, pl.DataFrame]
 """By scheme, the concatenated results of :func:`aqmlab.explanations.by_band` for its seeds."""
-
-BANDS = {"mean": "all requests", "p50": "around p50", "p90": "around p90", "p99": "around p99"}
-"""The names of the bands of ``by_band``."""
 
 
 def compute(selection: Selection) -> Breakdown:
@@ -33,12 +30,12 @@ def compute(selection: Selection) -> Breakdown:
     Raises
     ------
     SpecError
-        When a cell cannot be explained: a live run, another results number, or no requests of web users.
+        When a cell cannot be explained: a live run, another results number, or no web users.
     """
     directories = {result.cell.key: result.directory for result in selection.valid}
 
     def run(cell: Cell, on_step: Watch) -> pl.DataFrame:
-        return by_band(explain(directories[cell.key], watch=on_step).requests)
+        return by_band(explain(directories[cell.key], watch=on_step).waits)
 
     cells = [result.cell for result in selection.valid]
     if is_interactive():
@@ -64,21 +61,33 @@ def means(times: Breakdown) -> dict[str, pl.DataFrame]:
 
 def table(times: Breakdown) -> ComparisonTable:
     """Return the means as a table, with the standard deviations over the seeds."""
-    parts = ("response_time_ms", *_nonzero_parts(times.values()))
-    names_by_part = {"response_time_ms": "response time", **PARTS}
+    wait = wait_of(times)
+    whole = f"{wait.time}_ms"
+    parts = (whole, *_nonzero_parts(times.values()))
+    names_by_part = {whole: wait.name, **PARTS}
     return ComparisonTable(
-        "Response times of web users by cause, ms",
+        f"{wait.name.capitalize()}s of web users by cause, ms",
         [Column("", names_by_part[part], Number(names_by_part[part], "ms", (part,))) for part in parts],
         [
             _row(label, bands.filter(band=band), part_name)
             for label, bands in times.items()
-            for band, part_name in BANDS.items()
+            for band, part_name in band_names(times).items()
         ],
     )
 
 
+def wait_of(times: Breakdown) -> Wait:
+    """Return the kind of wait that is explained."""
+    return Wait.of(next(iter(times.values())).columns)
+
+
+def band_names(times: Breakdown) -> dict[str, str]:
+    """Return the names of the bands of ``by_band``."""
+    return {"mean": f"all {wait_of(times).plural}", **{band: f"around {band}" for band in QUANTILES}}
+
+
 def _row(label: str, seeds: pl.DataFrame, part_name: str) -> Row:
-    numbers = seeds.drop("band", "requests")
+    numbers = seeds.drop("band", Wait.of(seeds.columns).plural)
     return Row(label, part_name, numbers.mean().row(0, named=True), numbers.std().row(0, named=True))
 
 

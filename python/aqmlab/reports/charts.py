@@ -191,16 +191,17 @@ def _parts(vega: VegaBuilder, times: Breakdown) -> Chart | None:
     rows = vega.rows(breakdown.means(times))
     part = {"part": pl.col("part").replace(PARTS), "place": pl.col("part").replace_strict(_PART_ORDER)}
     colours = {PARTS[part]: COLOURS[part] for part in rows["part"].unique(maintain_order=True)}
+    wait = breakdown.wait_of(times)
     views = {
-        title: vega.stack(Axis("ms", "response time, ms"), colours, where=f"datum.band === '{band}'")
-        for band, title in breakdown.BANDS.items()
+        title: vega.stack(Axis("ms", f"{wait.name}, ms"), colours, where=f"datum.band === '{band}'")
+        for band, title in breakdown.band_names(times).items()
     }
     caption = (
-        "Parts of the response time, means over the seeds; they add up to it. Around p90: the requests from half a"
+        f"Parts of the {wait.name}, means over the seeds; they add up to it. Around p90: the {wait.plural} from half a"
         " percentile point below the 90th percentile to half a point above it."
     )
     rows_in_order = rows.with_columns(**part)
-    return Chart("parts", "Breakdown of response times", caption, rows_in_order, views, has_lines=False, key=colours)
+    return Chart("parts", f"Breakdown of {wait.name}s", caption, rows_in_order, views, has_lines=False, key=colours)
 
 
 def _over_time(

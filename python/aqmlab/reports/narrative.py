@@ -144,7 +144,8 @@ def _parts_sentences(times: Breakdown, names: Mapping[str, str]) -> Iterator[str
             f"{PARTS[part]} {ms:,.0f} ms ({100 * ms / whole:.0f} %)"
             for part, ms in parts.select("part", "ms").head(_MAX_PARTS).iter_rows()
         ]
-        yield f"Under {names[label]} a mean request takes {whole:,.0f} ms, of which {_join_words(largest, 'and')}."
+        wait = breakdown.wait_of(times).singular
+        yield f"Under {names[label]} a mean {wait} takes {whole:,.0f} ms, of which {_join_words(largest, 'and')}."
 
 
 def _short(value: float) -> str:

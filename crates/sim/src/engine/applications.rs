@@ -11,7 +11,7 @@ pub(super) use self::browsers::PageUsers;
 pub(super) use self::flows::{Flow, Flows};
 use super::connections::Opening;
 use super::content::{ApplicationId, Content};
-use super::observer::Observer;
+use super::observer::{ConnectionUse, Observer};
 use super::{ControlEvent, Engine, Event};
 use crate::capture::{ConnectionOrigin, NewConnection};
 use crate::labels::label;
@@ -68,7 +68,12 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     fn open_connection(&mut self, opening: Opening) -> EndpointId {
         let Opening { origin, host, stacks, .. } = opening;
         let id = self.connections.open(opening, &self.stacks, self.now);
-        self.observer.opened(id, matches!(origin, ConnectionOrigin::User(_)), self.now);
+        let connection_use = match (&self.connections.session(id).content, origin) {
+            (&Content::Page(user, _), _) => ConnectionUse::Page(user),
+            (_, ConnectionOrigin::User(_)) => ConnectionUse::Exchanges,
+            _ => ConnectionUse::Source,
+        };
+        self.observer.opened(id, connection_use, self.now);
         for link in &mut self.links {
             link.opened(id, origin.owner());
         }

@@ -28,14 +28,14 @@ pub(super) enum ApplicationId {
 
 /// The number of a web user. Even ones are on side 0, odd ones on side 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct UserId(pub(super) u32);
+pub(crate) struct UserId(pub(super) u32);
 
 impl UserId {
-    pub(super) fn side(self) -> Side {
+    pub(crate) fn side(self) -> Side {
         Side::numbered((self.0 & 1) as u8)
     }
 
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }

@@ -2,21 +2,56 @@
 
 use aqmlab_tcp::{Endpoint, HeaderOptions, Sender};
 use aqmlab_units::Time;
+use aqmlab_workload::pages::{Fetched, PageLoad};
 
+use super::UserId;
 use crate::link::Link;
 use crate::packet::{EndpointId, Packet};
 use crate::record::{ExchangeRow, Tables};
+
+/// The use of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ConnectionUse {
+    /// The transfers of a source.
+    #[default]
+    Source,
+    /// The exchanges of a web user.
+    Exchanges,
+    /// A page of this web user.
+    Page(UserId),
+}
+
+/// The content that an application has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// A flight of TLS.
+    TlsHandshake,
+    /// A request or a response.
+    Content,
+}
 
 /// Notifications of the engine. `()` observes nothing and costs nothing.
 pub(crate) trait Observer<S: Sender> {
     /// The content of packets in the network in place of their options, which it must include.
     type PacketTag: HeaderOptions;
 
-    /// `connect()`: this client opens a connection, of a web user if `by_user`.
-    fn opened(&mut self, _client: EndpointId, _by_user: bool, _now: Time) {}
+    /// `connect()`: this client opens a connection.
+    fn opened(&mut self, _client: EndpointId, _use: ConnectionUse, _now: Time) {}
 
-    /// The application at this end has written a user's request, or the response to it.
-    fn wrote(&mut self, _id: EndpointId, _now: Time) {}
+    /// The application at this end has written what a web user needs.
+    fn wrote(&mut self, _id: EndpointId, _what: Written, _now: Time) {}
+
+    /// A user begins a page.
+    fn began_page(&mut self, _user: UserId, _now: Time) {}
+
+    /// An event at an end of one of a browser's connections is passed to it.
+    fn passed_to_browser(&mut self, _user: UserId, _id: EndpointId, _now: Time) {}
+
+    /// A resource of a user's page has come.
+    fn fetched(&mut self, _user: UserId, _resource: &Fetched) {}
+
+    /// A page has ended in the measurement window, without giving up a resource.
+    fn loaded(&mut self, _user: UserId, _load: &PageLoad, _tables: &mut Tables) {}
 
     /// A packet leaves its sender.
     fn sent(

@@ -1,14 +1,18 @@
-//! The attribution of a moment of an exchange: the time since the exchange began, by cause.
+//! The attribution of a moment of a wait: the time since the wait began, by cause.
+
+use std::sync::Arc;
 
 use aqmlab_units::{Duration, Time};
 
-/// A part of the time of an exchange, by cause.
+/// A part of the time of a wait, by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// SYN and SYN/ACK on their way.
+    /// SYN and SYN/ACK on their way, and the handshake of QUIC.
     Handshake,
     /// Waiting for the timer of a SYN or SYN/ACK.
     SynTimeouts,
+    /// The handshake of TLS over TCP on its way: the first flights of both ends.
+    TlsHandshake,
     /// The request on its way, and the first flight of the response.
     Request,
     /// Acknowledgements on their way, and the later flights that they let go.
@@ -35,9 +39,10 @@ pub(crate) enum Part {
 
 impl Part {
     /// Every part, in the order of its number.
-    pub(crate) const ALL: [Part; 13] = [
+    pub(crate) const ALL: [Part; 14] = [
         Part::Handshake,
         Part::SynTimeouts,
+        Part::TlsHandshake,
         Part::Request,
         Part::Window,
         Part::Recovery,
@@ -56,6 +61,7 @@ impl Part {
         match self {
             Part::Handshake => "handshake",
             Part::SynTimeouts => "syn_timeouts",
+            Part::TlsHandshake => "tls_handshake",
             Part::Request => "request_round_trip",
             Part::Window => "further_round_trips",
             Part::Recovery => "recovery",
@@ -71,25 +77,62 @@ impl Part {
     }
 }
 
-/// The number of an exchange among those of its connection, and when it began.
+/// The number of a wait, and when it began: of an exchange among those of its connection, or of a page among those of its
+/// user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Epoch {
     pub(crate) number: u32,
     pub(crate) start: Time,
 }
 
-/// A moment in the history of a connection, and what its exchange has spent its time on up to it.
-#[derive(Clone, Copy, Debug, Default)]
+/// The time of a stretch of a wait, by part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts([Duration; Part::ALL.len()]);
+
+impl Parts {
+    /// Returns the time of `part`.
+    pub(crate) fn of(&self, part: Part) -> Duration {
+        self.0[part as usize]
+    }
+
+    /// All parts together.
+    pub(crate) fn sum(&self) -> Duration {
+        self.0.iter().fold(Duration::ZERO, |sum, &part| sum + part)
+    }
+}
+
+/// A moment in the history of a connection, and what its wait has spent its time on up to it.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Attribution {
     epoch: Epoch,
     at: Time,
-    parts: [Duration; Part::ALL.len()],
+    /// The last of the steps that lead from the begin of the wait to the moment, without a gap.
+    last: Option<Arc<Step>>,
+}
+
+/// A stretch of time that went to one part. Events that share a history share its steps.
+#[derive(Debug)]
+struct Step {
+    part: Part,
+    from: Time,
+    until: Time,
+    before: Option<Arc<Step>>,
+}
+
+impl Drop for Step {
+    /// One by one: a long history would overflow the stack.
+    fn drop(&mut self) {
+        let mut before = self.before.take();
+        while let Some(mut step) = before.and_then(Arc::into_inner) {
+            before = step.before.take();
+        }
+    }
 }
 
 impl Attribution {
-    /// The moment at which an exchange begins.
+    /// The moment at which a wait begins.
     pub(crate) fn nothing(epoch: Epoch) -> Attribution {
-        Attribution { epoch, at: epoch.start, parts: Default::default() }
+        Attribution { epoch, at: epoch.start, last: None }
     }
 
     /// The moment.
@@ -97,12 +140,12 @@ impl Attribution {
         self.at
     }
 
-    /// Does it belong to this exchange, and not to one before it?
+    /// Does it belong to this wait, and not to one before it?
     pub(crate) fn is_of(&self, epoch: Epoch) -> bool {
         self.epoch == epoch
     }
 
-    /// The same moment as part of the exchange of `epoch`: what was before that exchange is none of its time.
+    /// The same moment as part of the wait of `epoch`: what was before that wait is none of its time.
     pub(crate) fn within(self, epoch: Epoch) -> Attribution {
         if self.is_of(epoch) { self } else { Attribution { at: self.at, ..Attribution::nothing(epoch) } }
     }
@@ -110,21 +153,29 @@ impl Attribution {
     /// A later moment: from this one to it, the time went to `part`.
     pub(crate) fn then(mut self, part: Part, until: Time) -> Attribution {
         debug_assert!(self.at <= until, "a cause comes before what it causes");
-        let since = self.at.max(self.epoch.start);
-        let spent = &mut self.parts[part as usize];
-        *spent = *spent + until.saturating_since(since);
+        let from = self.at.max(self.epoch.start);
+        if from < until {
+            self.last = Some(Arc::new(Step { part, from, until, before: self.last }));
+        }
         self.at = until;
         self
     }
 
-    /// Returns the time of `part`.
-    pub(crate) fn part(&self, part: Part) -> Duration {
-        self.parts[part as usize]
+    /// The time from `since`, which is not before the begin of the wait, up to the moment.
+    pub(crate) fn parts_since(&self, since: Time) -> Parts {
+        let mut parts = Parts::default();
+        let mut step = self.last.as_deref();
+        while let Some(Step { part, from, until, before }) = step.filter(|step| step.until > since) {
+            let spent = &mut parts.0[*part as usize];
+            *spent = *spent + (*until - since.max(*from));
+            step = before.as_deref();
+        }
+        parts
     }
 
-    /// All parts together: the time since the exchange began.
-    pub(crate) fn sum(&self) -> Duration {
-        self.parts.iter().fold(Duration::ZERO, |sum, &part| sum + part)
+    /// The time since the wait began.
+    pub(crate) fn parts(&self) -> Parts {
+        self.parts_since(self.epoch.start)
     }
 }
 
@@ -150,9 +201,30 @@ mod tests {
             for (part, step) in steps {
                 now += step;
                 attribution = attribution.then(Part::ALL[part], at(now));
-                prop_assert_eq!(attribution.sum().as_nanos(), now.saturating_sub(start));
+                prop_assert_eq!(attribution.parts().sum().as_nanos(), now.saturating_sub(start));
             }
+            // Of a later stretch, the parts are those that the whole has more than what was before.
+            let later = at(start.midpoint(now.max(start)));
+            prop_assert_eq!(attribution.parts_since(later).sum(), at(now).saturating_since(later));
         }
+    }
+
+    #[test]
+    fn a_stretch_has_the_parts_between_its_ends() {
+        let epoch = Epoch { number: 1, start: at(100) };
+        let begin = Attribution::nothing(epoch);
+        let history =
+            begin.then(Part::Handshake, at(150)).then(Part::Queueing, at(170)).then(Part::Window, at(200));
+        let parts = history.parts_since(at(160));
+        let times = [Part::Handshake, Part::Queueing, Part::Window].map(|part| parts.of(part).as_nanos());
+        assert_eq!(times, [0, 10, 30]);
+    }
+
+    #[test]
+    fn a_long_history_ends_without_overflowing_the_stack() {
+        let begin = Attribution::nothing(Epoch::default());
+        let long = (1..1_000_000).fold(begin, |history, now| history.then(Part::Window, at(now)));
+        assert_eq!(long.parts().of(Part::Window).as_nanos(), 999_999);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Timelines: the events of requested exchanges.
+//! Timelines: the events of requested exchanges and pages.
 
-use aqmlab_tcp::{Flags, Segment, Seq};
+use aqmlab_tcp::{Flags, HeaderOptions, Segment, Seq};
 use aqmlab_units::Duration;
 
 use crate::record::TimelineTable;
@@ -8,9 +8,9 @@ use crate::record::TimelineTable;
 /// The timelines to keep.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimelineRequest {
-    /// That of the exchange with this row.
-    pub exchange: Option<u64>,
-    /// The number of slowest exchanges. They are unknown before the end, so that there are more timelines: of each exchange
+    /// That of the exchange or page with this row.
+    pub row: Option<u64>,
+    /// The number of slowest exchanges or pages. They are unknown before the end, so that there are more timelines: of each
     /// that was among the slowest so far.
     pub slowest: usize,
 }
@@ -63,13 +63,18 @@ pub(super) enum Purpose {
     Ack,
     Fin,
     Rst,
+    QuicHandshake,
+    QuicPacket,
+    QuicAck,
 }
 
 /// One thing that happened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimelineEvent {
-    /// Since the exchange began.
+    /// Since the wait began.
     pub(super) since_start: Duration,
+    /// The number of the connection among those of its page; 0 where a wait has one.
+    pub(super) connection: u16,
     pub(super) place: Location,
     pub(super) what: EventKind,
     pub(super) segment: Option<Purpose>,
@@ -118,13 +123,22 @@ impl EventKind {
 }
 
 impl Purpose {
-    pub(super) fn of<O>(segment: &Segment<O>) -> Purpose {
+    pub(super) fn of<O: HeaderOptions>(segment: &Segment<O>) -> Purpose {
         let flags = segment.flags;
+        match () {
+            () if segment.options.is_quic_handshake() => Purpose::QuicHandshake,
+            () if segment.options.is_tcp() => Purpose::of_tcp(flags, segment.len),
+            () if segment.len > 0 => Purpose::QuicPacket,
+            () => Purpose::QuicAck,
+        }
+    }
+
+    fn of_tcp(flags: Flags, len: u16) -> Purpose {
         match () {
             () if flags.contains(Flags::RST) => Purpose::Rst,
             () if flags.contains(Flags::SYN | Flags::ACK) => Purpose::SynAck,
             () if flags.contains(Flags::SYN) => Purpose::Syn,
-            () if segment.len > 0 => Purpose::Data,
+            () if len > 0 => Purpose::Data,
             () if flags.contains(Flags::FIN) => Purpose::Fin,
             () => Purpose::Ack,
         }
@@ -138,6 +152,9 @@ impl Purpose {
             Purpose::Ack => "ACK",
             Purpose::Fin => "FIN",
             Purpose::Rst => "RST",
+            Purpose::QuicHandshake => "QUIC handshake",
+            Purpose::QuicPacket => "QUIC packet",
+            Purpose::QuicAck => "QUIC ACK",
         }
     }
 }
@@ -147,13 +164,13 @@ pub(super) fn offset(number: Seq, base: Seq) -> u32 {
     number.get().wrapping_sub(base.get())
 }
 
-/// Chooses timelines as exchanges complete.
+/// Chooses timelines as exchanges and pages complete.
 #[derive(Debug)]
 pub(super) struct Timelines {
     request: TimelineRequest,
     /// The longest response times so far, the longest first.
     longest: Vec<Duration>,
-    /// Exchanges completed so far.
+    /// Waits completed so far.
     rows: u64,
 }
 
@@ -164,17 +181,25 @@ impl Timelines {
 
     /// Need anything be recorded?
     pub(super) fn wanted(&self) -> bool {
-        self.request.slowest > 0 || self.request.exchange.is_some_and(|row| self.rows <= row)
+        self.request.slowest > 0 || self.request.row.is_some_and(|row| self.rows <= row)
     }
 
-    /// An exchange is complete: its events go into the table if they are asked for.
-    pub(super) fn completed(&mut self, took: Duration, events: &[TimelineEvent], table: &mut TimelineTable) {
-        if self.request.exchange == Some(self.rows) || self.insert_if_slowest(took) {
+    /// A wait is over: its events go into the table if they are asked for. Returns its row then.
+    pub(super) fn completed(
+        &mut self,
+        took: Duration,
+        events: &[TimelineEvent],
+        table: &mut TimelineTable,
+    ) -> Option<u64> {
+        let row = self.rows;
+        self.rows += 1;
+        let is_wanted = self.request.row == Some(row) || self.insert_if_slowest(took);
+        if is_wanted {
             for event in events {
-                table.push(self.rows, event);
+                table.push(row, event);
             }
         }
-        self.rows += 1;
+        is_wanted.then_some(row)
     }
 
     /// Insert the response time if it is among the slowest so far. Returns true if it is.

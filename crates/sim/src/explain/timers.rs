@@ -7,17 +7,17 @@ use super::attribution::{Attribution, Part};
 use super::timeline::EventKind;
 
 /// An endpoint's timers: until when each runs, and the moment at which it was set.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct TimerCauses {
     set: [(Time, Attribution); TimerKind::ALL.len()],
 }
 
 impl TimerCauses {
     /// The timers are as given after what happened at the moment `now`: those that have moved were set by it.
-    pub(super) fn are(&mut self, deadlines: [(TimerKind, Time); TimerKind::ALL.len()], now: Attribution) {
+    pub(super) fn are(&mut self, deadlines: [(TimerKind, Time); TimerKind::ALL.len()], now: &Attribution) {
         for (set, (_, deadline)) in self.set.iter_mut().zip(deadlines) {
             if set.0 != deadline {
-                *set = (deadline, now);
+                *set = (deadline, now.clone());
             }
         }
     }
@@ -29,7 +29,10 @@ impl TimerCauses {
         now: Time,
     ) -> Option<(TimerKind, Attribution)> {
         let timers = self.set.iter().zip(deadlines);
-        timers.filter(|&(_, (_, deadline))| deadline <= now).map(|(&(_, set), (kind, _))| (kind, set)).next()
+        timers
+            .filter(|&(_, (_, deadline))| deadline <= now)
+            .map(|((_, set), (kind, _))| (kind, set.clone()))
+            .next()
     }
 }
 

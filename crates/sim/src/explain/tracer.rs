@@ -1,19 +1,21 @@
 //! The explainer's reaction to each event.
 
-use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Sender, Seq, State, TimerKind};
+use aqmlab_tcp::{CongestionControl, Endpoint, Flags, HeaderOptions, Sender, Seq, State, TimerKind};
 use aqmlab_units::Time;
+use aqmlab_workload::pages::{Fetched, PageLoad};
 
 use super::attribution::Part;
 use super::timeline::{EventKind, Location, TimelineEvent};
 use super::timers::meaning;
 use super::transit::{Tagged, Transit};
-use super::{EndpointTrace, ExchangeTrace, Explainer, place_of};
-use crate::engine::observer::{Observer, Transmission};
+use super::{ConnectionTrace, EndpointTrace, Explainer, place_of};
+use crate::engine::UserId;
+use crate::engine::observer::{ConnectionUse, Observer, Transmission, Written};
 use crate::link::{Link, LinkCounters};
 use crate::packet::{EndpointId, Packet};
 use crate::record::{ExchangeRow, Tables};
 
-impl Explainer {
+impl<I> Explainer<I> {
     /// Notes the reactions of an endpoint to an event.
     fn note_reactions<S: Sender>(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
         let end = &mut self.ends[id.index()];
@@ -35,31 +37,55 @@ fn counters<O>(link: &impl Link<O>) -> LinkCounters {
     link.meter(0).expect("there is a link").counters()
 }
 
-impl<S: Sender> Observer<S> for Explainer {
-    type PacketTag = Tagged<S::Options>;
+impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
+    type PacketTag = Tagged<I::PacketTag>;
 
-    fn opened(&mut self, client: EndpointId, by_user: bool, now: Time) {
+    fn opened(&mut self, client: EndpointId, serves: ConnectionUse, now: Time) {
         let places = client.peer().index().max(client.index()) + 1;
         if self.ends.len() < places {
             self.ends.resize(places, EndpointTrace::default());
-            self.exchanges.resize(places.div_ceil(2), ExchangeTrace::default());
+            self.connections.resize(places.div_ceil(2), ConnectionTrace::default());
         }
         let end = EndpointTrace { is_new: true, base: Seq::new(1), ..EndpointTrace::default() };
-        self.ends[client.index()] = end;
+        self.ends[client.index()] = end.clone();
         self.ends[client.peer().index()] = end;
-        self.exchanges[client.connection()].by_user = by_user;
-        self.begin(client, now);
+        self.connections[client.connection()].serves = serves;
+        if let ConnectionUse::Page(user) = serves {
+            self.join_page(client, user);
+        } else {
+            self.begin(client, now);
+        }
     }
 
-    fn wrote(&mut self, id: EndpointId, now: Time) {
+    fn wrote(&mut self, id: EndpointId, what: Written, now: Time) {
         let is_new = std::mem::replace(&mut self.ends[id.index()].is_new, false);
-        if !id.is_server() && !is_new {
-            self.begin(id, now);
+        if let ConnectionUse::Page(user) = self.connections[id.connection()].serves {
+            self.ends[id.index()].now = self.pages[user.index()].now.clone();
+        } else {
+            if !id.is_server() && !is_new {
+                self.begin(id, now);
+            }
+            let end = &mut self.ends[id.index()];
+            end.base = end.sent;
         }
-        let end = &mut self.ends[id.index()];
-        end.first_flight = true;
-        end.base = end.sent;
+        self.ends[id.index()].written = Some(what);
         self.note(id, self.event(id, EventKind::Wrote));
+    }
+
+    fn began_page(&mut self, user: UserId, now: Time) {
+        self.begin_page(user, now);
+    }
+
+    fn passed_to_browser(&mut self, user: UserId, id: EndpointId, now: Time) {
+        self.reach_browser(user, id, now);
+    }
+
+    fn fetched(&mut self, user: UserId, resource: &Fetched) {
+        self.add_resource(user, resource);
+    }
+
+    fn loaded(&mut self, user: UserId, load: &PageLoad, tables: &mut Tables) {
+        self.end_page(user, load, tables);
     }
 
     fn sent(
@@ -70,15 +96,19 @@ impl<S: Sender> Observer<S> for Explainer {
         let Transmission { tcp, now, first_bit, at_link } = *transmission;
         let (segment, from) = (packet.segment, packet.to.peer());
         self.note_reactions(from, tcp);
-        let attribution = self.current(self.ends[from.index()].now, from);
+        let attribution = self.current(self.ends[from.index()].now.clone(), from);
         let end = &mut self.ends[from.index()];
-        let way = Explainer::purpose_of_way(end, &segment, tcp);
-        let again = segment.span() > 0 && segment.seq < end.sent;
+        let way = Explainer::<I>::purpose_of_way(end, &segment, tcp);
+        let again = match segment.options.retransmitted() {
+            Some(bytes) => bytes > 0,
+            None => segment.span() > 0 && segment.seq < end.sent,
+        };
         end.sent = end.sent.max(segment.seq + segment.span());
         end.acked = segment.flags.contains(Flags::ACK).then_some(segment.ack);
         let what = if again { EventKind::SentAgain } else { EventKind::Sent };
         let event = self.about(from, &segment, what, now);
         self.note(from, TimelineEvent { cwnd: tcp.congestion().cwnd(), ..event });
+        let packet = self.inner.sent(packet, transmission);
         self.in_transit.depart(packet, Transit { attribution, first_bit, at_link, way })
     }
 
@@ -89,10 +119,15 @@ impl<S: Sender> Observer<S> for Explainer {
             return;
         }
         let (packet, transit) = self.in_transit.arrive(packet);
+        // It takes the packet out of the network, whether it has come to its receiver or not.
+        let packet = self.inner.arrived(packet, now);
         let from = packet.to.peer();
         let cause = self.drops[direction].cause(&counters(link).queue, transit.at_link == now);
-        if transit.attribution.is_of(self.epoch(from)) {
-            self.exchanges[from.connection()].losses += 1;
+        let epoch = self.epoch(from);
+        if transit.attribution.is_of(epoch) {
+            if let Some(incidents) = self.incidents(from, epoch) {
+                incidents.losses += 1;
+            }
             let event = self.about(from, &packet.segment, EventKind::Dropped(cause), now);
             self.note(from, TimelineEvent { place: Location::Link, ..event });
         }
@@ -106,6 +141,7 @@ impl<S: Sender> Observer<S> for Explainer {
         let (_, on_wire) = { self.transmitter }.send(size, Time::ZERO);
         let on_link = Time::from_nanos(last_bit.as_nanos() - on_wire.as_nanos());
         let to = packet.to;
+        let is_current = attribution.is_of(self.epoch(to));
         let at_hand = self
             .current(attribution, to)
             .then(Part::Interface, first_bit)
@@ -115,10 +151,14 @@ impl<S: Sender> Observer<S> for Explainer {
             .then(way, now);
         let end = &mut self.ends[to.index()];
         end.now = at_hand;
-        end.first_flight = false;
-        if attribution.is_of(self.epoch(to)) {
+        end.written = None;
+        let packet = self.inner.arrived(packet, now);
+        let epoch = self.epoch(to);
+        if is_current {
             let is_marked = packet.segment.flags.contains(Flags::CE);
-            self.exchanges[to.connection()].marks += u32::from(is_marked);
+            if let Some(incidents) = self.incidents(to, epoch) {
+                incidents.marks += u32::from(is_marked);
+            }
             let what = if is_marked { EventKind::ArrivedMarked } else { EventKind::Arrived };
             let event = self.about(to.peer(), &packet.segment, what, now);
             self.note(to, TimelineEvent { place: place_of(to), waited: on_link - at_link, ..event });
@@ -130,30 +170,34 @@ impl<S: Sender> Observer<S> for Explainer {
         let Some((kind, set)) = self.ends[id.index()].timers.expired(tcp.deadlines(), now) else { return };
         let is_opening = matches!(tcp.state(), State::SynSent | State::SynReceived);
         let (part, what) = meaning(kind, is_opening);
+        let set_at = set.at();
         let expired = self.current(set, id).then(part, now);
         let end = &mut self.ends[id.index()];
         end.now = expired;
         // What is paced belongs to the flight that it was written for.
-        end.first_flight &= kind == TimerKind::Pacing;
-        if let Some(what) = what {
-            self.note(id, TimelineEvent { waited: now - set.at(), ..self.event(id, what) });
+        if kind != TimerKind::Pacing {
+            end.written = None;
+        }
+        // QUIC reports by a timer without a wait that early data may be written.
+        if let Some(what) = what.filter(|_| set_at < now) {
+            self.note(id, TimelineEvent { waited: now - set_at, ..self.event(id, what) });
         }
     }
 
     fn settled(&mut self, id: EndpointId, tcp: &Endpoint<S>) {
         let end = &mut self.ends[id.index()];
-        end.timers.are(tcp.deadlines(), end.now);
+        end.timers.are(tcp.deadlines(), &end.now);
         self.note_reactions(id, tcp);
     }
 
     fn completed(&mut self, client: EndpointId, row: &ExchangeRow<'_>, tables: &mut Tables) {
-        let attribution = self.ends[client.index()].now;
+        let parts = self.ends[client.index()].now.parts();
         let took = row.exchange.response_time;
-        assert_eq!(attribution.sum(), took, "a part of a response time has no cause");
+        assert_eq!(parts.sum(), took, "a part of a response time has no cause");
         self.note(client, self.event(client, EventKind::Complete));
-        let exchange = &self.exchanges[client.connection()];
-        tables.explanations.push(row, &attribution, [exchange.losses, exchange.marks]);
-        self.timelines.completed(took, &exchange.events, &mut tables.timelines);
+        let incidents = &self.connections[client.connection()].incidents;
+        tables.explanations.push(row, &parts, incidents);
+        self.timelines.completed(took, &incidents.events, &mut tables.timelines);
     }
 }
 
@@ -199,13 +243,13 @@ mod tests {
             let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::clone(&waited));
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1_000)), &wire);
-            let mut explainer = Explainer::new(&spec, TimelineRequest::default());
+            let mut explainer = Explainer::new(&spec, TimelineRequest::default(), ());
             let profile = Profile::freebsd_4_5();
             let tcp: Endpoint = Endpoint::connect(&profile, Time::ZERO);
             let mut now = Time::ZERO;
             for (client, &(after, len)) in (0..).map(|slot| EndpointId::client(slot, Side::default())).zip(&steps) {
                 now += Duration::from_nanos(after);
-                Observer::<Basic>::opened(&mut explainer, client, true, now);
+                Observer::<Basic>::opened(&mut explainer, client, ConnectionUse::Exchanges, now);
                 let segment = Segment { seq: Seq::new(1), len, ..Segment::default() };
                 let transmission = Transmission { tcp: &tcp, now, first_bit: now, at_link: now };
                 let packet = explainer.sent(Packet { to: client.peer(), segment }, &transmission);
@@ -218,7 +262,7 @@ mod tests {
                 explained.push(packet.to);
             }
             let queueing = explained.iter().map(|&to| {
-                (to.number(), explainer.ends[to.index()].now.part(Part::Queueing))
+                (to.number(), explainer.ends[to.index()].now.parts().of(Part::Queueing))
             });
             prop_assert_eq!(queueing.collect::<Vec<_>>(), waited.lock().expect("one thread").clone());
         }
@@ -231,11 +275,11 @@ mod tests {
             let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::default());
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), &wire);
-            let mut explainer = Explainer::new(&spec, TimelineRequest::default());
+            let mut explainer = Explainer::new(&spec, TimelineRequest::default(), ());
             let (client, now) = (EndpointId::client(0, Side::default()), Time::ZERO);
             let tcp: Endpoint = Endpoint::connect(&Profile::freebsd_4_5(), now);
-            Observer::<Basic>::opened(&mut explainer, client, true, now);
-            Observer::<Basic>::wrote(&mut explainer, client, now);
+            Observer::<Basic>::opened(&mut explainer, client, ConnectionUse::Exchanges, now);
+            Observer::<Basic>::wrote(&mut explainer, client, Written::Content, now);
             // One is being sent, one waits.
             for _ in 0..3 {
                 let transmission = Transmission { tcp: &tcp, now, first_bit: now, at_link: now };
@@ -243,11 +287,11 @@ mod tests {
                 link.arrive(&explainer.sent(packet, &transmission), now);
             }
             if begins_another {
-                Observer::<Basic>::wrote(&mut explainer, client, now);
+                Observer::<Basic>::wrote(&mut explainer, client, Written::Content, now);
             }
             let packet = link.pop_drop().expect("the queue is full");
             Observer::<Basic>::lost(&mut explainer, &packet, &link, now);
-            let losses = explainer.exchanges[client.connection()].losses;
+            let losses = explainer.connections[client.connection()].incidents.losses;
             assert_eq!(losses, u32::from(!begins_another));
         }
     }

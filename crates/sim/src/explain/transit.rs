@@ -39,7 +39,7 @@ impl<O: HeaderOptions> HeaderOptions for Tagged<O> {
 }
 
 /// The trace of a packet in flight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Transit {
     /// Its sending.
     pub(super) attribution: Attribution,

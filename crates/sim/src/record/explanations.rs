@@ -36,21 +36,86 @@ pub struct ExplanationTable {
 }
 
 table! {
-/// The events of the requested exchanges, in the order of time.
+/// The time of each loaded page by cause: one row each, in the order of their ends. Pages of which a resource was given up are
+/// left out. Times are whole nanoseconds, and the parts add up to the page load time.
+pub struct ExplainedPageTable {
+    /// The start of the page, since the start of the run.
+    pub start_ns: Vec<u64>,
+    /// The page load time.
+    pub load_ns: Vec<u64>,
+    /// The time until the document and all that blocks rendering were there.
+    pub first_render_ns: Vec<u64>,
+    /// The user's side of the link.
+    pub side: Vec<u8>,
+    /// The version of HTTP that the page's own origin speaks.
+    pub version: Vec<&'static str>,
+    /// Requests.
+    pub requests: Vec<u32>,
+    /// Bytes of the responses.
+    pub bytes: Vec<u64>,
+    /// Connections.
+    pub connections: Vec<u16>,
+    /// Resources on the path: the last resource, the one that refers to it, and so on up to the document.
+    pub path_resources: Vec<u16>,
+    /// Packets of the page's connections that were dropped.
+    pub losses: Vec<u32>,
+    /// Packets that arrived marked.
+    pub marks: Vec<u32>,
+    /// The parts of the page load time under their names, in nanoseconds.
+    pub parts: Vec<(&'static str, Vec<u64>)>,
+}
+}
+
+table! {
+/// The resources of the requested pages, in the order of their ends. The parts of a resource add up to the time from `known_ns`
+/// to `complete_ns`, and these times of the resources on the path add up to the page load time.
+pub struct ResourceTable {
+    /// The row of the page.
+    pub page: Vec<u64>,
+    /// Its number on the page; that of the document is 0.
+    pub resource: Vec<u16>,
+    /// The resource that refers to it.
+    pub parent: Vec<u16>,
+    /// Its kind: `HTML`, `CSS`, `script`, `font`, `image` or `other`.
+    pub kind: Vec<&'static str>,
+    /// The version of HTTP over which it came.
+    pub version: Vec<&'static str>,
+    /// The number of its connection among those of the page, in the order of their opening.
+    pub connection: Vec<u16>,
+    /// Its bytes.
+    pub bytes: Vec<u32>,
+    /// The time at which the browser knew of it, since the start of the page.
+    pub known_ns: Vec<u64>,
+    /// The time at which its request was written.
+    pub requested_ns: Vec<u64>,
+    /// The time at which it was complete.
+    pub complete_ns: Vec<u64>,
+    /// It is on the path: the last resource, the one that refers to it, and so on up to the document.
+    pub on_path: Vec<bool>,
+    /// The parts of its time under their names, in nanoseconds.
+    pub parts: Vec<(&'static str, Vec<u64>)>,
+}
+}
+
+table! {
+/// The events of the requested exchanges or pages, in the order of time.
 pub struct TimelineTable {
-    /// The row of the exchange.
-    pub request: Vec<u64>,
+    /// The row of the exchange or page.
+    pub row: Vec<u64>,
+    /// The number of the connection among those of the page; 0 for an exchange.
+    pub connection: Vec<u16>,
     /// Since its start.
     pub time_ns: Vec<u64>,
     /// `client`, `server` or `link`.
     pub place: Vec<&'static str>,
     /// The event.
     pub event: Vec<&'static str>,
-    /// To what: `SYN`, `SYN/ACK`, `data`, `ACK`, `FIN`, `RST`, or nothing.
+    /// To what: `SYN`, `SYN/ACK`, `data`, `ACK`, `FIN`, `RST`, `QUIC handshake`, `QUIC packet`, `QUIC ACK`, or nothing.
     pub segment: Vec<&'static str>,
     /// The sender of the packet, or the end that the event concerns: `client` or `server`.
     pub sender: Vec<&'static str>,
-    /// Number of its first byte among those of its request or response; of an ACK, the bytes that it acknowledges.
+    /// Number of its first byte among those of its request or response, for a page of its connection; of an ACK, the bytes that
+    /// it acknowledges; of a packet of QUIC its number.
     /// Null for a handshake and where there is no segment.
     pub offset: Vec<u32>,
     /// Its bytes of data.

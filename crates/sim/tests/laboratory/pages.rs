@@ -1,10 +1,9 @@
 //! Pages of today over links: page load times in closed form, and the same pages under every queue discipline.
 
+mod explained;
 mod http3;
 
 use std::collections::BTreeMap;
-
-use aqmlab_sim::TimelineRequest;
 
 use super::*;
 
@@ -138,11 +137,4 @@ fn pages_are_the_same_under_every_queue() {
     for key in both {
         assert_eq!(one[key], two[key], "page {key:?}");
     }
-}
-
-#[test]
-fn a_run_of_pages_is_not_explained() {
-    let spec = read(&json!({"users": {"per_side": 1, "workload": "web-2024"}, "queue": {"droptail": {}}}));
-    let error = build(&spec, 1, None, Watch::Explain(TimelineRequest::default())).err().expect("refused");
-    assert!(error.to_string().starts_with("users.workload: such a run cannot be explained"), "{error}");
 }

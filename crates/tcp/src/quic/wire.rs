@@ -297,6 +297,14 @@ impl HeaderOptions for Datagram {
         false
     }
 
+    fn is_quic_handshake(&self) -> bool {
+        self.data == 0 && [Space::Initial, Space::Handshake].iter().any(|&space| self.number(space).is_some())
+    }
+
+    fn quic_packet_number(&self) -> Option<u32> {
+        Space::ALL.iter().find_map(|&space| self.number(space))
+    }
+
     fn retransmitted(&self) -> Option<u32> {
         Some(self.repeated.into())
     }

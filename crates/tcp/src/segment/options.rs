@@ -35,6 +35,16 @@ pub trait HeaderOptions: Copy + Default + PartialEq + Debug + Send {
         true
     }
 
+    /// True if the packet is one of QUIC's handshake and carries no data; SYNs have a flag.
+    fn is_quic_handshake(&self) -> bool {
+        false
+    }
+
+    /// The number of a packet of QUIC; of one in the handshake, that in the first of its packet number spaces.
+    fn quic_packet_number(&self) -> Option<u32> {
+        None
+    }
+
     /// Data bytes that were sent before, if the packet tells: a TCP segment's numbers do.
     fn retransmitted(&self) -> Option<u32> {
         None

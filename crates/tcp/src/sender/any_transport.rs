@@ -51,6 +51,17 @@ impl HeaderOptions for AnyHeader {
         matches!(self, AnyHeader::Tcp(_))
     }
 
+    fn is_quic_handshake(&self) -> bool {
+        matches!(self, AnyHeader::Quic(datagram) if datagram.is_quic_handshake())
+    }
+
+    fn quic_packet_number(&self) -> Option<u32> {
+        match self {
+            AnyHeader::Tcp(_) => None,
+            AnyHeader::Quic(datagram) => datagram.quic_packet_number(),
+        }
+    }
+
     fn retransmitted(&self) -> Option<u32> {
         match self {
             AnyHeader::Tcp(_) => None,

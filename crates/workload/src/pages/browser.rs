@@ -14,7 +14,7 @@ use aqmlab_units::{Bytes, Duration, Prob, Stream, Time};
 pub use self::http3::StreamResponse;
 use super::connection::{Complete, Connection, NewConnection, Progress, QuicHandshake};
 use super::model::Pages;
-use super::page::{DOCUMENT, Page, Priority, ResourceId, Version};
+use super::page::{DOCUMENT, Kind, Page, Priority, ResourceId, Version};
 use super::quality::PageLoad;
 use crate::{Completed, ConnectionId};
 
@@ -65,7 +65,7 @@ pub enum BrowserAction {
     /// Write the response at the server.
     Respond(StreamResponse),
     /// A resource has come over this connection.
-    Completed(ConnectionId, Completed),
+    Completed(ConnectionId, Completed, Fetched),
     /// A resource is given up.
     Aborted,
     /// The page has ended: close these connections, about which no event may follow.
@@ -74,6 +74,25 @@ pub enum BrowserAction {
     Loaded(PageLoad),
     /// Think: call [`Pages::wake`] after this time.
     Sleep(Duration),
+}
+
+/// A resource that has come, as part of its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// Its number on the page; that of the document is 0.
+    pub resource: u16,
+    /// The resource that refers to it; that of the document is the document.
+    pub parent: u16,
+    /// Its kind.
+    pub kind: Kind,
+    /// The version of HTTP over which it came.
+    pub version: Version,
+    /// Its bytes.
+    pub bytes: u32,
+    /// The time at which the browser knew of it: its parent was complete, or the page began.
+    pub known: Time,
+    /// The time at which its request was written.
+    pub requested: Time,
 }
 
 /// A page that is being loaded.
@@ -101,10 +120,11 @@ struct Load {
 /// The request for a resource.
 #[derive(Clone, Copy, Debug)]
 struct Fetch {
-    /// The start of the wait: when the request was written, or when the browser knew of the resource if that waited for
-    /// the handshakes of its connection.
-    since: Time,
-    /// It waited for the handshakes.
+    /// The time at which the browser knew of the resource.
+    known: Time,
+    /// The time at which the request was written.
+    requested: Time,
+    /// It waited for the handshakes of its connection, so that its response time begins with these.
     first: bool,
 }
 
@@ -123,6 +143,11 @@ impl Browser {
     /// The driver's name of the connection in `slot`.
     pub fn connection_name(&self, slot: u16) -> Option<ConnectionId> {
         self.connection(slot)?.name
+    }
+
+    /// The handshake of TLS over the connection in `slot` is under way.
+    pub fn is_greeting(&self, slot: u16) -> bool {
+        self.connection(slot).is_some_and(Connection::is_greeting)
     }
 
     /// Bytes that have to come to the server in all before there is something to do.
@@ -222,7 +247,7 @@ impl Pages {
 impl Load {
     fn new(page: Page, now: Time) -> Load {
         Load {
-            fetches: vec![Fetch { since: now, first: true }; page.resources.len()],
+            fetches: vec![Fetch { known: now, requested: now, first: true }; page.resources.len()],
             page,
             started: now,
             connections: Vec::new(),
@@ -277,7 +302,7 @@ impl Fetcher<'_> {
     /// The browser gets to know `resource`, and fetches it.
     fn discover(&mut self, load: &mut Load, resource: ResourceId) {
         let place = usize::from(resource);
-        load.fetches[place].since = self.now;
+        load.fetches[place].known = self.now;
         load.outstanding += 1;
         load.blocking += usize::from(load.page.resources[place].blocking);
         let origin = load.page.resources[place].origin;
@@ -354,8 +379,7 @@ impl Fetcher<'_> {
         let sizes = self.pages.request_sizes(connection.version);
         let request = connection.request(resource, sizes, &self.pages.tls);
         let fetch = &mut load.fetches[usize::from(resource)];
-        let since = if first { fetch.since } else { self.now };
-        *fetch = Fetch { since, first };
+        *fetch = Fetch { requested: self.now, first, ..*fetch };
         load.requests += 1;
         self.out.push(match connection.version {
             Version::Http1 | Version::Http2 => BrowserAction::Write(slot, request),
@@ -383,18 +407,28 @@ impl Fetcher<'_> {
         let (connection, fetch) = (&load.connections[usize::from(slot)], load.fetches[usize::from(resource)]);
         let version = load.page.origins[usize::from(about.origin)].version;
         let name = connection.name.expect("the driver has named what it opened");
+        let started = if fetch.first { fetch.known } else { fetch.requested };
         self.out.push(BrowserAction::Completed(
             name,
             Completed {
                 // Neither its size nor its number depends on what the connection carried before.
                 request: Bytes::new(self.pages.request_sizes(version)[1].into()),
                 response: Bytes::new(about.size.into()),
-                started: fetch.since,
-                response_time: self.now - fetch.since,
+                started,
+                response_time: self.now - started,
                 first: fetch.first,
                 persistent: true,
                 connection: Browser::number(self.number, about.origin, 0),
                 top_level: resource == DOCUMENT,
+            },
+            Fetched {
+                resource,
+                parent: about.parent,
+                kind: about.kind,
+                version,
+                bytes: about.size,
+                known: fetch.known,
+                requested: fetch.requested,
             },
         ));
         load.bytes += u64::from(about.size);

@@ -129,6 +129,11 @@ impl Connection {
         matches!(self.phase, Phase::Opening | Phase::Greeting)
     }
 
+    /// The handshake of TLS over TCP is under way.
+    pub(crate) fn is_greeting(&self) -> bool {
+        self.phase == Phase::Greeting
+    }
+
     /// It is ready, and fetches nothing.
     pub(crate) fn is_idle(&self) -> bool {
         self.phase == Phase::Ready && self.outstanding.is_empty()

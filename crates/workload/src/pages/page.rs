@@ -13,12 +13,18 @@ pub(crate) const DOCUMENT: ResourceId = 0;
 
 /// A kind of resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// The document, and documents in frames.
     Html,
+    /// A style sheet.
     Css,
+    /// A script.
     Script,
+    /// A font.
     Font,
+    /// An image.
     Image,
+    /// Calls, beacons, and all others.
     Other,
 }
 
@@ -26,6 +32,18 @@ impl Kind {
     /// In the order of the tables.
     pub(crate) const ALL: [Kind; 6] =
         [Kind::Html, Kind::Css, Kind::Script, Kind::Font, Kind::Image, Kind::Other];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Html => "HTML",
+            Kind::Css => "CSS",
+            Kind::Script => "script",
+            Kind::Font => "font",
+            Kind::Image => "image",
+            Kind::Other => "other",
+        }
+    }
 }
 
 /// A resource of a page.
@@ -92,6 +110,17 @@ pub enum Version {
     Http2,
     /// HTTP/3: all requests on one connection of QUIC, each on a stream.
     Http3,
+}
+
+impl Version {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Version::Http1 => "HTTP/1.1",
+            Version::Http2 => "HTTP/2",
+            Version::Http3 => "HTTP/3",
+        }
+    }
 }
 
 /// A page.

@@ -14,7 +14,7 @@ use crate::capture::ConnectionOrigin;
 use crate::engine::connections::{Opening, is_synchronized};
 use crate::engine::content::{ApplicationId, Content, UserId};
 use crate::engine::emulated::UserConnection;
-use crate::engine::observer::Observer;
+use crate::engine::observer::{Observer, Written};
 use crate::engine::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
@@ -65,7 +65,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             TcpEvent::Received => BrowserEvent::AtClient(self.progress(id)),
             TcpEvent::Aborted | TcpEvent::PeerClosed => BrowserEvent::Closed,
         };
-        self.tell_browser(user, slot, event);
+        self.tell_browser(user, slot, id, event);
     }
 
     /// Streams of QUIC are complete at `id`.
@@ -76,7 +76,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             } else {
                 BrowserEvent::ResponseComplete(stream)
             };
-            self.tell_browser(user, slot, event);
+            self.tell_browser(user, slot, id, event);
         }
     }
 
@@ -85,8 +85,9 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.connections.socket_mut(id).tcp.quic_mut()?.poll_complete()?.number()
     }
 
-    fn tell_browser(&mut self, user: UserId, slot: u16, event: BrowserEvent) {
+    fn tell_browser(&mut self, user: UserId, slot: u16, id: EndpointId, event: BrowserEvent) {
         let Some(mut users) = self.pages.take() else { return };
+        self.observer.passed_to_browser(user, id, self.now);
         let browser = &mut users.browsers[user.index()];
         users.model.on_event(browser, slot, event, self.now, &mut users.actions);
         users.concerned.push(slot);
@@ -97,6 +98,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// A user's think time is over. Returns false if users load no pages of today.
     pub(in crate::engine) fn wake_browser(&mut self, user: UserId) -> bool {
         let Some(mut users) = self.pages.take() else { return false };
+        self.observer.began_page(user, self.now);
         users.model.wake(&mut users.browsers[user.index()], self.now, &mut users.actions);
         self.act_for_browser(&mut users, user);
         self.pages = Some(users);
@@ -127,13 +129,15 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                 }
                 BrowserAction::Write(slot, bytes) => {
                     if let Some(client) = client(browser, slot) {
-                        self.connections.socket_mut(client).tcp.write(bytes);
+                        let what = written(browser, slot);
+                        self.write_page(client, what, bytes);
                     }
                     users.concerned.push(slot);
                 }
                 BrowserAction::Answer(slot, bytes) => {
                     if let Some(client) = client(browser, slot) {
-                        self.connections.socket_mut(client.peer()).tcp.write(bytes);
+                        let what = written(browser, slot);
+                        self.write_page(client.peer(), what, bytes);
                     }
                     users.concerned.push(slot);
                 }
@@ -149,7 +153,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                     }
                     users.concerned.push(response.slot);
                 }
-                BrowserAction::Completed(connection, exchange) => {
+                BrowserAction::Completed(connection, exchange, fetched) => {
+                    self.observer.fetched(user, &fetched);
                     let client = EndpointId::from_number(connection.0);
                     let recovery = self.connections.take_recovery(client);
                     if self.recorder.counts(self.now) {
@@ -167,6 +172,9 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                 BrowserAction::Loaded(load) => {
                     if self.recorder.counts(self.now) {
                         users.loads.add(load);
+                        if load.is_complete {
+                            self.observer.loaded(user, &load, &mut self.recorder.tables);
+                        }
                     }
                 }
                 BrowserAction::Sleep(pause) => {
@@ -202,12 +210,18 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         })
     }
 
+    fn write_page(&mut self, id: EndpointId, what: Written, bytes: u32) {
+        self.connections.socket_mut(id).tcp.write(bytes);
+        self.observer.wrote(id, what, self.now);
+    }
+
     fn request_on_stream(&mut self, client: EndpointId, bytes: u32, priority: pages::Priority) {
         if let Some(quic) = self.connections.socket_mut(client).tcp.quic_mut() {
             let stream = quic.open_stream(of_stream(priority));
             quic.write_stream(stream, bytes);
             quic.finish_stream(stream);
         }
+        self.observer.wrote(client, Written::Content, self.now);
     }
 
     fn respond_on_stream(&mut self, server: EndpointId, response: StreamResponse) {
@@ -217,6 +231,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             quic.write_stream(stream, response.bytes);
             quic.finish_stream(stream);
         }
+        self.observer.wrote(server, Written::Content, self.now);
     }
 
     /// The page has ended. A connection whose handshake is under way is closed when that is over.
@@ -249,6 +264,11 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
 /// The client of the connection in `slot`.
 fn client(browser: &Browser, slot: u16) -> Option<EndpointId> {
     browser.connection_name(slot).map(|name| EndpointId::from_number(name.0))
+}
+
+/// The content that an end of the connection in `slot` writes.
+fn written(browser: &Browser, slot: u16) -> Written {
+    if browser.is_greeting(slot) { Written::TlsHandshake } else { Written::Content }
 }
 
 /// Streams of QUIC take turns of a frame of HTTP/2, so that responses share a connection as over HTTP/2. There are servers that

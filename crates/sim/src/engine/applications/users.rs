@@ -9,7 +9,7 @@ use crate::capture::ConnectionOrigin;
 use crate::engine::connections::Opening;
 use crate::engine::content::{ApplicationId, Content, UserId};
 use crate::engine::emulated::UserConnection;
-use crate::engine::observer::Observer;
+use crate::engine::observer::{Observer, Written};
 use crate::engine::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
@@ -127,7 +127,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     /// Write a request at its client, or a response at its server.
     fn write(&mut self, id: EndpointId, size: Bytes) {
         self.connections.socket_mut(id).tcp.write(in_segments(size));
-        self.observer.wrote(id, self.now);
+        self.observer.wrote(id, Written::Content, self.now);
     }
 }
 

@@ -6,7 +6,7 @@ use aqmlab_units::Time;
 use super::*;
 
 /// The pages of `plain` over HTTP/2, or a share of them over HTTP/3.
-fn plain_http3(number: f64, resumed: f64, http3: f64) -> Value {
+pub(super) fn plain_http3(number: f64, resumed: f64, http3: f64) -> Value {
     let mut workload = plain(number, 0.0, resumed);
     workload["http3"]["origins"]["share"] = json!(http3);
     workload
