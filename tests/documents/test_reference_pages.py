@@ -153,17 +153,27 @@ def _kind(kind: pl.DataType) -> str:
 
 
 def test_an_explanations_columns_are_those_that_are_declared(results: list[Result]) -> None:
-    single_link = lab.Experiment(
-        link={"rate": "2 Mbit/s"}, users={"per_side": 300}, protocol={"warmup": "1 s", "duration": "10 s"}
-    )
-    explanation = lab.explain(lab.run(single_link, out=results[0].directory.parents[1]).directory, slowest=1)
+    requests = {"users": {"per_side": 300}, "protocol": {"warmup": "1 s", "duration": "10 s"}}
+    pages = {"users": {"per_side": 5, "workload": "web-2024"}, "protocol": {"warmup": "1 s", "duration": "30 s"}}
+    explanations = {
+        wait: lab.explain(
+            lab.run(lab.Experiment(link={"rate": "2 Mbit/s"}, **spec), out=results[0].directory.parents[1]).directory,
+            slowest=1,
+        )
+        for wait, spec in {"requests": requests, "pages": pages}.items()
+    }
     for table, attribute in tables.EXPLAINED.items():
+        explanation = explanations["requests" if attribute == "requests" else "pages"]
         frame: pl.DataFrame = getattr(explanation, attribute)
         declared = {column.name for column in tables.declared(table) if not column.several}
-        assert columns(frame) - {"request"} - PARTS.keys() == declared - {"request"}
+        numbers = {"request", "page", "row"}
+        assert columns(frame) - numbers - PARTS.keys() == declared - numbers
 
 
-IDENTIFIERS = {"user", "connection", "direction", "link", "side", "source", "flow", "request", "seed", "results"}
+IDENTIFIERS = {
+    *("user", "connection", "direction", "link", "side", "source", "flow", "request", "seed", "results"),
+    *("row", "page", "resource", "parent"),
+}
 """Numbers that say which, not how many."""
 
 SCORES = {"mos_mean", "mos_p10", "mos_p50", "mos_min", "r_mean", "switches_per_minute", "freezes_per_minute"}

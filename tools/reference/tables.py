@@ -49,6 +49,8 @@ UNITS = {
     ),
     **dict.fromkeys(("retransmits", "timeouts", "reductions"), "times"),
     "pages": "pages",
+    "connections": "connections",
+    "resources": "resources",
     "mb": "MB",
 }
 """Units by the word in a column's name."""

@@ -100,7 +100,7 @@ pub struct ResourceTable {
 table! {
 /// The events of the requested exchanges or pages, in the order of time.
 pub struct TimelineTable {
-    /// The row of the exchange or page.
+    /// The row of the exchange or page. `lab.Explanation` calls it `request` or `page`, and has the next column for pages alone.
     pub row: Vec<u64>,
     /// The number of the connection among those of the page; 0 for an exchange.
     pub connection: Vec<u16>,

@@ -243,7 +243,7 @@ impl Network<'_> {
                 BrowserAction::Respond(StreamResponse { slot, stream, .. }) => {
                     self.pipes.get_mut(&slot).expect("open").streams[1].push(stream);
                 }
-                BrowserAction::Completed(_, Completed { response, connection, .. }) => {
+                BrowserAction::Completed(_, Completed { response, connection, .. }, _) => {
                     // The origin is in the number of the connection, without its index.
                     *seen.completed.entry((connection >> 8, response.get())).or_default() += 1;
                 }
