@@ -63,7 +63,7 @@ class Rerun:
     def title(self) -> str:
         """A description of the cell."""
         name, _ = self.queue
-        where = "on each side" if self.resolved["users"]["sides"] == 2 else "on one side"
+        where = "on each side" if self.resolved["users"].get("sides", 2) == 2 else "on one side"
         return f"{name}, {pluralize(self.users_per_side, 'user')} {where}, seed {self.seed}"
 
     @property

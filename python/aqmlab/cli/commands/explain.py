@@ -48,7 +48,7 @@ def explain(
     table: TableFile = None,
     as_json: Json = False,
 ) -> None:
-    """Explain response times of a cell's requests, or load times of its pages, by cause.
+    """Explain the times of a cell's requests or pages by cause.
 
     The cell is run again. Where users load pages of today, pages are explained. --table writes the parts of the times;
     with --request, --page or --slowest of each request or page.
