@@ -119,7 +119,7 @@ def event(time_ms: float, name: str, **options: Any) -> dict[str, Any]:
     return {"time_ns": int(1e6 * time_ms), "event": name, "place": known["sender"], **known}
 
 
-def test_incidents_are_drops_repair_and_timers_of_each_connection() -> None:
+def test_incidents_are_drops_repair_and_timers_by_connection() -> None:
     events = [
         event(0, "sent"),
         event(1, "sent", connection=1),
