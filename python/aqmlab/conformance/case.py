@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from aqmlab.conformance.trace import Trace
+from aqmlab.conformance.trace import NotSeen, Trace
 
 
 class Verdict(StrEnum):
@@ -61,6 +61,37 @@ def at_least(value: float, reason: str) -> Bounds:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Upon:
+    """A change of the link's rate upon the entry of the flow into a phase.
+
+    Changes of a link have times, so that a case with one runs twice: the first run has the time of the entry, and the
+    second one the change at it. Until then both are the same run.
+    """
+
+    phase: str
+    """The phase, as the control reports it."""
+    rate: str
+    """The rate from then on."""
+    entry: int = 1
+    """The number of the entry, from 1."""
+
+    def scenario(self, scenario: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
+        """Return a scenario with the change, from the series of a flow without it.
+
+        Raises
+        ------
+        NotSeen
+            When the flow does not enter the phase as often.
+        """
+        entries = trace.entries_into(self.phase)
+        if len(entries) < self.entry:
+            times = "" if self.entry == 1 else f" {self.entry} times"
+            raise NotSeen(f"the flow does not enter {self.phase}{times}")
+        at_s = trace.time[entries[self.entry - 1]]
+        return {**scenario, "link": {**scenario["link"], "rate_changes": [{"at": f"{at_s:g} s", "rate": self.rate}]}}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """One statement of a standard about the behaviour of a sender."""
 
@@ -80,6 +111,8 @@ class Case:
     """The experiment, as a spec without the congestion control."""
     measure: Callable[[Trace], float]
     """Measures the number from the flow's series."""
+    upon: Upon | None = None
+    """A change of the link in the scenario that depends on the flow."""
     follows_from: tuple[str, ...] = ()
     """Cases whose failure changes this number too; while one of them fails, the case is not covered."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ class Suite:
     """The cases to report."""
     cells: Mapping[str, Cell]
     """The cell of each case, and of those that it follows from, by its name; equal scenarios share a cell."""
+    make_cell: Callable[[Mapping[str, Any]], Cell]
+    """Makes the control's cell of a scenario."""
 
     @cached_property
     def _all_cases(self) -> dict[str, Case]:
@@ -54,16 +56,42 @@ class Suite:
     def run(self, run_cells: RunCells) -> list[Outcome]:
         """Run the cells and return the outcomes of the cases, in their order."""
         results = dict(zip(self.cells, run_cells(list(self.cells.values())), strict=True))
-        traces: dict[str, Trace] = {}
-        for result in results.values():
-            if result.cell.key not in traces:
-                traces[result.cell.key] = Trace.of(result)
-        outcomes = {name: judge(self._all_cases[name], traces[result.cell.key]) for name, result in results.items()}
+        traces = _traces(results)
+        later, outcomes = self._cells_with_changes(traces)
+        if later:
+            results |= dict(zip(later, run_cells(list(later.values())), strict=True))
+            traces |= _traces({name: results[name] for name in later})
+        outcomes |= {
+            name: judge(self._all_cases[name], trace) for name, trace in traces.items() if name not in outcomes
+        }
         for name, result in results.items():
             if own := _kept_by_kernel(self._all_cases[name], result):
                 reason = f"the kernel has its own {', '.join(own)}"
                 outcomes[name] = replace(outcomes[name], verdict=Verdict.NOT_COVERED, seen=None, reason=reason)
         return [_without_consequence(outcomes[case.id], outcomes) for case in self.cases]
+
+    def _cells_with_changes(self, traces: Mapping[str, Trace]) -> tuple[dict[str, Cell], dict[str, Outcome]]:
+        """Return the cells whose links change upon the entry into a phase, and the outcomes of cases without it."""
+        cells: dict[str, Cell] = {}
+        outcomes: dict[str, Outcome] = {}
+        for name, trace in traces.items():
+            case = self._all_cases[name]
+            if case.upon is None:
+                continue
+            try:
+                cells[name] = self.make_cell(case.upon.scenario(case.scenario, trace))
+            except NotSeen as reason:
+                outcomes[name] = Outcome(case, Verdict.NOT_COVERED, None, trace, str(reason))
+        return cells, outcomes
+
+
+def _traces(results: Mapping[str, Result]) -> dict[str, Trace]:
+    """Return the series of each result; those of one cell are read once."""
+    by_cell: dict[str, Trace] = {}
+    for result in results.values():
+        if result.cell.key not in by_cell:
+            by_cell[result.cell.key] = Trace.of(result)
+    return {name: by_cell[result.cell.key] for name, result in results.items()}
 
 
 def judge(case: Case, trace: Trace) -> Outcome:
@@ -114,10 +142,9 @@ def plan(
             raise SpecError(f"--case: must be one of {', '.join(known_cases)}, got {case!r}")
     reported = tuple(known_cases[case] for case in cases) or tuple(known_cases.values())
     needed = {case.id for case in reported} | {name for case in reported for name in case.follows_from}
-    cells = {
-        case.id: _cell_of(case.scenario, name, changes, world) for case in known_cases.values() if case.id in needed
-    }
-    return Suite(name, chosen, reported, cells)
+    make_cell = partial(_cell_of, control=name, changes=changes, world=world)
+    cells = {case.id: make_cell(case.scenario) for case in known_cases.values() if case.id in needed}
+    return Suite(name, chosen, reported, cells, make_cell)
 
 
 def built_in_controls() -> list[str]:

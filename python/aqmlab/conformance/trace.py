@@ -67,6 +67,11 @@ class Trace:
         column = self.rows[name]
         return bool((column != "").any()) if column.dtype == pl.String else column.null_count() < len(column)
 
+    def entries_into(self, phase: str) -> list[int]:
+        """Return the first row of each stay in a phase of the control."""
+        phases = self.rows["phase"].to_list()
+        return [at for at in range(len(phases)) if phases[at] == phase and (at == 0 or phases[at - 1] != phase)]
+
     @cached_property
     def time(self) -> Floats:
         """The time of each row, in seconds."""

@@ -1,7 +1,7 @@
 """BBR: the cases of the appendix of draft-ietf-ccwg-bbr.
 
-Of its 22 cases, four are left out. Cases 4 and 9 change the bandwidth upon the entry into a phase, and cases 6 and 22
-limit the application upon it; events of a link and of a source have times, not phases.
+Of its 22 cases, 6 and 22 are left out: they limit the application upon the entry into a phase, and a source does not
+change from all that the window allows to a rate in the middle of a transfer.
 """
 
 from __future__ import annotations
@@ -62,6 +62,43 @@ def others_than(*expected: str) -> Measure:
         return float(sum(name not in expected for name, *_ in stays(trace)))
 
     return measure
+
+
+def rounds_in_drain(trace: Trace) -> float:
+    """Return the round trips of Drain, each until data sent after its start are acknowledged."""
+    ((at, end), *_) = _stays_in(trace, "Drain")
+    if trace.in_flight[end] <= _products(trace)[end]:
+        raise NotSeen("the data in flight reach the bandwidth-delay product in Drain")
+    sent, delivered = trace.column("sent_bytes"), trace.column("delivered_bytes")
+    rounds, round_ends = 0, sent[at]
+    for row in range(at, end + 1):
+        if delivered[row] >= round_ends:
+            rounds, round_ends = rounds + 1, sent[row]
+    return float(rounds)
+
+
+def _second_probe_down(trace: Trace) -> tuple[float, str]:
+    """Return the duration of the second ProbeBW_DOWN, in seconds, and the phase after it."""
+    found = stays(trace)
+    places = [place for place, (name, *_) in enumerate(found[:-1]) if name == "ProbeBW_DOWN"]
+    if len(places) < 2:
+        raise NotSeen("the second ProbeBW_DOWN does not end in the run")
+    (_, at, end), (after, *_) = found[places[1]], found[places[1] + 1]
+    if after == "ProbeRTT":
+        raise NotSeen("ProbeRTT, which was due, ended ProbeBW_DOWN")
+    return float(trace.time[end] - trace.time[at]), after
+
+
+def probe_down_wait(trace: Trace) -> float:
+    """Return the duration of the second ProbeBW_DOWN, in seconds."""
+    duration_s, _ = _second_probe_down(trace)
+    return duration_s
+
+
+def probe_down_without_refill(trace: Trace) -> float:
+    """Return 0 if ProbeBW_REFILL follows the second ProbeBW_DOWN, and 1 if another phase does."""
+    _, after = _second_probe_down(trace)
+    return float(after != "ProbeBW_REFILL")
 
 
 def bandwidth_after_startup(rate_mbps: float) -> Measure:
@@ -221,10 +258,13 @@ STANDARD = read_standard(
         "bbr-2-startup-loss": rounds_after_loss,
         "bbr-3-drain-gain": pacing_gain("Drain"),
         "bbr-3-drain-inflight": inflight_at_end("Drain"),
+        "bbr-4-drain-time": rounds_in_drain,
         "bbr-5-probe-up-plateau": others_after("ProbeBW_UP", "ProbeBW_DOWN", "ProbeRTT"),
         "bbr-7-application-limited": others_than("Startup", "ProbeRTT"),
         "bbr-8-probe-down-gain": pacing_gain("ProbeBW_DOWN"),
         "bbr-8-probe-down-inflight": inflight_at_end("ProbeBW_DOWN"),
+        "bbr-9-probe-down-wait": probe_down_wait,
+        "bbr-9-probe-down-refill": probe_down_without_refill,
         "bbr-10-probe-rtt-interval": probe_rtt_interval,
         "bbr-10-probe-rtt-duration": probe_rtt_duration,
         "bbr-10-probe-rtt-window": probe_rtt_window,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from aqmlab import data_file
-from aqmlab.conformance.case import Bounds, Case, about, at_least, at_most, exactly
+from aqmlab.conformance.case import Bounds, Case, Upon, about, at_least, at_most, exactly
 from aqmlab.conformance.scenario import one_flow
 from aqmlab.conformance.trace import Measure
 
@@ -53,6 +53,7 @@ class _WrittenCase:
     at_least: float | None = None
     at_most: float | None = None
     follows_from: tuple[str, ...] = ()
+    upon: Upon | None = None
 
     def bounds(self, values: Mapping[str, float]) -> Bounds:
         """Return the bounds; ``values`` are those that have names."""
@@ -119,6 +120,7 @@ def read_standard(
             scenario=_known(flows, case.scenario, f"{id_}: scenario"),
             measure=_known(measures, id_, f"{id_}: measure"),
             follows_from=case.follows_from,
+            upon=case.upon,
         )
         for id_, case in written.case.items()
     )
