@@ -119,15 +119,32 @@ fn users_browse_over_quic_and_over_tcp_in_one_run() {
 }
 
 #[test]
-fn what_reads_tcp_headers_is_refused() {
+fn the_parts_of_response_times_over_quic_add_up() {
+    let mut spec = congested(&law("pi"));
+    spec["protocol"]["duration"] = json!("30 s");
+    spec["tcp"] = json!({"profile": "linux-6", "mix": [{"share": 0.5, "profile": "quic"}]});
+    let plain = Run::to_the_end(&spec, 1);
+    let explain = Watch::Explain(TimelineRequest::default());
+    let mut laboratory = build(&read(&spec), 1, None, explain).expect("the spec is sound");
+    laboratory.advance(laboratory.end());
+    let mut run = Run::result_of(&mut *laboratory);
+    let explained = std::mem::take(&mut run.tables.explanations);
+    assert!(format!("{run:?}") == format!("{plain:?}"), "another run than the plain one");
+    assert_eq!(explained.start_ns.len(), plain.tables.exchanges.start_s.len());
+    for (row, &took) in explained.response_time_ns.iter().enumerate() {
+        assert_eq!(explained.parts.iter().map(|(_, nanos)| nanos[row]).sum::<u64>(), took, "request {row}");
+    }
+    assert!(explained.losses.iter().sum::<u32>() > 0);
+}
+
+#[test]
+fn a_capture_of_quic_is_refused() {
     let spec = json!({"queue": {"droptail": {}}, "tcp": {"mix": [{"share": 0.5, "profile": "quic"}]},
         "users": {"per_side": 1}});
     let capture = Capture::new(&read(&spec), ALL);
-    let refusal = |watch: Watch<'_>| match build(&read(&spec), 1, None, watch) {
-        Err(error) => error.to_string(),
-        Ok(_) => panic!("the run was built"),
-    };
-    let expected = "tcp.mix[0].profile: must be a profile of TCP: captures and explanations read TCP headers, and QUIC encrypts its own, got \"quic\"";
-    assert_eq!(refusal(Watch::Capture(&capture)), expected);
-    assert_eq!(refusal(Watch::Explain(TimelineRequest::default())), expected);
+    let refusal = build(&read(&spec), 1, None, Watch::Capture(&capture)).err().expect("refused").to_string();
+    assert_eq!(
+        refusal,
+        "tcp.mix[0].profile: must be a profile of TCP: captures show TCP headers, and QUIC encrypts its own, got \"quic\""
+    );
 }
