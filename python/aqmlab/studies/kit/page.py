@@ -132,7 +132,8 @@ def _outcomes(report: Report) -> str:
     firsts = [decision.registered.outcome for decision in report.decisions if decision.registered]
     conclusions = [decision.conclusion for decision in report.decisions]
     rows = [
-        _row("first, registered before any result", firsts),
+        # Some studies have one reading.
+        *([_row("first, registered before any result", firsts)] if firsts else []),
         _row("**second**", [conclusion.outcome for conclusion in conclusions]),
         _row("second, at half its limits", [conclusion.at_half for conclusion in conclusions]),
         _row("second, at double its limits", [conclusion.at_double for conclusion in conclusions]),
