@@ -84,6 +84,16 @@ struct EndpointTrace {
     in_recovery: bool,
 }
 
+impl EndpointTrace {
+    /// Has it sent something of this segment before?
+    fn has_sent<O: HeaderOptions>(&self, segment: &Segment<O>) -> bool {
+        match segment.options.retransmitted() {
+            Some(bytes) => bytes > 0,
+            None => segment.span() > 0 && segment.seq < self.sent,
+        }
+    }
+}
+
 /// The trace of a connection.
 #[derive(Clone, Debug, Default)]
 struct ConnectionTrace {
@@ -165,13 +175,12 @@ impl<I> Explainer<I> {
         tcp: &Endpoint<S>,
     ) -> Part {
         let is_tcp = segment.options.is_tcp();
-        let is_again = segment.options.retransmitted().map_or(segment.seq < end.sent, |bytes| bytes > 0);
         if segment.flags.contains(Flags::SYN) || segment.options.is_quic_handshake() {
             Part::Handshake
         } else if segment.span() == 0 {
             let is_duplicate = is_tcp && end.acked == Some(segment.ack);
             if is_duplicate || tcp.has_gap() { Part::Recovery } else { Part::Window }
-        } else if is_again || tcp.in_recovery() {
+        } else if end.has_sent(segment) || tcp.in_recovery() {
             Part::Recovery
         } else {
             match end.written {

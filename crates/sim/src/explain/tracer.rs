@@ -1,6 +1,6 @@
 //! The explainer's reaction to each event.
 
-use aqmlab_tcp::{CongestionControl, Endpoint, Flags, HeaderOptions, Sender, Seq, State, TimerKind};
+use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Sender, Seq, State, TimerKind};
 use aqmlab_units::Time;
 use aqmlab_workload::pages::{Fetched, PageLoad};
 
@@ -99,10 +99,7 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
         let attribution = self.current(self.ends[from.index()].now.clone(), from);
         let end = &mut self.ends[from.index()];
         let way = Explainer::<I>::purpose_of_way(end, &segment, tcp);
-        let again = match segment.options.retransmitted() {
-            Some(bytes) => bytes > 0,
-            None => segment.span() > 0 && segment.seq < end.sent,
-        };
+        let again = end.has_sent(&segment);
         end.sent = end.sent.max(segment.seq + segment.span());
         end.acked = segment.flags.contains(Flags::ACK).then_some(segment.ack);
         let what = if again { EventKind::SentAgain } else { EventKind::Sent };
