@@ -8,12 +8,13 @@ hand in ``NAME-notes.md``: their section *Findings* is on the page, the rest in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from aqmlab._core import SpecError
 from aqmlab.studies.kit import index
+from aqmlab.studies.kit.claims.review import Cause
 from aqmlab.studies.kit.decisions import Decision
 from aqmlab.studies.kit.findings import Outcome
 from aqmlab.studies.kit.report import Report, write_record
@@ -147,16 +148,20 @@ def _row(reading: str, outcomes: Sequence[Outcome]) -> list[str | int]:
     return [reading, len(outcomes), *(outcomes.count(each) for each in Outcome)]
 
 
+_CONTRADICTED_BY: Mapping[Cause, str] = {"none": "", "model": "our runs", "paper": "the paper's own numbers"}
+"""The contradiction of a claim that does not hold, by its cause."""
+
+
 def _failing(report: Report) -> str:
     """List the claims that fail at the second reading, or that the paper contradicts."""
     shown = [
-        [decision.id, decision.gist, str(it.outcome), f"{it.held} of {it.parts}", it.cause]
+        [decision.id, decision.gist, str(it.outcome), f"{it.held} of {it.parts}", _CONTRADICTED_BY[it.cause]]
         for decision in report.decisions
         if (it := decision.conclusion).cause != "none"
     ]
     if not shown:
         return ""
-    columns = ("claim", "statement", "second reading", "parts held", "cause")
+    columns = ("claim", "statement", "second reading", "parts held", "contradicted by")
     table = markdown(Table(name="", title="", columns=columns, rows=shown))
     summary = f"Claims that fail or that the paper contradicts: {len(shown)}"
     return f"<details><summary>{summary}</summary>\n\n{table}\n\n</details>"
@@ -197,7 +202,7 @@ def _second(decisions: Sequence[Decision]) -> str:
             _outcome(it.conclusion.outcome),
             f"{it.conclusion.held} of {it.conclusion.parts}",
             f"{it.conclusion.at_half}, {it.conclusion.at_double}",
-            it.conclusion.cause,
+            _CONTRADICTED_BY[it.conclusion.cause],
             it.conclusion.text(),
         ]
         for it in decisions
@@ -209,7 +214,7 @@ def _second(decisions: Sequence[Decision]) -> str:
         "outcome",
         "parts held",
         "at half, double limits",
-        "cause",
+        "contradicted by",
         "deciding numbers",
     )
     exact = []
