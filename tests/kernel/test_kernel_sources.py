@@ -115,3 +115,12 @@ def test_a_datagram_too_small_for_its_header_is_refused(tmp_path: Path) -> None:
     small = {"datagrams": {"rate": "1 Mbit/s", "packet": "41 B"}}
     with pytest.raises(SpecError, match=r"^sources\[0\]\.datagrams\.packet: .* has at least 42 B, got 41 B$"):
         lab.run(experiment(small), out=tmp_path)
+
+
+@pytest.mark.parametrize("direction", ["upload", "download"])
+def test_a_transfer_has_its_applications_rate(direction: str, tmp_path: Path) -> None:
+    changes = [{"at": "2 s", "rate": "1 Mbit/s"}]
+    bulk = {"bulk": {**BULK["bulk"], "direction": direction, "rtt": {"fixed": "20 ms"}, "rate_changes": changes}}
+    (source,) = lab.run(experiment(bulk, warmup="8 s"), out=tmp_path).summary["sources"]
+    # The send buffers, which hold some seconds of data, are empty then.
+    assert source["goodput_mbps"] == pytest.approx(3, rel=2e-3)

@@ -24,6 +24,9 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 TABLES: dict[str, Callable[[Table], Table]] = {
     "Link": lambda keys: {"link": keys},
     "RateChange": lambda keys: {"link": {"rate_changes": [{"at": "1 s", "rate": "1 Mbit/s", **keys}]}},
+    "ApplicationRateChange": lambda keys: {
+        "sources": [{"bulk": {"flows": 1, "rate_changes": [{"at": "1 s", "rate": "1 Mbit/s", **keys}]}}]
+    },
     "Hosts": lambda keys: {"hosts": keys},
     "Tcp": lambda keys: {"tcp": keys},
     "Mix": lambda keys: {"tcp": {"mix": [{"share": 0.5, **keys}]}},

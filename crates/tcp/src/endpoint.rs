@@ -94,6 +94,19 @@ impl<S: Sender> Endpoint<S> {
         self.core.snd_end += bytes;
     }
 
+    /// Take back the data that were written and that TCP has not taken: all that it has not sent, or that are not in its send buffer
+    /// if it has one. Returns their number.
+    pub fn withdraw(&mut self) -> u32 {
+        if let Some(quic) = self.sender.quic_mut() {
+            return quic.withdraw();
+        }
+        debug_assert!(!self.core.is_unsynchronised(), "an open connection");
+        let end = self.core.snd_end.min(self.sender.taken(&self.core));
+        let bytes = self.core.snd_end - end;
+        self.core.snd_end = end;
+        bytes
+    }
+
     /// `close()`: no more data follow; a FIN follows the data written.
     pub fn close(&mut self) {
         if let Some(quic) = self.sender.quic_mut() {

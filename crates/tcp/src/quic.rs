@@ -200,6 +200,11 @@ impl<C: CongestionControl> Connection<C> {
         self.write_stream(StreamId::FIRST, bytes);
     }
 
+    /// Take back the data of the first stream that were written and never sent. Returns their number.
+    pub(crate) fn withdraw(&mut self) -> u32 {
+        self.streams.withdraw()
+    }
+
     /// Finish all streams: no more data follow.
     pub fn close(&mut self) {
         if !self.handshake.has_begun() {

@@ -116,6 +116,11 @@ pub trait Sender: Debug + Send + Sized + 'static {
     /// now.
     fn on_write(&mut self, core: &Core);
 
+    /// One past the last byte that it has taken from the application.
+    fn taken(&self, core: &Core) -> Seq {
+        core.snd_max
+    }
+
     /// Return the next segment with data or a FIN, or else the acknowledgement that is due. It is called only if
     /// there are unsent data, a close, or a flag in `Status::TO_SEND`; for other segments the sender sets
     /// `Status::RETRANSMIT_DUE`.

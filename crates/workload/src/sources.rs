@@ -30,6 +30,7 @@ mod kind;
 mod kinds;
 mod player;
 mod quality;
+mod transfer;
 mod vectors;
 mod video_call;
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use aqmlab_sim::{SourceConnection, SourceFlow, StackId};
 use aqmlab_units::{Bytes, Duration, Time};
-use aqmlab_workload::sources::{ConnectionState, Source, Vector, VectorAction, VectorEvent, VectorSource};
+use aqmlab_workload::sources::{
+    ConnectionState, End, Source, Vector, VectorAction, VectorEvent, VectorSource,
+};
 use mio::event::Event;
 use socket2::Socket;
 
@@ -315,7 +317,15 @@ impl RunningSources {
             (VectorAction::Write(size), Some(connection)) => connection.to_acceptor += size.get(),
             (VectorAction::Answer(size), Some(connection)) => connection.to_initiator += size.get(),
             (VectorAction::Close, Some(connection)) => connection.client = None,
-            (VectorAction::Write(_) | VectorAction::Answer(_) | VectorAction::Close, None) => {
+            (VectorAction::Withdraw(End::Initiator), Some(connection)) => connection.to_acceptor = 0,
+            (VectorAction::Withdraw(End::Acceptor), Some(connection)) => connection.to_initiator = 0,
+            (
+                VectorAction::Write(_)
+                | VectorAction::Answer(_)
+                | VectorAction::Withdraw(_)
+                | VectorAction::Close,
+                None,
+            ) => {
                 unreachable!("only what is connected writes and closes")
             }
             (VectorAction::Sleep(pause), _) => {

@@ -90,6 +90,48 @@ fn each_flow_sends_no_faster_than_its_hosts_interface() {
 }
 
 #[test]
+fn a_transfer_has_its_applications_rate_from_the_change_on() {
+    let stacks = [
+        json!({"receive_window": 65535}),
+        json!({"profile": "linux-6"}),
+        json!({"profile": "linux-6", "congestion": "bbr", "send_buffer": 0}),
+        json!({"profile": "quic"}),
+    ];
+    for (tcp, direction) in stacks.iter().flat_map(|tcp| [(tcp, "upload"), (tcp, "download")]) {
+        let bulk = json!({"flows": 2, "direction": direction, "rtt": {"fixed": "40 ms"},
+            "rate_changes": [{"at": "20 s", "rate": "1.5 Mbit/s"}, {"at": "80 s"}]});
+        let goodput = |warmup: &str, duration: &str| {
+            let mut spec = only_sources(&json!([{ "bulk": bulk }]));
+            spec["tcp"] = tcp.clone();
+            spec["protocol"] = json!({"warmup": warmup, "duration": duration});
+            Run::to_the_end(&spec, 1).summary.sources[0].goodput_mbps
+        };
+        // The window ends a moment after the same fraction of a block as it begins.
+        let limited = goodput("25 s", "50 s");
+        assert!((limited - 3.0).abs() < 0.01, "{tcp} {direction}: {limited} Mbit/s");
+        for others in [goodput("5 s", "15 s"), goodput("85 s", "15 s")] {
+            assert!(others > 8.5, "{tcp} {direction}: {others} Mbit/s");
+        }
+    }
+}
+
+#[test]
+fn a_change_of_an_application_is_unknown_before_it_comes() {
+    let run = |rate_changes: Value| {
+        let mut spec = only_sources(&json!([
+            {"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}}},
+            {"transfers": {"rate_per_second": [5, 5], "size": {"fixed": "10 kB"}}},
+        ]));
+        spec["sources"][0]["bulk"]["rate_changes"] = rate_changes;
+        spec["protocol"]["duration"] = "10 s".into();
+        format!("{:?}", Run::to_the_end(&spec, 1))
+    };
+    let plain = run(json!([]));
+    assert!(plain == run(json!([{"at": "10.1 s", "rate": "1 Mbit/s"}])), "another run than the plain one");
+    assert!(plain != run(json!([{"at": "9 s", "rate": "1 Mbit/s"}])));
+}
+
+#[test]
 fn a_burst_queues_at_its_host_not_at_a_link_as_fast() {
     let longest = |interface: &str| {
         let bulk = json!({"flows": 1, "direction": "upload", "bytes": "14 kB", "rtt": {"fixed": "40 ms"}});

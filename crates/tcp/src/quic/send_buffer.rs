@@ -23,6 +23,12 @@ impl SendBuffer {
         self.end += bytes;
     }
 
+    pub(super) fn withdraw(&mut self) -> u32 {
+        let bytes = self.unsent();
+        self.end = self.next;
+        bytes
+    }
+
     pub(super) fn unsent(&self) -> u32 {
         self.end - self.next
     }

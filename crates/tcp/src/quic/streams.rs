@@ -166,6 +166,13 @@ impl Streams {
         });
     }
 
+    /// Take back what was written to the first stream and never sent, and return the bytes.
+    pub(super) fn withdraw(&mut self) -> u32 {
+        let mut bytes = 0;
+        self.change_open(StreamId::FIRST, |stream| bytes = stream.send.buffer.withdraw());
+        bytes
+    }
+
     pub(super) fn prioritize(&mut self, id: StreamId, priority: Priority) {
         self.change_open(id, |stream| stream.priority = priority);
     }

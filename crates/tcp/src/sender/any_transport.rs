@@ -149,6 +149,10 @@ impl<C: CongestionControl> Sender for AnyTransport<C> {
         self.tcp.on_write(core);
     }
 
+    fn taken(&self, core: &Core) -> Seq {
+        self.tcp.taken(core)
+    }
+
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Segment<AnyHeader>> {
         let segment = self.tcp.next_segment(core, now, profile)?;
         Some(segment.with_options(AnyHeader::Tcp(segment.options)))

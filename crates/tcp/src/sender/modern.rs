@@ -192,6 +192,10 @@ impl<C: CongestionControl> Sender for Modern<C> {
         self.note_app_limited(core);
     }
 
+    fn taken(&self, core: &Core) -> Seq {
+        self.send_buffer.taken().map_or(core.snd_max, |end| core.snd_max.max(end))
+    }
+
     #[inline(always)]
     fn next_segment(&mut self, core: &mut Core, now: Time, profile: &Profile) -> Option<Segment<Options>> {
         let next = if self.is_classic {

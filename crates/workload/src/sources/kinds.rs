@@ -20,7 +20,7 @@ mod video_call;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::bulk::{ENDLESS, TransferDirection};
+pub use self::bulk::{ApplicationRateChange, TransferDirection};
 pub use self::call::Codec;
 pub use self::datagrams::BurstsConfig;
 pub use self::game::Synchronization;

@@ -8,6 +8,7 @@ mod tmix;
 use aqmlab_units::{Bytes, Duration, Time};
 use proptest::prelude::*;
 
+use super::transfer::ENDLESS;
 use super::*;
 
 fn uniform() -> RttConfig {

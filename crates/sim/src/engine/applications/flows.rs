@@ -3,7 +3,7 @@
 use aqmlab_tcp::{Event as TcpEvent, Sender};
 use aqmlab_units::{Duration, Time};
 use aqmlab_workload::Completed;
-use aqmlab_workload::sources::{ConnectionState, Vector, VectorAction, VectorEvent, Watched};
+use aqmlab_workload::sources::{ConnectionState, End, Vector, VectorAction, VectorEvent, Watched};
 
 use super::Application;
 use super::pipe::Pipe;
@@ -185,6 +185,12 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         match action {
             VectorAction::Write(size) => flow.to_acceptor.add(size),
             VectorAction::Answer(size) => flow.to_initiator.add(size),
+            VectorAction::Withdraw(End::Initiator) => {
+                flow.to_acceptor.withdraw(&mut self.connections.socket_mut(flow.client).tcp);
+            }
+            VectorAction::Withdraw(End::Acceptor) => {
+                flow.to_initiator.withdraw(&mut self.connections.socket_mut(flow.client.peer()).tcp);
+            }
             VectorAction::Sleep(pause) => {
                 self.wheel
                     .push(self.now + pause, Event::Control(ControlEvent::Wake(ApplicationId::Flow(id))));

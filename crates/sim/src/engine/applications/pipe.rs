@@ -33,6 +33,12 @@ impl Pipe {
         }
     }
 
+    /// Take back what the sender's TCP has not taken.
+    pub(super) fn withdraw<S: Sender>(&mut self, sender: &mut Endpoint<S>) {
+        self.unwritten = 0;
+        self.written -= u64::from(sender.withdraw());
+    }
+
     /// Bytes that have arrived and have not been reported.
     fn unreported<S: Sender>(&self, receiver: &Endpoint<S>) -> u64 {
         // Data are numbered from 1, in 32 bits that wrap; a FIN takes a number too.

@@ -30,6 +30,11 @@ impl SendBuffer {
         // In packets of two segments, a quarter is overhead.
         SendBuffer { end: Seq::new(1) + size / 4 * 3, size }
     }
+
+    /// One past its last byte, if there is a buffer.
+    pub(super) fn taken(&self) -> Option<Seq> {
+        (self.size > 0).then_some(self.end)
+    }
 }
 
 impl<C: CongestionControl> Modern<C> {

@@ -51,6 +51,7 @@ fn play(video: &Video, network: &mut impl Network, mut see: impl FnMut(&Watched)
                 }
                 VectorAction::Completed(_) | VectorAction::Close => {}
                 VectorAction::Aborted | VectorAction::Open => panic!("nothing is lost"),
+                VectorAction::Withdraw(_) => panic!("a player keeps nothing"),
             }
         }
         if event == VectorEvent::Received(Bytes::new(1)) && on_its_way > Bytes::ZERO {

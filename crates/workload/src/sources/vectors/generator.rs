@@ -6,6 +6,7 @@ use aqmlab_units::{Duration, Stream, Time};
 
 use super::adu::Adu;
 use crate::sources::player::Video;
+use crate::sources::transfer::LimitedTransfer;
 
 /// A kind of source.
 pub(crate) trait Generator: Debug + Send + Sync {
@@ -17,6 +18,11 @@ pub(crate) trait Generator: Debug + Send + Sync {
 
     /// The video whose players its connections are, instead of following units.
     fn video(&self) -> Option<&Video> {
+        None
+    }
+
+    /// The transfer that each of its connections carries, if its application limits it, instead of following units.
+    fn limited_transfer(&self) -> Option<&LimitedTransfer> {
         None
     }
 

@@ -8,6 +8,7 @@ use super::vector::{Vector, VectorAction, VectorEvent};
 use crate::sources::draws::rtt::MinRtt;
 use crate::sources::player::Player;
 use crate::sources::quality::Watched;
+use crate::sources::transfer::Transfer;
 
 /// A source of connections.
 #[derive(Debug)]
@@ -49,9 +50,12 @@ impl VectorSource {
 
     /// The state of `vector`, one of this source's, as it is opened at `now`.
     pub fn open(&self, vector: &Vector, now: Time) -> ConnectionState {
-        match self.generator.video() {
-            Some(_) => ConnectionState::Player(Box::new(Player::new(now))),
-            None => ConnectionState::Vector(VectorConnection::new(&*self.generator, vector, now)),
+        if self.generator.video().is_some() {
+            ConnectionState::Player(Box::new(Player::new(now)))
+        } else if let Some(transfer) = self.generator.limited_transfer() {
+            ConnectionState::Transfer(Box::new(Transfer::new(transfer)))
+        } else {
+            ConnectionState::Vector(VectorConnection::new(&*self.generator, vector, now))
         }
     }
 
@@ -67,6 +71,10 @@ impl VectorSource {
             ConnectionState::Vector(connection) => connection.on_event(&*self.generator, event, now, out),
             ConnectionState::Player(player) => {
                 player.on_event(self.generator.video().expect("players have a video"), event, now, out);
+            }
+            ConnectionState::Transfer(state) => {
+                let transfer = self.generator.limited_transfer().expect("such a source has one");
+                state.on_event(transfer, event, now, out);
             }
         }
     }
@@ -86,6 +94,8 @@ pub enum ConnectionState {
     Vector(VectorConnection),
     /// A player decides.
     Player(Box<Player>),
+    /// An application limits an endless transfer.
+    Transfer(Box<Transfer>),
 }
 
 impl ConnectionState {
@@ -95,6 +105,7 @@ impl ConnectionState {
         match self {
             ConnectionState::Vector(connection) => connection.awaits_at_initiator(),
             ConnectionState::Player(player) => player.awaits_at_initiator(),
+            ConnectionState::Transfer(transfer) => transfer.awaits_at_initiator(),
         }
     }
 
@@ -103,6 +114,7 @@ impl ConnectionState {
         match self {
             ConnectionState::Vector(connection) => connection.awaits_at_acceptor(),
             ConnectionState::Player(player) => player.awaits_at_acceptor(),
+            ConnectionState::Transfer(transfer) => transfer.awaits_at_acceptor(),
         }
     }
 
@@ -111,13 +123,14 @@ impl ConnectionState {
         match self {
             ConnectionState::Vector(connection) => connection.is_over(),
             ConnectionState::Player(player) => player.is_over(),
+            ConnectionState::Transfer(_) => false,
         }
     }
 
     /// Return what its viewer has seen by `now` and has not been reported, if it is a player.
     pub fn unreported(&self, now: Time) -> Option<Watched> {
         match self {
-            ConnectionState::Vector(_) => None,
+            ConnectionState::Vector(_) | ConnectionState::Transfer(_) => None,
             ConnectionState::Player(player) => Some(player.unreported(now)),
         }
     }

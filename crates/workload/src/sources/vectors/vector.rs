@@ -17,6 +17,7 @@ use aqmlab_units::{Bytes, Duration, Time};
 
 use crate::Completed;
 use crate::sources::quality::Watched;
+use crate::sources::vectors::End;
 use crate::sources::vectors::generator::Cursor;
 
 /// A connection to be opened.
@@ -60,6 +61,8 @@ pub enum VectorAction {
     Write(Bytes),
     /// The acceptor sends bytes.
     Answer(Bytes),
+    /// An end keeps the data that TCP has not taken yet.
+    Withdraw(End),
     /// Report [`VectorEvent::Woken`] after this time. There is never more than one such report due.
     Sleep(Duration),
     /// An exchange is complete.

@@ -93,6 +93,7 @@ fn play(source: &mut VectorSource, pieces: u64) -> Vec<(Time, VectorAction)> {
                 Sleep(pause) => plan(now + pause, VectorEvent::Woken),
                 Done(_) | Aborted | Close | Open => {}
                 VectorAction::Watched(_) => unreachable!("a vector has no viewer"),
+                VectorAction::Withdraw(_) => unreachable!("a vector keeps nothing"),
             }
         }
     }
