@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from aqmlab._core import seconds
 from aqmlab.conformance.trace import NotSeen, Trace
 
 
@@ -60,23 +61,29 @@ def at_least(value: float, reason: str) -> Bounds:
     return Bounds(value, math.inf, reason)
 
 
+Changes = Mapping[str, tuple[Mapping[str, Any], ...]]
+"""Lists of changes of a part of the spec, such as ``rate_changes``, with ``after`` the entry in place of ``at``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Upon:
-    """A change of the link's rate upon the entry of the flow into a phase.
+    """Changes of the link and of the application upon the entry of the flow into a phase.
 
-    Changes of a link have times, so that a case with one runs twice: the first run has the time of the entry, and the
-    second one the change at it. Until then both are the same run.
+    Changes have times, so that a case with one runs twice: the first run has the time of the entry, and the second one
+    the changes from it on. Until then both are the same run.
     """
 
     phase: str
     """The phase, as the control reports it."""
-    rate: str
-    """The rate from then on."""
     entry: int = 1
     """The number of the entry, from 1."""
+    link: Changes = field(default_factory=dict)
+    """Those of the link."""
+    source: Changes = field(default_factory=dict)
+    """Those of the source."""
 
     def scenario(self, scenario: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
-        """Return a scenario with the change, from the series of a flow without it.
+        """Return a scenario with the changes, from the series of a flow without them.
 
         Raises
         ------
@@ -88,7 +95,22 @@ class Upon:
             times = "" if self.entry == 1 else f" {self.entry} times"
             raise NotSeen(f"the flow does not enter {self.phase}{times}")
         at_s = trace.time[entries[self.entry - 1]]
-        return {**scenario, "link": {**scenario["link"], "rate_changes": [{"at": f"{at_s:g} s", "rate": self.rate}]}}
+        ((kind, source),) = scenario["sources"][0].items()
+        return {
+            **scenario,
+            "link": {**scenario["link"], **_timed(self.link, at_s)},
+            "sources": [{kind: {**source, **_timed(self.source, at_s)}}],
+        }
+
+
+def _timed(changes: Changes, entry_s: float) -> dict[str, list[dict[str, Any]]]:
+    """Return changes with the times of a run, from those since an entry."""
+
+    def timed(change: Mapping[str, Any]) -> dict[str, Any]:
+        others = {key: value for key, value in change.items() if key != "after"}
+        return {"at": f"{entry_s + seconds(change.get('after', '0 s')):g} s", **others}
+
+    return {key: [timed(change) for change in some] for key, some in changes.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +134,7 @@ class Case:
     measure: Callable[[Trace], float]
     """Measures the number from the flow's series."""
     upon: Upon | None = None
-    """A change of the link in the scenario that depends on the flow."""
+    """Changes of the scenario that depend on the flow."""
     follows_from: tuple[str, ...] = ()
     """Cases whose failure changes this number too; while one of them fails, the case is not covered."""
 

@@ -71,7 +71,7 @@ class Suite:
         return [_without_consequence(outcomes[case.id], outcomes) for case in self.cases]
 
     def _cells_with_changes(self, traces: Mapping[str, Trace]) -> tuple[dict[str, Cell], dict[str, Outcome]]:
-        """Return the cells whose links change upon the entry into a phase, and the outcomes of cases without it."""
+        """Return the cells that change upon the entry into a phase, and the outcomes of cases without it."""
         cells: dict[str, Cell] = {}
         outcomes: dict[str, Outcome] = {}
         for name, trace in traces.items():

@@ -1,8 +1,4 @@
-"""BBR: the cases of the appendix of draft-ietf-ccwg-bbr.
-
-Of its 22 cases, 6 and 22 are left out: they limit the application upon the entry into a phase, and a source does not
-change from all that the window allows to a rate in the middle of a transfer.
-"""
+"""BBR: the 22 cases of the appendix of draft-ietf-ccwg-bbr."""
 
 from __future__ import annotations
 
@@ -19,6 +15,9 @@ PAYLOAD = 1448 / 1538
 
 CHANGE_S = 12.0
 """The time at which the rate changes."""
+
+PAUSE_S = 0.04
+"""The pause of the application in ProbeBW_REFILL, a round trip."""
 
 
 def stays(trace: Trace) -> list[tuple[str, int, int]]:
@@ -250,6 +249,80 @@ def bound_after(state: str, time_s: float) -> Measure:
     return measure
 
 
+def _first_entry(trace: Trace, phase: str) -> int:
+    """Return the first row of the first stay in a phase."""
+    entries = trace.entries_into(phase)
+    if not entries:
+        raise NotSeen(f"the flow does not enter {phase}")
+    return entries[0]
+
+
+def _loss_in_probe_up(trace: Trace) -> int:
+    """Return the row of the first loss recovery from ProbeBW_UP on, which the loss may end at once."""
+    up = _first_entry(trace, "ProbeBW_UP")
+    losses = [at for at in trace.entries("recovery") if at >= up]
+    if not losses:
+        raise NotSeen("no losses come from ProbeBW_UP on")
+    if any(name != "ProbeBW_UP" and up < at < losses[0] for name, at, _ in stays(trace)):
+        raise NotSeen("ProbeBW_UP ends before the losses")
+    return losses[0]
+
+
+def _first_row_of(trace: Trace, row: int, *phases: str) -> int:
+    """Return the first row in one of some phases from a row on, or the last row."""
+    return next((max(at, row) for name, at, end in stays(trace) if name in phases and row < end), len(trace.time) - 1)
+
+
+def _end_of_probe_up(trace: Trace, row: int) -> int:
+    """Return the first row after a ProbeBW_UP: with few data in flight, ProbeBW_DOWN ends at once."""
+    return _first_row_of(trace, row, "ProbeBW_DOWN", "ProbeBW_CRUISE")
+
+
+def rounds_from_loss_to_probe_down(trace: Trace) -> float:
+    """Return the time from the losses in ProbeBW_UP to ProbeBW_DOWN, or to the end of the run, in round trips."""
+    loss = _loss_in_probe_up(trace)
+    return float((trace.time[_end_of_probe_up(trace, loss)] - trace.time[loss]) / trace.rtt_s)
+
+
+def bound_after_probe_up(trace: Trace) -> float:
+    """Return the long-term bound after the losses in ProbeBW_UP, in bandwidth-delay products."""
+    down = _end_of_probe_up(trace, _loss_in_probe_up(trace))
+    bound = trace.column("inflight_longterm_bytes")[down] / trace.mss / _products(trace)[down]
+    # Without a bound the data in flight are not bounded by a smaller one.
+    return float(np.inf if np.isnan(bound) else bound)
+
+
+def _refill_with_pause(trace: Trace) -> int:
+    """Return the first row of the ProbeBW_REFILL in which the application pauses."""
+    refill = _first_entry(trace, "ProbeBW_REFILL")
+    pause = trace.in_flight[refill : trace.at(trace.time[refill] + 2 * PAUSE_S)]
+    if pause.min() > _products(trace)[refill] / 2:
+        raise NotSeen("the pause does not empty the path")
+    return refill
+
+
+def bandwidth_kept_in_pause(trace: Trace) -> float:
+    """Return the smallest max_bw from the pause to the end of the next ProbeBW_UP, relative to that before."""
+    refill = _refill_with_pause(trace)
+    end = _first_row_of(trace, refill, "ProbeBW_DOWN")
+    bandwidth = trace.variable("max_bw_mbps")
+    return float(bandwidth[refill:end].min() / bandwidth[refill])
+
+
+def rounds_of_refill(trace: Trace) -> float:
+    """Return the time from the pause to ProbeBW_UP, or to the end of the run, in minimum round-trip times."""
+    refill = _refill_with_pause(trace)
+    end = _first_row_of(trace, refill, "ProbeBW_UP")
+    return float((trace.time[end] - trace.time[refill]) / trace.rtt_s)
+
+
+def rounds_from_pause_to_probe_down(trace: Trace) -> float:
+    """Return the time from the end of the pause to ProbeBW_DOWN, or to the end of the run, in round trips."""
+    refill = _refill_with_pause(trace)
+    end = _first_row_of(trace, refill, "ProbeBW_DOWN")
+    return float((trace.time[end] - trace.time[refill] - PAUSE_S) / trace.rtt_s)
+
+
 STANDARD = read_standard(
     "bbr",
     {
@@ -260,7 +333,10 @@ STANDARD = read_standard(
         "bbr-3-drain-inflight": inflight_at_end("Drain"),
         "bbr-4-drain-time": rounds_in_drain,
         "bbr-5-probe-up-plateau": others_after("ProbeBW_UP", "ProbeBW_DOWN", "ProbeRTT"),
+        "bbr-6-probe-up-loss": rounds_from_loss_to_probe_down,
+        "bbr-6-probe-up-bound": bound_after_probe_up,
         "bbr-7-application-limited": others_than("Startup", "ProbeRTT"),
+        "bbr-7-probe-up": others_after("ProbeBW_UP", "ProbeRTT"),
         "bbr-8-probe-down-gain": pacing_gain("ProbeBW_DOWN"),
         "bbr-8-probe-down-inflight": inflight_at_end("ProbeBW_DOWN"),
         "bbr-9-probe-down-wait": probe_down_wait,
@@ -281,5 +357,8 @@ STANDARD = read_standard(
         "bbr-19-spurious-timeout": bound_after("loss", 9),
         "bbr-20-probe-rtt-in-startup": others_after("ProbeRTT", "Startup"),
         "bbr-21-probe-up-loss": others_after("ProbeBW_UP", "ProbeBW_DOWN", "ProbeRTT"),
+        "bbr-22-pause-bandwidth": bandwidth_kept_in_pause,
+        "bbr-22-pause-refill": rounds_of_refill,
+        "bbr-22-pause-probe-up": rounds_from_pause_to_probe_down,
     },
 )

@@ -32,7 +32,7 @@ impl SendBuffer {
     }
 
     /// One past its last byte, if there is a buffer.
-    pub(super) fn taken(&self) -> Option<Seq> {
+    pub(super) fn taken(self) -> Option<Seq> {
         (self.size > 0).then_some(self.end)
     }
 }
