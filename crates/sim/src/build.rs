@@ -21,17 +21,18 @@ use aqmlab_tcp::{AnyTransport, Basic, Full, RequiredStack, Scaled, Sender};
 use aqmlab_units::Stream;
 use aqmlab_workload::sources::SourceConfig;
 
-use self::links::chains;
+use self::links::{chains, paths};
 use self::plan::{Hop, OneWay, Plan};
 use crate::capture::{Capture, OnTheWire};
 use crate::engine::emulated::EmulatedNetwork;
 use crate::engine::observer::Observer;
 use crate::engine::{Engine, Network, QuicDatagrams, Traffic};
-use crate::explain::{Explainer, Tagged, TimelineRequest};
+use crate::explain::{Explainer, Paths, Tagged, TimelineRequest};
 use crate::link::{Boxed, Computed, Link, Queued, Wire};
 use crate::packet::Packet;
+use crate::side::Direction;
 use crate::simulation::Simulation;
-use crate::spec::{DisciplineSpec, QueueSpec, SourceSpec, Spec, SpecError};
+use crate::spec::{DisciplineSpec, HopSpec, QueueSpec, SourceSpec, Spec, SpecError};
 
 /// Custom laws of the caller: one for each direction whose queue has one, each in a first-in first-out queue with
 /// the spec's limit. They should draw random numbers from [`queue_stream`].
@@ -171,21 +172,20 @@ fn refuse_quic(spec: &Spec, reason: &str) -> Result<(), SpecError> {
     }
 }
 
-/// Refuse a network that explanations do not support: they need one link whose packets take the time of their
-/// bits.
+/// Refuse links that explanations do not support: their packets take the time of their bits at a rate that stays.
 fn check_explained(spec: &Spec) -> Result<(), SpecError> {
-    let link = spec.links.first();
-    let unsupported = [("link", spec.links.is_chain()), ("link.rate_changes", !link.rate_changes.is_empty())];
-    let impairment = link.impairment().map(|key| format!("link.{key}"));
-    let unsupported = unsupported.into_iter().find(|&(_, is_present)| is_present);
-    let other_rate = (!link.is_constant()).then(|| "link.rate".to_owned());
-    match unsupported.map(|(path, _)| path.to_owned()).or(impairment).or(other_rate) {
-        None => Ok(()),
-        Some(path) => {
-            let message = "such a run cannot be explained: explanations know of one link of one rate";
-            Err(SpecError { path, message: message.to_owned() })
+    spec.links.hops().iter().enumerate().try_for_each(|(number, HopSpec { link, .. })| {
+        let has_kind = || Direction::BOTH.iter().any(|&direction| link.rate.of(direction).kind().is_some());
+        let changes = || (!link.rate_changes.is_empty()).then_some("rate_changes");
+        match changes().or_else(|| link.impairment()).or_else(|| has_kind().then_some("rate")) {
+            None => Ok(()),
+            Some(key) => {
+                let link = if spec.links.is_chain() { format!("link[{number}]") } else { "link".to_owned() };
+                let message = "such a run cannot be explained: explanations know of links of constant rates";
+                Err(SpecError { path: format!("{link}.{key}"), message: message.to_owned() })
+            }
         }
-    }
+    })
 }
 
 impl Plan<'_> {
@@ -226,17 +226,23 @@ impl Plan<'_> {
     }
 }
 
-/// Return the run over one link, explained; packets also go to the observer `inner`.
+/// Return the run over one link or a chain, explained; packets also go to the observer `inner`.
 fn explained<'a, S: Sender, I: Observer<S> + Send + 'static>(
     (spec, seed, traffic): (&Spec, u64, Traffic),
     hops: impl Iterator<Item = Hop<'a>>,
     request: TimelineRequest,
     inner: I,
 ) -> Box<dyn Simulation> {
-    let links = single(hops.map(Hop::parked::<Tagged<I::PacketTag>>));
-    let explainer = Explainer::new(spec.links.first(), request, inner);
-    let network = Network { links, capture: None };
-    Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer))
+    let paths = Paths::new(spec.links.hops().iter().map(|hop| &hop.link), paths(spec));
+    let explainer = Explainer::new(paths, request, inner);
+    let hops = hops.map(Hop::parked::<Tagged<I::PacketTag>>);
+    if spec.links.is_chain() {
+        let network = Network { links: chains(spec, hops.collect()), capture: None };
+        Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer))
+    } else {
+        let network = Network { links: single(hops), capture: None };
+        Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer))
+    }
 }
 
 /// Return the run over one link or a chain.

@@ -8,6 +8,7 @@
 //! * A packet that an endpoint sends in answer to an event inherits the event's attribution.
 //! * On its way a packet adds: its wait for the interface of a server's machine, its way to the link (what of the
 //!   connection's round-trip time is spent at this end), its wait in queue and device, its time on the wire, and the way from there.
+//!   Over a chain of links these are sums over the links of its path.
 //! * A timer that expires inherits the attribution of the moment when it was last set, and adds the wait.
 //! * A new exchange on an old connection starts from zero: of an earlier cause only the time after its start counts.
 //! * A page is one wait over all its connections: what a browser writes or opens when something has come over one connection
@@ -23,6 +24,7 @@
 mod attribution;
 mod drops;
 mod pages;
+mod paths;
 mod tables;
 mod timeline;
 mod timers;
@@ -39,10 +41,9 @@ use self::timeline::{EventKind, Location, Purpose, TimelineEvent, Timelines, off
 use self::timers::TimerCauses;
 use self::transit::InTransit;
 use crate::engine::observer::{ConnectionUse, Written};
-use crate::link::Transmitter;
-use crate::packet::EndpointId;
-use crate::spec::LinkSpec;
+use crate::packet::{EndpointId, Owner};
 
+pub(crate) use self::paths::Paths;
 pub use self::timeline::TimelineRequest;
 pub(crate) use self::transit::Tagged;
 
@@ -50,9 +51,7 @@ pub(crate) use self::transit::Tagged;
 #[derive(Debug)]
 pub(crate) struct Explainer<I> {
     inner: I,
-    /// The link's delay, and an idle transmitter like its own.
-    delay: Duration,
-    transmitter: Transmitter,
+    paths: Paths,
     in_transit: InTransit,
     /// By the number of the endpoint.
     ends: Vec<EndpointTrace>,
@@ -60,7 +59,8 @@ pub(crate) struct Explainer<I> {
     connections: Vec<ConnectionTrace>,
     /// By the number of the user.
     pages: Vec<PageTrace>,
-    drops: [Drops; 2],
+    /// By link and direction.
+    drops: Vec<[Drops; 2]>,
     timelines: Timelines,
 }
 
@@ -97,6 +97,7 @@ impl EndpointTrace {
 /// The trace of a connection.
 #[derive(Clone, Debug, Default)]
 struct ConnectionTrace {
+    owner: Owner,
     serves: ConnectionUse,
     /// Its number among those of its page.
     number: u16,
@@ -123,16 +124,15 @@ impl Incidents {
 }
 
 impl<I> Explainer<I> {
-    pub(crate) fn new(link: &LinkSpec, request: TimelineRequest, inner: I) -> Explainer<I> {
+    pub(crate) fn new(paths: Paths, request: TimelineRequest, inner: I) -> Explainer<I> {
         Explainer {
             inner,
-            delay: link.delay,
-            transmitter: Transmitter::new(link.context().rate, link.overhead),
+            drops: (0..paths.links()).map(|_| Default::default()).collect(),
+            paths,
             in_transit: InTransit::default(),
             ends: Vec::new(),
             connections: Vec::new(),
             pages: Vec::new(),
-            drops: Default::default(),
             timelines: Timelines::new(request),
         }
     }

@@ -10,21 +10,25 @@ use super::plan::{Hop, OneWay, QueueDiscipline};
 use crate::capture::{Capture, OnTheWire, Tap};
 use crate::engine::emulated::{KernelQueueAt, PacketTag};
 use crate::link::{
-    AnyLaw, Boxed, BoxedCapacity, Capacity, Chain, Computed, Impaired, IndexQueue, KernelQueue, Queued,
+    AnyLaw, Boxed, BoxedCapacity, Capacity, Chain, Computed, Impaired, IndexQueue, KernelQueue, Link, Queued,
     Transmitter, Wire,
 };
 use crate::packet::Packet;
 use crate::side::Direction;
-use crate::spec::{Hops, Spec};
+use crate::spec::{Hops, PathSpec, Spec};
 
 /// A link of any discipline as one type.
 pub(super) type ParkedLink<O> = Queued<IndexQueue<Packet<O>>, O, BoxedCapacity>;
 
-/// Return the two directions of the chain of `spec`, whose links are `hops`.
-pub(super) fn chains<O>(spec: &Spec, hops: Vec<[Boxed<O>; 2]>) -> [Chain<Boxed<O>, O>; 2] {
+/// Return the paths through the chain of `spec` by owner; none without a chain.
+pub(super) fn paths(spec: &Spec) -> Vec<Hops> {
     let paths = std::iter::once(spec.users.path).chain(spec.sources.iter().map(|source| source.path));
-    let paths: Vec<Hops> =
-        paths.map(|path| path.expect("in a chain all traffic has a path").hops()).collect();
+    paths.flatten().map(PathSpec::hops).collect()
+}
+
+/// Return the two directions of the chain of `spec`, whose links are `hops`.
+pub(super) fn chains<O, L: Link<O>>(spec: &Spec, hops: Vec<[L; 2]>) -> [Chain<L, O>; 2] {
+    let paths = paths(spec);
     let (forward, reverse) = hops.into_iter().map(|[forward, reverse]| (forward, reverse)).unzip();
     [Chain::new(Direction::FORWARD, forward, paths.clone()), Chain::new(Direction::REVERSE, reverse, paths)]
 }

@@ -73,7 +73,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             (_, ConnectionOrigin::User(_)) => ConnectionUse::Exchanges,
             _ => ConnectionUse::Source,
         };
-        self.observer.opened(id, connection_use, self.now);
+        self.observer.opened(id, origin.owner(), connection_use, self.now);
         for link in &mut self.links {
             link.opened(id, origin.owner());
         }

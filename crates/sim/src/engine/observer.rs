@@ -6,7 +6,7 @@ use aqmlab_workload::pages::{Fetched, PageLoad};
 
 use super::UserId;
 use crate::link::Link;
-use crate::packet::{EndpointId, Packet};
+use crate::packet::{EndpointId, Owner, Packet};
 use crate::record::{ExchangeRow, Tables};
 
 /// The use of a connection.
@@ -36,7 +36,7 @@ pub(crate) trait Observer<S: Sender> {
     type PacketTag: HeaderOptions;
 
     /// `connect()`: this client opens a connection.
-    fn opened(&mut self, _client: EndpointId, _use: ConnectionUse, _now: Time) {}
+    fn opened(&mut self, _client: EndpointId, _owner: Owner, _use: ConnectionUse, _now: Time) {}
 
     /// The application at this end has written what a web user needs.
     fn wrote(&mut self, _id: EndpointId, _what: Written, _now: Time) {}

@@ -1,19 +1,20 @@
 //! The explainer's reaction to each event.
 
 use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Sender, Seq, State, TimerKind};
-use aqmlab_units::Time;
+use aqmlab_units::{Duration, Time};
 use aqmlab_workload::pages::{Fetched, PageLoad};
 
 use super::attribution::Part;
-use super::timeline::{EventKind, Location, TimelineEvent};
+use super::timeline::{Cause, EventKind, Location, TimelineEvent};
 use super::timers::meaning;
 use super::transit::{Tagged, Transit};
 use super::{ConnectionTrace, EndpointTrace, Explainer, place_of};
 use crate::engine::UserId;
 use crate::engine::observer::{ConnectionUse, Observer, Transmission, Written};
-use crate::link::{Link, LinkCounters};
-use crate::packet::{EndpointId, Packet};
+use crate::link::Link;
+use crate::packet::{EndpointId, Owner, Packet};
 use crate::record::{ExchangeRow, Tables};
+use crate::side::Direction;
 
 impl<I> Explainer<I> {
     /// Notes the reactions of an endpoint to an event.
@@ -32,15 +33,28 @@ impl<I> Explainer<I> {
     }
 }
 
-/// The counters of the one link.
-fn counters<O>(link: &impl Link<O>) -> LinkCounters {
-    link.meter(0).expect("there is a link").counters()
+impl<I> Explainer<I> {
+    /// Returns the cause of the drop that a link of `direction` reports now; `on_arrival`: the packet had just arrived.
+    fn cause_of_drop<O>(&mut self, links: &impl Link<O>, direction: Direction, on_arrival: bool) -> Cause {
+        // The links of a chain report their drops in this order.
+        (0..self.drops.len())
+            .find_map(|hop| {
+                let counters = links.meter(hop).expect("there is a link").counters();
+                self.drops[hop][direction.index()].cause(&counters.queue, on_arrival)
+            })
+            .expect("a queue counts what it drops")
+    }
+}
+
+/// Returns the moment `duration` before `time`.
+fn before(time: Time, duration: Duration) -> Time {
+    Time::from_nanos(time.as_nanos() - duration.as_nanos())
 }
 
 impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
     type PacketTag = Tagged<I::PacketTag>;
 
-    fn opened(&mut self, client: EndpointId, serves: ConnectionUse, now: Time) {
+    fn opened(&mut self, client: EndpointId, owner: Owner, serves: ConnectionUse, now: Time) {
         let places = client.peer().index().max(client.index()) + 1;
         if self.ends.len() < places {
             self.ends.resize(places, EndpointTrace::default());
@@ -49,7 +63,8 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
         let end = EndpointTrace { is_new: true, base: Seq::new(1), ..EndpointTrace::default() };
         self.ends[client.index()] = end.clone();
         self.ends[client.peer().index()] = end;
-        self.connections[client.connection()].serves = serves;
+        let connection = &mut self.connections[client.connection()];
+        (connection.owner, connection.serves) = (owner, serves);
         if let ConnectionUse::Page(user) = serves {
             self.join_page(client, user);
         } else {
@@ -110,16 +125,16 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
     }
 
     fn lost<L: Link<Self::PacketTag>>(&mut self, packet: &Packet<Self::PacketTag>, link: &L, now: Time) {
-        let direction = packet.to.peer().direction().index();
+        let direction = packet.to.peer().direction();
         if packet.to.is_datagram() {
-            self.drops[direction].cause(&counters(link).queue, true);
+            self.cause_of_drop(link, direction, true);
             return;
         }
         let (packet, transit) = self.in_transit.arrive(packet);
         // It takes the packet out of the network, whether it has come to its receiver or not.
         let packet = self.inner.arrived(packet, now);
         let from = packet.to.peer();
-        let cause = self.drops[direction].cause(&counters(link).queue, transit.at_link == now);
+        let cause = self.cause_of_drop(link, direction, transit.at_link == now);
         let epoch = self.epoch(from);
         if transit.attribution.is_of(epoch) {
             if let Some(incidents) = self.incidents(from, epoch) {
@@ -133,11 +148,13 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
     fn arrived(&mut self, packet: Packet<Self::PacketTag>, now: Time) -> Packet<S::Options> {
         let size = packet.size();
         let (packet, Transit { attribution, first_bit, at_link, way }) = self.in_transit.arrive(&packet);
-        // Backwards from the arrival: the delay behind the link, the last bit on the wire, its first.
-        let last_bit = Time::from_nanos(now.as_nanos() - self.delay.as_nanos());
-        let (_, on_wire) = { self.transmitter }.send(size, Time::ZERO);
-        let on_link = Time::from_nanos(last_bit.as_nanos() - on_wire.as_nanos());
         let to = packet.to;
+        let owner = self.connections[to.connection()].owner;
+        let idle = self.paths.idle_time(owner, to.peer().direction(), size);
+        // Backwards from the arrival: the delay behind the link, the last bit on the wire, its first. Over several links
+        // they are moments of no event, whose distances are the sums over the links.
+        let last_bit = before(now, idle.propagation);
+        let on_link = before(last_bit, idle.transmission);
         let is_current = attribution.is_of(self.epoch(to));
         let at_hand = self
             .current(attribution, to)
@@ -208,7 +225,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::explain::TimelineRequest;
+    use crate::explain::{Paths, TimelineRequest};
     use crate::link::{Queued, Wire};
     use crate::side::Side;
     use crate::spec::{LinkSpec, RateSpec};
@@ -240,13 +257,13 @@ mod tests {
             let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::clone(&waited));
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1_000)), &wire);
-            let mut explainer = Explainer::new(&spec, TimelineRequest::default(), ());
+            let mut explainer = Explainer::new(Paths::new([&spec], Vec::new()), TimelineRequest::default(), ());
             let profile = Profile::freebsd_4_5();
             let tcp: Endpoint = Endpoint::connect(&profile, Time::ZERO);
             let mut now = Time::ZERO;
             for (client, &(after, len)) in (0..).map(|slot| EndpointId::client(slot, Side::default())).zip(&steps) {
                 now += Duration::from_nanos(after);
-                Observer::<Basic>::opened(&mut explainer, client, ConnectionUse::Exchanges, now);
+                Observer::<Basic>::opened(&mut explainer, client, Owner::USERS, ConnectionUse::Exchanges, now);
                 let segment = Segment { seq: Seq::new(1), len, ..Segment::default() };
                 let transmission = Transmission { tcp: &tcp, now, first_bit: now, at_link: now };
                 let packet = explainer.sent(Packet { to: client.peer(), segment }, &transmission);
@@ -272,10 +289,11 @@ mod tests {
             let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::default());
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), &wire);
-            let mut explainer = Explainer::new(&spec, TimelineRequest::default(), ());
+            let mut explainer =
+                Explainer::new(Paths::new([&spec], Vec::new()), TimelineRequest::default(), ());
             let (client, now) = (EndpointId::client(0, Side::default()), Time::ZERO);
             let tcp: Endpoint = Endpoint::connect(&Profile::freebsd_4_5(), now);
-            Observer::<Basic>::opened(&mut explainer, client, ConnectionUse::Exchanges, now);
+            Observer::<Basic>::opened(&mut explainer, client, Owner::USERS, ConnectionUse::Exchanges, now);
             Observer::<Basic>::wrote(&mut explainer, client, Written::Content, now);
             // One is being sent, one waits.
             for _ in 0..3 {

@@ -1,6 +1,6 @@
 //! Links in series: invariants of a chain under every queue discipline, and theory.
 
-use aqmlab_sim::{Bounds, Capture, TimelineRequest};
+use aqmlab_sim::{Bounds, Capture};
 use aqmlab_units::Time;
 
 use crate::*;
@@ -327,14 +327,4 @@ fn capture_changes_no_chain_and_has_two_interfaces_a_link() {
         assert_eq!(count, link.arrived);
     }
     assert!(packets.is_sorted_by_key(|packet| packet.nanos));
-}
-
-#[test]
-fn a_chain_cannot_be_explained() {
-    let spec = read(&gfc2(&json!({"droptail": {}})));
-    let refusal = build(&spec, 1, None, Watch::Explain(TimelineRequest::default()))
-        .err()
-        .expect("a refusal")
-        .to_string();
-    assert_eq!(refusal, "link: such a run cannot be explained: explanations know of one link of one rate");
 }

@@ -82,5 +82,7 @@ fn such_a_run_cannot_be_explained() {
     let refusal = build(&spec, 1, None, Watch::Explain(aqmlab_sim::TimelineRequest::default()))
         .err()
         .expect("a refusal");
-    assert!(refusal.to_string().starts_with("link.rate_changes: such a run cannot be explained"));
+    let refusal = refusal.to_string();
+    let reason = "such a run cannot be explained: explanations know of links of constant rates";
+    assert_eq!(refusal, format!("link.rate_changes: {reason}"));
 }

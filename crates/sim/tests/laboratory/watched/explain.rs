@@ -14,6 +14,7 @@ const SECOND: u64 = 1_000 * MS;
 /// One response time, and where it went.
 #[derive(Clone, Debug)]
 struct Explained {
+    side: u8,
     response_time: u64,
     request: u32,
     response: u32,
@@ -27,6 +28,7 @@ impl Explained {
     fn all(table: &ExplanationTable) -> Vec<Explained> {
         (0..table.start_ns.len())
             .map(|row| Explained {
+                side: table.side[row],
                 response_time: table.response_time_ns[row],
                 request: table.request_bytes[row],
                 response: table.response_bytes[row],
@@ -196,6 +198,61 @@ fn on_an_idle_link_the_parts_are_what_arithmetic_gives() {
         }
     }
     assert!(small > 100, "too few to tell");
+}
+
+#[test]
+fn on_idle_links_in_series_each_direction_has_its_own_times() {
+    let mut spec = idle();
+    let rates = json!([{}, {"rate": {"up": "500 Mbit/s", "down": "250 Mbit/s"}}]);
+    put_in_series(&mut spec, &rates);
+    // Nanoseconds per byte over both links.
+    let (up, down) = (8 + 16, 8 + 32);
+    let run = explained(&spec, TimelineRequest::default());
+    let mut small = [0, 0];
+    for row in Explained::all(&run.tables.explanations) {
+        // Twice the delay of 0.5 ms of either link.
+        assert_eq!(row.parts["handshake"], if row.first { 102 * MS } else { 0 }, "{row:?}");
+        assert_eq!(row.parts["request_round_trip"], 102 * MS, "{row:?}");
+        if row.request <= 1460 && row.response <= 1460 {
+            small[usize::from(row.side)] += 1;
+            let (out, back) = if row.side == 0 { (up, down) } else { (down, up) };
+            let headers = if row.first { 2 * 78 } else { 78 };
+            let bits = out * (u64::from(row.request) + headers) + back * (u64::from(row.response) + headers);
+            assert_eq!((row.parts["transmission"], row.parts["queueing"]), (bits, 0), "{row:?}");
+        }
+    }
+    assert!(small.iter().all(|&count| count > 50), "too few to tell: {small:?}");
+}
+
+#[test]
+fn on_asymmetric_links_and_chains_the_parts_add_up() {
+    let rate = json!({"up": "2 Mbit/s", "down": "3 Mbit/s"});
+    let mut asymmetric = congested(&law("pi"));
+    asymmetric["link"]["rate"] = rate.clone();
+    let mut chain = congested(&law("droptail"));
+    put_in_series(&mut chain, &json!([{"rate": rate}, {"queue": {"codel": {}}}, {"delay": "5 ms"}]));
+    chain["sources"] = json!([
+        {"bulk": {"flows": 2, "rtt": {"fixed": "40 ms"}, "path": [2, 3]}},
+        {"datagrams": {"rate": "300 kbit/s", "packet": "200 B", "side": 1, "path": [1, 3]}},
+    ]);
+    let causes = [&["dropped early"][..], &["dropped at the limit", "dropped at dequeue"]];
+    for (spec, causes) in [asymmetric, chain].iter().zip(causes) {
+        for tcp in [hosts_of_2001(), hosts_of_today()].concat() {
+            let mut spec = spec.clone();
+            spec["tcp"] = tcp;
+            spec["tcp"]["ecn"] = json!(false);
+            let mut run = explained(&spec, TimelineRequest { row: None, slowest: 200 });
+            let rows = Explained::all(&std::mem::take(&mut run.tables.explanations));
+            let timelines = std::mem::take(&mut run.tables.timelines);
+            assert!(format!("{run:?}") == format!("{:?}", Run::to_the_end(&spec, 1)), "another run");
+            assert_eq!(rows.len() as u64, run.summary.completed_requests);
+            assert!(rows.iter().all(|row| row.parts.values().sum::<u64>() == row.response_time));
+            assert!(rows.iter().map(|row| row.losses).sum::<u32>() > 100);
+            for cause in causes {
+                assert!(timelines.event.contains(cause), "{cause}");
+            }
+        }
+    }
 }
 
 /// Drops packet number `victim` of those that arrive, the first being 0.
