@@ -34,6 +34,15 @@ def run_cells(
         return sweep(cells, store, workers=workers, stored=stored, watch=watch, pcaps=pcaps)
 
 
+def run_live_cells(cells: Sequence[Cell], out: str) -> list[Result]:
+    """Run live cells, one at a time, with progress; after an interrupt report the stored cells."""
+    from aqmlab.live import run
+    from aqmlab.store.store import Store
+
+    with interruptible(cells, out):
+        return run.run_live_cells(cells, Store(out), progress=True)
+
+
 @contextmanager
 def interruptible(cells: Sequence[Cell], out: str) -> Iterator[None]:
     """Report the stored cells after an interrupt.

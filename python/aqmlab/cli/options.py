@@ -69,6 +69,14 @@ class World(StrEnum):
     KERNEL = "kernel"
 
 
+class AnyWorld(StrEnum):
+    """The world of a run that can also be live."""
+
+    SIMULATED = "simulated"
+    KERNEL = "kernel"
+    LIVE = "live"
+
+
 WorldOverride = Annotated[
     World | None,
     typer.Option(

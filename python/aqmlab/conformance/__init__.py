@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 from aqmlab.conformance.case import Bounds, Case, Outcome, Verdict
-from aqmlab.conformance.suite import Suite, conform, plan
+from aqmlab.conformance.suite import Suite, check_workers_in, conform, plan
 from aqmlab.conformance.trace import Trace
 
-__all__ = ["Bounds", "Case", "Outcome", "Suite", "Trace", "Verdict", "conform", "plan"]
+__all__ = ["Bounds", "Case", "Outcome", "Suite", "Trace", "Verdict", "check_workers_in", "conform", "plan"]

@@ -15,6 +15,7 @@ from aqmlab.conformance.case import Case, Outcome, Verdict
 from aqmlab.conformance.scenario import STACK
 from aqmlab.conformance.trace import NotSeen, Trace
 from aqmlab.controls import registry
+from aqmlab.live.run import live_cell, run_live_cells
 from aqmlab.running.sweep import sweep_with_progress
 from aqmlab.running.validation import check_out, check_workers
 from aqmlab.spec import schema
@@ -65,8 +66,7 @@ class Suite:
             name: judge(self._all_cases[name], trace) for name, trace in traces.items() if name not in outcomes
         }
         for name, result in results.items():
-            if own := _kept_by_kernel(self._all_cases[name], result):
-                reason = f"the kernel has its own {', '.join(own)}"
+            if reason := _not_covered_by_kernel(self._all_cases[name], result):
                 outcomes[name] = replace(outcomes[name], verdict=Verdict.NOT_COVERED, seen=None, reason=reason)
         return [_without_consequence(outcomes[case.id], outcomes) for case in self.cases]
 
@@ -103,13 +103,18 @@ def judge(case: Case, trace: Trace) -> Outcome:
     return Outcome(case, Verdict.MEETS if seen in case.expected else Verdict.FAILS, seen, trace)
 
 
-def _kept_by_kernel(case: Case, result: Result) -> list[str]:
-    """Return the values of TCP that the case needs and the kernel did not take; none in the simulator."""
-    kernel = result.metadata.get("kernel")
+def _not_covered_by_kernel(case: Case, result: Result) -> str:
+    """Return the reason why a kernel's run does not cover the case; none in the simulator."""
+    live = result.metadata.get("live")
+    kernel = live or result.metadata.get("kernel")
     if kernel is None:
-        return []
+        return ""
     needed = {name for name, value in case.scenario["tcp"].items() if STACK.get(name) != value}
-    return sorted(needed.intersection(kernel["tcp"][0]["kernels_own"]))
+    if own := sorted(needed.intersection(kernel["tcp"][0]["kernels_own"])):
+        return f"the kernel has its own {', '.join(own)}"
+    if live and not live["valid"]:
+        return f"the run is invalid: {'; '.join(live['invalid_reasons'])}"
+    return ""
 
 
 def _without_consequence(outcome: Outcome, outcomes: Mapping[str, Outcome]) -> Outcome:
@@ -166,9 +171,17 @@ def _standards_of(control: str, standard: str | None) -> tuple[str, ...]:
 
 def _cell_of(scenario: Mapping[str, Any], control: str, changes: Sequence[str], world: str) -> Cell:
     tcp = {"congestion": control, **_NEEDS.get(control, {}), **scenario["tcp"]}
-    spec = {**scenario, "tcp": tcp, "world": world}
+    # A live run is no world of a spec: it is one of the simulator's specs over this machine's kernel.
+    spec = {**scenario, "tcp": tcp, "world": "simulated" if world == "live" else world}
     (cell,) = cells_of(Experiment(**spec).with_changes(changes), [SEED])
-    return cell
+    return live_cell(cell) if world == "live" else cell
+
+
+def check_workers_in(world: str, workers: int | None) -> None:
+    """Refuse an invalid number of workers, and any for live runs, which are one at a time."""
+    check_workers(workers)
+    if world == "live" and workers is not None:
+        raise SpecError(f"workers: live runs are one at a time, got {workers}")
 
 
 def conform(
@@ -195,11 +208,13 @@ def conform(
     changes
         Changes of every scenario, such as ``"tcp.control.beta=0.7"``.
     world
-        ``"simulated"``, or ``"kernel"`` for the control of this name in a Linux kernel in virtual time.
+        ``"simulated"``, ``"kernel"`` for the control of this name in a Linux kernel in virtual time, or ``"live"`` for
+        that of this machine's kernel, in real time.
     out
         The results directory, or its URL; stored cells are not run again.
     workers
-        The number of cells to run at a time; by default the number of processors that this process may use.
+        The number of cells to run at a time; by default the number of processors that this process may use. Live runs
+        are one at a time.
     progress
         Show progress on standard error; by default on a terminal and in a notebook.
 
@@ -214,16 +229,20 @@ def conform(
         When there is no such control, standard or case, or a change is not accepted.
     LawError
         When a custom control raises or gives an invalid value.
+    LiveError
+        When the machine does not support live runs.
 
     Examples
     --------
     >>> [outcome.verdict for outcome in conform("reno", cases=["reno-halving"])]  # doctest: +SKIP
     """
-    check_workers(workers)
+    check_workers_in(world, workers)
     suite = plan(control, standard=standard, cases=cases, changes=changes, world=world)
     store = Store(check_out(out))
 
     def run_cells(cells: list[Cell]) -> list[Result]:
+        if world == "live":
+            return run_live_cells(cells, store, progress=progress)
         return sweep_with_progress(cells, store, progress, workers=workers)
 
     return suite.run(run_cells)

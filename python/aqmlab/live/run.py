@@ -6,7 +6,8 @@ import dataclasses
 import platform
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 
 from aqmlab._core import SpecError
@@ -17,7 +18,7 @@ from aqmlab.live import validity
 from aqmlab.live.settings import DEFAULT, Settings
 from aqmlab.running.pcap import Pcap, warn_truncated
 from aqmlab.running.process import STDOUT, LiveRun
-from aqmlab.running.progress import RunProgress, is_wanted
+from aqmlab.running.progress import RunProgress, SweepProgress, is_wanted
 from aqmlab.running.run import Watch, run_programs, write_metadata, write_tables
 from aqmlab.running.validation import check_experiment, check_out, check_seed
 from aqmlab.spec.experiment import Experiment
@@ -64,13 +65,47 @@ def run_live(
     """
     check_experiment(experiment)
     (simulated,) = cells_of(experiment, [check_seed(seed)], load_calibrations(check_out(out)))
-    controls.check_world(simulated.resolved, "a live run")
-    cell = dataclasses.replace(simulated, kernel=platform.release())
-    store = Store(out)
+    cell, store = live_cell(simulated), Store(out)
     if is_wanted(progress):
         with RunProgress(str(cell), verb="run") as watch:
             return _run_cell(cell, store, watch, settings, pcap)
     return _run_cell(cell, store, lambda now, end: None, settings, pcap)
+
+
+def live_cell(simulated: Cell) -> Cell:
+    """Return the live run of a simulator's cell, over this machine's kernel.
+
+    Raises
+    ------
+    SpecError
+        When the cell needs a custom control.
+    """
+    controls.check_world(simulated.resolved, "a live run")
+    return dataclasses.replace(simulated, kernel=platform.release())
+
+
+def run_live_cells(
+    cells: Sequence[Cell], store: Store, *, settings: Settings = DEFAULT, progress: bool | None = None
+) -> list[Result]:
+    """Run the live cells without a valid stored result, one at a time; return the results in the order of the cells.
+
+    The errors are those of :func:`run_live`.
+    """
+    stored = {
+        key: result
+        for key, result in store.find(cells, will_run_missing=True).items()
+        if validity.is_still_valid(result.metadata["live"], settings)
+    }
+    results = dict(stored)
+    with SweepProgress(cells, stored) if is_wanted(progress) else nullcontext(_no_progress) as watch:
+        for cell in cells:
+            if cell.key not in results:
+                results[cell.key] = _run_and_store(cell, store, partial(watch, cell), settings, None)
+    return [dataclasses.replace(results[cell.key], cell=cell) for cell in cells]
+
+
+def _no_progress(cell: Cell, now: float, end: float) -> None:
+    """Show nothing."""
 
 
 def run_command(
@@ -136,8 +171,7 @@ def run_command(
         result = run_programs(cell, Store(out), pcap=pcap, output=output)
         code = result.metadata["kernel"]["exit_codes"][0]
         return result, _TIMEOUT_CODE if code is None else code
-    controls.check_world(simulated.resolved, "a live run")
-    cell = dataclasses.replace(simulated, kernel=platform.release(), programs=programs)
+    cell = dataclasses.replace(live_cell(simulated), programs=programs)
     result = _run_and_store(cell, Store(out), lambda now, end: None, settings, pcap, output)
     code = result.metadata["live"]["exit_codes"][0]
     return result, _TIMEOUT_CODE if code is None else code

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from aqmlab.cli.app import App
-from aqmlab.cli.cells import run_cells
-from aqmlab.cli.options import Changes, Json, Out, Workers, World
+from aqmlab.cli.cells import run_cells, run_live_cells
+from aqmlab.cli.options import AnyWorld, Changes, Json, Out, Workers
 from aqmlab.cli.output import check_directory, one_line_errors, print_json, report_written
 from aqmlab.cli.tables import TableFile, check_table, write_table
 
@@ -35,8 +35,12 @@ def conform(
     ] = None,
     changes: Changes = None,
     world: Annotated[
-        World, typer.Option(help="Hold the simulator's control to them, or that of a Linux kernel in virtual time.")
-    ] = World.SIMULATED,
+        AnyWorld,
+        typer.Option(
+            help="Hold the simulator's control to them, that of a Linux kernel in virtual time, or live that of this"
+            " machine's."
+        ),
+    ] = AnyWorld.SIMULATED,
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the congestion window of each case into this directory.")
     ] = None,
@@ -52,14 +56,16 @@ def conform(
 
     Example: aqmlab conform cubic --case cubic-beta
     """
-    from aqmlab.conformance import Verdict, plan, table
+    from aqmlab.conformance import Verdict, check_workers_in, plan, table
     from aqmlab.ui import console
 
     check_table(file)
     if figures is not None:
         check_directory("--figures", figures)
+    check_workers_in(world, workers)
     suite = plan(control, standard=standard, cases=case or (), changes=changes or (), world=world.value)
-    outcomes = suite.run(lambda cells: run_cells(cells, out, workers))
+    is_live = world is AnyWorld.LIVE
+    outcomes = suite.run(lambda cells: run_live_cells(cells, out) if is_live else run_cells(cells, out, workers))
     write_table(table.frame(outcomes), file)
     if figures is not None:
         with one_line_errors():
