@@ -5,6 +5,7 @@
 use std::io;
 use std::os::fd::AsRawFd;
 
+use aqmlab_sim::End;
 use aqmlab_tcp::{Algorithm, CongestionState, ControlVariables, Info, LimitedBy, Profile, SenderInfo};
 use aqmlab_units::{BitRate, Duration};
 use nix::libc;
@@ -48,10 +49,11 @@ impl TcpInfo {
         self.long(208)
     }
 
-    /// Data bytes acknowledged in order or by SACK.
-    pub(crate) fn delivered(&self) -> u64 {
+    /// Data bytes of this end of the connection that are acknowledged in order or by SACK.
+    pub(crate) fn delivered(&self, end: End) -> u64 {
         // The acknowledged numbers begin with the client's SYN and end with FIN, which are no data.
-        let acknowledged = self.long(120).min(self.sent() - self.retransmitted());
+        let syn = u64::from(end == End::Client);
+        let acknowledged = self.long(120).saturating_sub(syn).min(self.sent() - self.retransmitted());
         acknowledged + self.bytes(28)
     }
 
@@ -215,8 +217,10 @@ mod tests {
     #[test]
     fn control_bits_are_no_data_delivered() {
         // A whole transfer of 3000 bytes: SYN and FIN are acknowledged too.
-        assert_eq!(state(&[(120, 3002), (200, 4448), (208, 1448)]).delivered(), 3000);
-        assert_eq!(state(&[(28, 2), (120, 1001), (200, 6000)]).delivered(), 1001 + 2896);
+        assert_eq!(state(&[(120, 3002), (200, 4448), (208, 1448)]).delivered(End::Client), 3000);
+        assert_eq!(state(&[(28, 2), (120, 1000), (200, 6000)]).delivered(End::Server), 1000 + 2896);
+        // Nothing but the SYN is acknowledged yet.
+        assert_eq!(state(&[(120, 1), (200, 14_480)]).delivered(End::Client), 0);
     }
 
     #[test]
@@ -232,6 +236,6 @@ mod tests {
     fn a_socket_that_is_not_connected_has_sent_nothing() {
         let socket = Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
         let found = TcpInfo::read(&socket).expect("Linux has it");
-        assert_eq!((found.sent(), found.delivered()), (0, 0));
+        assert_eq!((found.sent(), found.delivered(End::Client)), (0, 0));
     }
 }

@@ -56,15 +56,16 @@ impl FlowReading {
     /// Returns the state in the simulator's terms, of a host with this profile.
     pub(crate) fn state(&self, profile: &Profile) -> FlowState {
         let &FlowReading { flow, connection, is_server, stack, ref info } = self;
+        let end = if is_server { End::Server } else { End::Client };
         FlowState {
             flow,
             connection,
-            end: if is_server { End::Server } else { End::Client },
+            end,
             stack,
             info: info.info(profile),
             variables: info.variables(profile),
             sent: info.sent(),
-            delivered: info.delivered(),
+            delivered: info.delivered(end),
             retransmitted: info.retransmitted(),
         }
     }
