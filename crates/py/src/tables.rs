@@ -53,14 +53,7 @@ fn array(values: Values) -> ArrayRef {
         Values::U32(values) => Arc::new(UInt32Array::from(values)),
         Values::U64(values) => Arc::new(UInt64Array::from(values)),
         Values::F64(values) => Arc::new(Float64Array::from(values)),
-        Values::SomeF64(values) => Arc::new(some_numbers(&values)),
+        Values::SomeF64(values) => Arc::new(Float64Array::from(values)),
         Values::Text(values) => Arc::new(StringArray::from(values)),
     }
-}
-
-/// Return numbers with their null bitmap, each in a loop of its own: a third of the time of one loop over both.
-fn some_numbers(values: &[Option<f64>]) -> Float64Array {
-    let present = BooleanArray::from(values.iter().map(Option::is_some).collect::<Vec<_>>());
-    let numbers = values.iter().map(|value| value.unwrap_or_default()).collect::<Vec<_>>();
-    Float64Array::new(numbers.into(), Some(present.values().clone().into()))
 }
