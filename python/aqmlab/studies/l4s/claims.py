@@ -13,6 +13,7 @@ from aqmlab.studies.l4s.matrix import (
     BUFFERS,
     CUBIC,
     FLOOR,
+    FQ,
     MIXES,
     PRAGUE,
     QUEUES,
@@ -79,7 +80,7 @@ CLAIMS = reviewed_claims(
             "classic ECN at the base": _places(_MARKING),
             "dropping queues at the base": _places(_DROPPING),
             "buffers": [point.name for point in BUFFERS[1:]],
-            "all queues": _places(queue.name for queue in QUEUES),
+            "all queues": _places(queue.name for queue in QUEUES if queue is not FQ),
         },
     ),
 )

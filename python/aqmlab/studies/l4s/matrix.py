@@ -37,6 +37,9 @@ class Queue:
         return {self.law: {**self.parameters, **limit}}
 
 
+FQ = Queue(name="FQ", law="fq", parameters={"ce_threshold": "5 ms"})
+"""Linux's ``sch_fq`` with its many queues. No claim is about it: the claims are older."""
+
 QUEUES = (
     Queue(name="FIFO", law="droptail", limit="bytes"),
     Queue(name="threshold", law="codel", parameters={**_NEVER, "ce_threshold": "5 ms"}),
@@ -45,13 +48,14 @@ QUEUES = (
     Queue(name="CoDel, ECN", law="codel", parameters=_CODEL, ecn=True),
     Queue(name="PIE", law="pie", parameters={"qdelay_ref": "5 ms", "noecn": True}),
     Queue(name="PIE, ECN", law="pie", parameters={"qdelay_ref": "5 ms"}, ecn=True),
+    FQ,
     Queue(name="FQ-CoDel", law="fq_codel", parameters=_CODEL),
     Queue(name="FQ-CoDel, L4S", law="fq_codel", parameters={**_CODEL, **_L4S_THRESHOLD}),
     Queue(name="DualPI2", law="dualpi2", limit=None),
     Queue(name="DualPI2, 5 ms", law="dualpi2", parameters={"target": "5 ms"}, limit=None),
     Queue(name="CAKE", law="cake"),
 )
-"""The queues of the published matrices, except ``sch_fq``'s many queues; Linux's default target of DualPI2 is added."""
+"""The queues of the published matrices; Linux's default target of DualPI2 is added."""
 
 FLOOR = Queue(name="DualPI2, min_left 2", law="dualpi2", parameters={"min_left": 2}, limit=None)
 """DualPI2 whose step marks nothing while fewer than two packets stay behind, as RFC 9332 has it."""
