@@ -180,9 +180,11 @@ fn check_explained(spec: &Spec) -> Result<(), SpecError> {
         match changes().or_else(|| link.impairment()).or_else(|| has_kind().then_some("rate")) {
             None => Ok(()),
             Some(key) => {
-                let link = if spec.links.is_chain() { format!("link[{number}]") } else { "link".to_owned() };
                 let message = "such a run cannot be explained: explanations know of links of constant rates";
-                Err(SpecError { path: format!("{link}.{key}"), message: message.to_owned() })
+                Err(SpecError {
+                    path: format!("{}.{key}", spec.links.key(number)),
+                    message: message.to_owned(),
+                })
             }
         }
     })
@@ -202,7 +204,7 @@ impl Plan<'_> {
                 return explained::<S, ()>((spec, seed, traffic), hops, request, ());
             }
         };
-        over_links::<S, _>((spec, seed, traffic), hops, capture, ())
+        over_links::<S, _, _>((spec, seed, traffic), hops, capture, ())
     }
 
     /// Return the run with hosts of which some speak QUIC.
@@ -214,7 +216,7 @@ impl Plan<'_> {
             return explained::<AnyTransport<Any>, _>((spec, seed, traffic), hops, request, datagrams);
         }
         let hops = hops.map(Hop::links).collect();
-        over_links::<AnyTransport<Any>, _>((spec, seed, traffic), hops, None, QuicDatagrams::default())
+        over_links::<AnyTransport<Any>, _, _>((spec, seed, traffic), hops, None, QuicDatagrams::default())
     }
 
     /// Return the run over one link whose two directions `make` makes, with hosts of the TCP of 2001.
@@ -235,20 +237,14 @@ fn explained<'a, S: Sender, I: Observer<S> + Send + 'static>(
 ) -> Box<dyn Simulation> {
     let paths = Paths::new(spec.links.hops().iter().map(|hop| &hop.link), paths(spec));
     let explainer = Explainer::new(paths, request, inner);
-    let hops = hops.map(Hop::parked::<Tagged<I::PacketTag>>);
-    if spec.links.is_chain() {
-        let network = Network { links: chains(spec, hops.collect()), capture: None };
-        Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer))
-    } else {
-        let network = Network { links: single(hops), capture: None };
-        Box::new(Engine::<S, _, _>::new(spec, seed, traffic, network, explainer))
-    }
+    let hops = hops.map(Hop::parked::<Tagged<I::PacketTag>>).collect();
+    over_links::<S, _, _>((spec, seed, traffic), hops, None, explainer)
 }
 
 /// Return the run over one link or a chain.
-fn over_links<S: Sender, O: Observer<S> + Send + 'static>(
+fn over_links<S: Sender, O: Observer<S> + Send + 'static, L: Link<O::PacketTag> + Send + 'static>(
     (spec, seed, traffic): (&Spec, u64, Traffic),
-    hops: Vec<[Boxed<O::PacketTag>; 2]>,
+    hops: Vec<[L; 2]>,
     capture: Option<Capture>,
     observer: O,
 ) -> Box<dyn Simulation> {

@@ -67,10 +67,17 @@ class Trace:
         column = self.rows[name]
         return bool((column != "").any()) if column.dtype == pl.String else column.null_count() < len(column)
 
+    @cached_property
+    def stays(self) -> list[tuple[str, int, int]]:
+        """Each stay in a phase of the control: its name, its first row, and the row after its last one."""
+        phases = self.rows["phase"].to_list()
+        starts = [at for at in range(len(phases)) if at == 0 or phases[at] != phases[at - 1]]
+        # Without rows there are no stays.
+        return [(phases[at], at, end) for at, end in zip(starts, [*starts[1:], len(phases)], strict=False)]
+
     def entries_into(self, phase: str) -> list[int]:
         """Return the first row of each stay in a phase of the control."""
-        phases = self.rows["phase"].to_list()
-        return [at for at in range(len(phases)) if phases[at] == phase and (at == 0 or phases[at - 1] != phase)]
+        return [at for name, at, _ in self.stays if name == phase]
 
     @cached_property
     def time(self) -> Floats:

@@ -101,10 +101,15 @@ impl LinksSpec {
 
     /// Check what links do to ECN of these hosts.
     pub(super) fn check_ecn_paths(&self, tcp: &TcpSpec) -> Result<(), SpecError> {
-        self.hops.iter().enumerate().try_for_each(|(number, hop)| {
-            let path = if self.is_chain { format!("link[{number}]") } else { "link".to_owned() };
-            hop.link.check_ecn_path(&path, tcp)
-        })
+        self.hops
+            .iter()
+            .enumerate()
+            .try_for_each(|(number, hop)| hop.link.check_ecn_path(&self.key(number), tcp))
+    }
+
+    /// The place of a link in the spec: `link`, or with its number in a chain.
+    pub(crate) fn key(&self, number: usize) -> String {
+        if self.is_chain { format!("link[{number}]") } else { "link".to_owned() }
     }
 
     /// The links from side 0 to side 1, each with its queues.

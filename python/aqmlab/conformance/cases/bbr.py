@@ -20,16 +20,9 @@ PAUSE_S = 0.04
 """The pause of the application in ProbeBW_REFILL, a round trip."""
 
 
-def stays(trace: Trace) -> list[tuple[str, int, int]]:
-    """Return each stay in a phase: its name, its first row, and the row after its last one."""
-    phases = trace.rows["phase"].to_list()
-    starts = [0, *(at for at in range(1, len(phases)) if phases[at] != phases[at - 1])]
-    return [(phases[at], at, end) for at, end in zip(starts, [*starts[1:], len(phases)], strict=True)]
-
-
 def _stays_in(trace: Trace, phase: str, before: str | None = None) -> list[tuple[int, int]]:
     """Return the stays in a phase that end in the run, by their rows; those before another phase if it is given."""
-    found = stays(trace)
+    found = trace.stays
     ended = [
         (at, end)
         for (name, at, end), (after, *_) in pairwise(found)
@@ -45,7 +38,7 @@ def others_after(phase: str, *expected: str) -> Measure:
 
     def measure(trace: Trace) -> float:
         _stays_in(trace, phase)
-        names = [name for name, *_ in stays(trace)]
+        names = [name for name, *_ in trace.stays]
         followers = [after for before, after in itertools.pairwise(names) if before == phase]
         return float(sum(name not in expected for name in followers))
 
@@ -58,7 +51,7 @@ def others_than(*expected: str) -> Measure:
     def measure(trace: Trace) -> float:
         if not trace.has("phase"):
             raise NotSeen("the control reports no phase")
-        return float(sum(name not in expected for name, *_ in stays(trace)))
+        return float(sum(name not in expected for name, *_ in trace.stays))
 
     return measure
 
@@ -78,7 +71,7 @@ def rounds_in_drain(trace: Trace) -> float:
 
 def _second_probe_down(trace: Trace) -> tuple[float, str]:
     """Return the duration of the second ProbeBW_DOWN, in seconds, and the phase after it."""
-    found = stays(trace)
+    found = trace.stays
     places = [place for place, (name, *_) in enumerate(found[:-1]) if name == "ProbeBW_DOWN"]
     if len(places) < 2:
         raise NotSeen("the second ProbeBW_DOWN does not end in the run")
@@ -121,7 +114,7 @@ def rounds_of_plateau(trace: Trace) -> float:
 def rounds_after_loss(trace: Trace) -> float:
     """Return the time from the first loss recovery to the end of Startup, or of the run, in round trips."""
     begin = trace.recovery(1).time_s
-    ends = [end for name, _, end in stays(trace) if name == "Startup"]
+    ends = [end for name, _, end in trace.stays if name == "Startup"]
     if not ends:
         raise NotSeen("the flow has no Startup")
     end = ends[0]
@@ -183,7 +176,7 @@ def probe_rtt_after_pause(trace: Trace) -> float:
         raise NotSeen("the flow does not pause for 5 s")
     if not trace.has("phase"):
         raise NotSeen("the control reports no phase")
-    entries = [trace.time[at] for name, at, _ in stays(trace) if name == "ProbeRTT"]
+    entries = [trace.time[at] for name, at, _ in trace.stays if name == "ProbeRTT"]
     return float(sum(pauses[0] <= entry < pauses[0] + 2 for entry in entries))
 
 
@@ -263,14 +256,14 @@ def _loss_in_probe_up(trace: Trace) -> int:
     losses = [at for at in trace.entries("recovery") if at >= up]
     if not losses:
         raise NotSeen("no losses come from ProbeBW_UP on")
-    if any(name != "ProbeBW_UP" and up < at < losses[0] for name, at, _ in stays(trace)):
+    if any(name != "ProbeBW_UP" and up < at < losses[0] for name, at, _ in trace.stays):
         raise NotSeen("ProbeBW_UP ends before the losses")
     return losses[0]
 
 
 def _first_row_of(trace: Trace, row: int, *phases: str) -> int:
     """Return the first row in one of some phases from a row on, or the last row."""
-    return next((max(at, row) for name, at, end in stays(trace) if name in phases and row < end), len(trace.time) - 1)
+    return next((max(at, row) for name, at, end in trace.stays if name in phases and row < end), len(trace.time) - 1)
 
 
 def _end_of_probe_up(trace: Trace, row: int) -> int:
