@@ -68,11 +68,16 @@ impl<C: CongestionControl> Modern<C> {
             return true;
         }
         let mss = self.segment_size();
+        if unsent <= mss {
+            // The last segment of what was written, as in most short transfers: a packet of its own, which never waits.
+            self.send_burst = Burst { at: now, left: 1, has_several: false };
+            return true;
+        }
         let is_paced = self.classic.congestion.pacing_rate().is_some();
         let packet = if is_paced { MIN_SEGMENTS } else { self.packet_segments(core) };
         let window = self.congestion_window().saturating_sub(self.pipe());
         let room = window.min(self.peer_window(core).saturating_sub(core.snd_nxt - core.snd_una));
-        if room < packet * mss && !is_paced && mss < unsent && self.should_wait(core, room, unsent, now) {
+        if room < packet * mss && !is_paced && self.should_wait(core, room, unsent, now) {
             return false;
         }
         let written =
