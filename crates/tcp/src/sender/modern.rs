@@ -207,8 +207,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             Some(departure) => departure,
             None => core.due_ack(&self.classic.congestion, profile)?,
         };
-        let window = self.classic.scaling.own_window(self.receiver.window.advertised(profile), profile);
-        let mut segment = core.segment(departure, window, Options::default());
+        let mut segment = core.segment(departure, self.receiver.window_field, Options::default());
         // Filled in place: options passed by value were copied four times.
         self.fill_in_options(core, &mut segment, now);
         Some(segment)

@@ -76,6 +76,7 @@ impl<C: CongestionControl> Modern<C> {
             timestamps: timestamps.is_some(),
         };
         self.classic.scaling = Scale::negotiate(offer.window_scale, profile);
+        self.update_window_field(profile);
         core.snd_wnd = self.classic.scaling.field_from_syn(segment.window);
         self.receiver.ts_recent = timestamps.map_or(0, |timestamps| timestamps.value);
         self.receiver.last_ack_sent = core.rcv_nxt;

@@ -10,6 +10,7 @@ use crate::core::{Core, Status};
 use crate::ecn::byte_counts;
 use crate::options::{Options, Timestamps, is_earlier};
 use crate::recovery::SackReporter;
+use crate::sender::{Scale, Scaling};
 use crate::{Profile, Segment, Seq};
 
 #[derive(Debug)]
@@ -22,17 +23,21 @@ pub(super) struct Receiver {
     /// Bytes received in each ECN codepoint.
     pub(super) ecn_counts: byte_counts::ByteCounters,
     pub(super) window: ReceiveWindow,
+    /// The field of segments that advertise it, which changes less often than segments leave.
+    pub(super) window_field: u16,
     pub(super) quick_acks: QuickAcks,
 }
 
 impl Receiver {
     pub(super) fn new(profile: &Profile) -> Receiver {
+        let window = ReceiveWindow::new(profile);
         Receiver {
             reports: SackReporter::default(),
             ts_recent: 0,
             last_ack_sent: Seq::ZERO,
             ecn_counts: byte_counts::ByteCounters::new(),
-            window: ReceiveWindow::new(profile),
+            window,
+            window_field: Scale::default().own_window(window.advertised(profile), profile),
             quick_acks: QuickAcks::new(profile),
         }
     }
@@ -64,6 +69,7 @@ impl<C: CongestionControl> Modern<C> {
             return;
         }
         if self.receiver.window.grow(segment.len, self.segment_size()) {
+            self.update_window_field(profile);
             self.receiver.quick_acks.on_growth();
         }
         let echo =
@@ -71,6 +77,12 @@ impl<C: CongestionControl> Modern<C> {
         let is_next = segment.seq == core.rcv_nxt && !core.status.any(Status::OUT_OF_ORDER);
         let next = core.rcv_nxt + if is_next { segment.len.into() } else { 0 };
         self.receiver.window.on_data(next, self.segment_size(), echo, now, profile);
+    }
+
+    /// The window or its scaling has changed.
+    pub(super) fn update_window_field(&mut self, profile: &Profile) {
+        let window = self.receiver.window.advertised(profile);
+        self.receiver.window_field = self.classic.scaling.own_window(window, profile);
     }
 
     /// Handle data `from..to` that repeat, overlap or lie beyond a gap.
