@@ -262,6 +262,7 @@ impl<S: Sender> Endpoint<S> {
     }
 
     /// The state of its sender. Valid between calls, as [`Endpoint::limited_by`].
+    #[inline]
     pub fn info(&self, profile: &Profile) -> Info {
         if let Some(quic) = self.sender.quic() {
             return quic.info();
@@ -276,7 +277,6 @@ impl<S: Sender> Endpoint<S> {
             srtt: core.rtt.srtt(),
             rttvar: core.rtt.rttvar(),
             rto: profile.backed_off_rto(core.rtt.rto(), core.timeouts),
-            limited_by: self.limited_by(profile),
         }
     }
 

@@ -2,8 +2,6 @@
 
 use aqmlab_units::{BitRate, Duration};
 
-use crate::LimitedBy;
-
 /// The state of congestion: that of Linux (`tcpi_ca_state`), without `CWR`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CongestionState {
@@ -93,6 +91,4 @@ pub struct Info {
     pub rttvar: Duration,
     /// The retransmission timeout, with its back-off.
     pub rto: Duration,
-    /// The reason why it sends no more.
-    pub limited_by: LimitedBy,
 }

@@ -59,7 +59,6 @@ impl TcpInfo {
 
     /// The state in the simulator's terms, of a host with this profile.
     pub(crate) fn info(&self, profile: &Profile) -> Info {
-        let is_paced = profile.congestion == Algorithm::Bbr;
         let counts_marks = profile.congestion == Algorithm::Dctcp;
         let us = |offset| Duration::from_micros(self.word(offset).into());
         let [unacked, sacked, lost, again] = [24, 28, 32, 36].map(|offset| self.word(offset));
@@ -77,12 +76,11 @@ impl TcpInfo {
             receive_window: self.word(228),
         };
         Info {
-            limited_by: self.limited_by(&sender, is_paced),
             sender,
             sent: 0,
             cwnd: self.word(80) * self.word(16),
             ssthresh: (self.word(76) < NO_THRESHOLD).then(|| self.word(76) * self.word(16)),
-            pacing_rate: pacing_rate.filter(|_| is_paced),
+            pacing_rate: pacing_rate.filter(|_| is_paced(profile)),
             srtt: has_sample.then(|| us(68)),
             rttvar: us(72),
             rto: us(8),
@@ -115,7 +113,9 @@ impl TcpInfo {
         }
     }
 
-    fn limited_by(&self, sender: &SenderInfo, is_paced: bool) -> LimitedBy {
+    /// The reason why it sends no more.
+    pub(crate) fn limited_by(&self, profile: &Profile) -> LimitedBy {
+        let sender = self.info(profile).sender;
         let next = sender.in_flight + self.word(16);
         let has_data = self.word(144) > 0;
         match sender.state {
@@ -123,7 +123,7 @@ impl TcpInfo {
             _ if !has_data => LimitedBy::Application,
             _ if next > self.word(80) * self.word(16) => LimitedBy::CongestionWindow,
             _ if next > sender.receive_window => LimitedBy::ReceiveWindow,
-            _ if is_paced => LimitedBy::Pacing,
+            _ if is_paced(profile) => LimitedBy::Pacing,
             // Linux waits for an acknowledgement that lets it send a larger packet.
             _ => LimitedBy::CongestionWindow,
         }
@@ -142,6 +142,11 @@ impl TcpInfo {
         let bytes = self.info[offset..offset + 8].try_into().expect("eight bytes");
         u64::from_ne_bytes(bytes)
     }
+}
+
+/// True if the pacing rate that the kernel gives limits departures.
+fn is_paced(profile: &Profile) -> bool {
+    profile.congestion == Algorithm::Bbr
 }
 
 /// Returns a word; 0 where the kernel gives fewer bytes.
@@ -225,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_reason_why_no_more_is_sent_follows_from_windows_and_data() {
-        let reason = |changes: &[(usize, u64)]| state(changes).info(&profile(Algorithm::Cubic)).limited_by;
+        let reason = |changes: &[(usize, u64)]| state(changes).limited_by(&profile(Algorithm::Cubic));
         let has_data = [(144, 5000), (80, 10), (228, 65_535)];
         assert_eq!(reason(&[(80, 10), (228, 65_535)]), LimitedBy::Application);
         assert_eq!(reason(&[&has_data[..], &[(24, 10)]].concat()), LimitedBy::CongestionWindow);

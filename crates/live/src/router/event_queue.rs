@@ -63,6 +63,7 @@ impl FlowReading {
             end,
             stack,
             info: info.info(profile),
+            limited_by: info.limited_by(profile),
             variables: info.variables(profile),
             sent: info.sent(),
             delivered: info.delivered(end),

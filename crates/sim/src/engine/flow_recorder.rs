@@ -63,7 +63,7 @@ enum Cause {
 /// The state whose changes make rows.
 ///
 /// Round-trip times, windows of the peer and totals change with nearly every acknowledgement, and are not part of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Watched {
     cwnd: u32,
     ssthresh: Option<u32>,
@@ -74,6 +74,37 @@ struct Watched {
     marked: Option<u64>,
     retransmitted: u64,
     variables: ControlVariables,
+}
+
+impl Watched {
+    fn new(info: &Info, variables: &ControlVariables, retransmitted: u64) -> Watched {
+        let Info { sender, cwnd, ssthresh, pacing_rate, .. } = *info;
+        Watched {
+            cwnd,
+            ssthresh,
+            pacing_rate,
+            state: sender.state,
+            min_rtt: sender.min_rtt,
+            lost: sender.lost,
+            marked: sender.marked,
+            retransmitted,
+            variables: *variables,
+        }
+    }
+
+    /// Returns true if it is the present state. It is asked after each event: to build that state for the comparison took half
+    /// as many instructions again.
+    fn holds(&self, info: &Info, variables: &ControlVariables, retransmitted: u64) -> bool {
+        self.cwnd == info.cwnd
+            && self.ssthresh == info.ssthresh
+            && self.pacing_rate == info.pacing_rate
+            && self.state == info.sender.state
+            && self.min_rtt == info.sender.min_rtt
+            && self.lost == info.sender.lost
+            && self.marked == info.sender.marked
+            && self.retransmitted == retransmitted
+            && self.variables == *variables
+    }
 }
 
 /// A total whose source counts modulo 2^32. It grows by less than that between two readings.
@@ -181,7 +212,7 @@ impl FlowRecorder {
         let profile = stacks.profile(socket.stack());
         let info = socket.tcp.info(profile);
         let variables = socket.tcp.congestion().variables();
-        let has_changed = follows_changes && account.take_change(&info, variables, now);
+        let has_changed = follows_changes && account.take_change(&info, &variables, now);
         if cause == Cause::Event && !has_changed {
             return;
         }
@@ -193,7 +224,7 @@ impl FlowRecorder {
                 flow: account.flow,
                 connection: account.connection,
                 control: profile.congestion.name(),
-                limited_by: Limit::of(socket, end, info.limited_by, hosts, now).name(),
+                limited_by: Limit::of(socket, end, socket.tcp.limited_by(profile), hosts, now).name(),
                 variables,
                 info: &info,
                 sent: account.sent.advance(info.sent) + account.retransmitted,
@@ -214,24 +245,14 @@ impl Account {
 
     /// Returns true if the state differs from that of the last row, or data have moved for a while since then. The next
     /// call compares with this state.
-    fn take_change(&mut self, info: &Info, variables: ControlVariables, now: Time) -> bool {
-        let Info { sender, cwnd, ssthresh, pacing_rate, .. } = *info;
-        let state = Watched {
-            cwnd,
-            ssthresh,
-            pacing_rate,
-            state: sender.state,
-            min_rtt: sender.min_rtt,
-            lost: sender.lost,
-            marked: sender.marked,
-            retransmitted: self.retransmitted,
-            variables,
-        };
-        let have_moved = self.sent.last != info.sent || self.delivered.last != sender.delivered;
-        let is_due =
-            self.last.is_none_or(|(at, last)| last != state || (have_moved && now >= at + TOTALS_EVERY));
+    #[inline]
+    fn take_change(&mut self, info: &Info, variables: &ControlVariables, now: Time) -> bool {
+        let have_moved = || self.sent.last != info.sent || self.delivered.last != info.sender.delivered;
+        let is_due = self.last.as_ref().is_none_or(|(at, last)| {
+            !last.holds(info, variables, self.retransmitted) || (now >= *at + TOTALS_EVERY && have_moved())
+        });
         if is_due {
-            self.last = Some((now, state));
+            self.last = Some((now, Watched::new(info, variables, self.retransmitted)));
         }
         is_due
     }

@@ -108,7 +108,6 @@ impl<C: CongestionControl> Connection<C> {
             srtt: self.rtt.smoothed(),
             rttvar: self.rtt.variation(),
             rto: self.rtt.pto() * self.back_off(),
-            limited_by: self.limited_by(),
         }
     }
 }

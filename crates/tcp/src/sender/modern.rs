@@ -217,6 +217,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
         if self.is_classic { self.classic.limited_by(core, profile) } else { self.limit(core, profile) }
     }
 
+    #[inline]
     fn info(&self, core: &Core) -> SenderInfo {
         if self.is_classic { self.classic.info(core) } else { self.state(core) }
     }

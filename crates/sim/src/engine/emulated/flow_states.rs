@@ -1,6 +1,6 @@
 //! The state of real connections over time.
 
-use aqmlab_tcp::{ControlVariables, Info, Profile};
+use aqmlab_tcp::{ControlVariables, Info, LimitedBy, Profile};
 use aqmlab_units::Time;
 
 use super::{EmulatedNetwork, End, SourceFlow};
@@ -21,8 +21,10 @@ pub struct FlowState {
     pub end: End,
     /// The stack of this end's host.
     pub stack: StackId,
-    /// Windows, times and the reason why it sends no more. `sent` and `delivered` in it are not used.
+    /// Windows and times. `sent` and `delivered` in it are not used.
     pub info: Info,
+    /// The reason why it sends no more.
+    pub limited_by: LimitedBy,
     /// The variables of its congestion control.
     pub variables: ControlVariables,
     /// Data bytes since the connection began: sent, delivered and sent again.
@@ -52,7 +54,7 @@ impl EmulatedNetwork {
             flow: state.flow.number,
             connection: state.connection,
             control: self.profile(state.stack).congestion.name(),
-            limited_by: Limit::from(state.info.limited_by).name(),
+            limited_by: Limit::from(state.limited_by).name(),
             variables: state.variables,
             info: &state.info,
             sent: state.sent,

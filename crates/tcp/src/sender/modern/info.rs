@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::{CongestionState, SenderInfo};
 
 impl<C: CongestionControl> Modern<C> {
+    #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
     pub(super) fn state(&self, core: &Core) -> SenderInfo {
         let state = match self.phase {
