@@ -155,13 +155,15 @@ class Simulation:
         make_laws: tuple[_MakeLaw | None, _MakeLaw | None] | None = None,
         make_controls: list[_MakeControl | None] | None = None,
         *,
+        sources: list[int] | None = None,
         row: int | None = None,
         slowest: int = 0,
     ) -> Simulation:
         """Prepare the same run with an explanation of the time of each exchange, or of each page, by cause.
 
-        It records the timelines of the exchange or page with this ``row``, and of each that was among the ``slowest``
-        when it ended, for pages with their resources.
+        Exchanges are those of the sources with these numbers, from 0; without any, of the web users. It records the
+        timelines of the exchange or page with this ``row``, and of each that was among the ``slowest`` when it ended,
+        for pages with their resources.
         """
 
     @property

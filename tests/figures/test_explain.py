@@ -232,7 +232,7 @@ def test_explain_prints_timelines(aqmlab: Command, result: Result, explanation: 
         pytest.param(["--slowest", "0"], "slowest: must be from 1 to 1000, got 0", id="no slowest"),
         pytest.param(["--slowest", "99999999"], "slowest: must be from 1 to 1000, got 99999999", id="all slowest"),
         pytest.param(["--slowest", "1", "--request", "1"], "--slowest", id="both"),
-        pytest.param(["--page", "0"], "page: the users of this cell wait for requests: give", id="a page"),
+        pytest.param(["--page", "0"], "page: requests of this cell are explained: give", id="a page"),
         pytest.param(["--figure", "parts.doc"], "parts.doc", id="figure of an unknown kind"),
         pytest.param(["--figure", "missing/parts.svg"], "missing/parts.svg", id="figure that cannot be written"),
     ],
@@ -302,13 +302,3 @@ def test_a_table_of_parts_has_shares_that_add_up(explanation: lab.Explanation) -
     rows = [line for line in text.splitlines() if line.strip().startswith(tuple(PARTS.values()))]
     assert len(rows) == len(_present(by_band(explanation.requests)))
     assert sum(float(row.split()[-1]) for row in rows) == pytest.approx(100, abs=0.5)
-
-
-def test_a_cell_without_users_is_not_explained(store: Store) -> None:
-    bulk = {"bulk": {"flows": 1, "rtt": {"fixed": "40 ms"}}}
-    source_only = lab.Experiment(
-        users={"per_side": 0}, sources=[bulk], protocol={"warmup": "0 s", "duration": "1 s"}, link={"rate": "2 Mbit/s"}
-    )
-    result = run_cell(cells_of(source_only, [1])[0], store)
-    with pytest.raises(lab.SpecError, match="has no web users"):
-        lab.explain(result.directory)

@@ -184,7 +184,7 @@ def test_many_incidents_are_cut_and_counted(aqmlab: Command, result: Result, exp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--request", "0"], "request: the users of this cell wait for pages: give", id="a request"),
+        pytest.param(["--request", "0"], "request: pages of this cell are explained: give", id="a request"),
         pytest.param(["--page", "100000"], "page: must be from 0 to ", id="number beyond the last"),
         pytest.param(["--page", "0", "--slowest", "1"], "--page", id="both"),
         pytest.param(["--slowest", "1", "--figure", "page.svg"], "--figure", id="a figure of several pages"),

@@ -166,7 +166,7 @@ def test_response_times_by_cause_equal_those_of_explain(out: Path, tmp_path: Pat
             assert mine["ms"].sum() == pytest.approx(means["response_time_ms"], rel=1e-4)
             assert mine.filter(part="queueing")["ms"].item() == pytest.approx(means["queueing"], rel=1e-4)
     assert list(page.data["charts"]["parts"]["views"]) == ["all requests", "around p50", "around p90", "around p99"]
-    assert "Response times of web users by cause, ms" in page.text
+    assert "Response times by cause, ms" in page.text
     assert rows.sort("place")["part"].unique(maintain_order=True)[0] == "handshake"
     places = [page.text.index(heading) for heading in ("Answer", "Causes", "Breakdown of response times", "Figures")]
     assert places == sorted(places), "the answer, then its causes"

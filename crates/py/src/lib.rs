@@ -164,12 +164,13 @@ impl Simulation {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (resolved, seed, make_laws = None, make_controls = None, *, row = None, slowest = 0))]
+    #[pyo3(signature = (resolved, seed, make_laws = None, make_controls = None, *, sources = None, row = None, slowest = 0))]
     fn explained(
         resolved: &Resolved,
         seed: u64,
         make_laws: Option<Makers<'_>>,
         make_controls: Option<ControlMakers>,
+        sources: Option<Vec<u8>>,
         row: Option<u64>,
         slowest: usize,
     ) -> PyResult<Simulation> {
@@ -178,7 +179,7 @@ impl Simulation {
             seed,
             make_laws,
             make_controls,
-            Watch::Explain(TimelineRequest { row, slowest }),
+            Watch::Explain(&sources.unwrap_or_default(), TimelineRequest { row, slowest }),
         )
     }
 

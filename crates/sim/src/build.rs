@@ -29,7 +29,7 @@ use crate::engine::observer::Observer;
 use crate::engine::{Engine, Network, QuicDatagrams, Traffic};
 use crate::explain::{Explainer, Paths, Tagged, TimelineRequest};
 use crate::link::{Boxed, Computed, Link, Queued, Wire};
-use crate::packet::Packet;
+use crate::packet::{Owner, Packet};
 use crate::side::Direction;
 use crate::simulation::Simulation;
 use crate::spec::{DisciplineSpec, HopSpec, QueueSpec, SourceSpec, Spec, SpecError};
@@ -45,8 +45,9 @@ pub enum Watch<'a> {
     Nothing,
     /// The packets of the queues.
     Capture(&'a Capture),
-    /// The time of each exchange, or of each page, by cause, and timelines of some of them.
-    Explain(TimelineRequest),
+    /// The time of each exchange, or of each page, by cause, and timelines of some of them: of the web users, or of the sources
+    /// with these numbers, from 0.
+    Explain(&'a [u8], TimelineRequest),
 }
 
 /// Prepare the run `seed` of `spec`, with custom laws if the spec uses them. Custom congestion controls are in the spec
@@ -67,7 +68,7 @@ pub fn build(
         return Err(SpecError { path: "queue.kernel".to_owned(), message });
     }
     spec.check_controls()?;
-    if matches!(watch, Watch::Explain(_)) {
+    if matches!(watch, Watch::Explain(..)) {
         check_explained(spec)?;
     }
     if matches!(watch, Watch::Capture(_)) {
@@ -200,8 +201,8 @@ impl Plan<'_> {
             Watch::Capture(capture) => {
                 (hops.map(|hop| hop.captured(capture)).collect(), Some(capture.clone()))
             }
-            Watch::Explain(request) => {
-                return explained::<S, ()>((spec, seed, traffic), hops, request, ());
+            Watch::Explain(sources, request) => {
+                return explained::<S, ()>((spec, seed, traffic), hops, (sources, request), ());
             }
         };
         over_links::<S, _, _>((spec, seed, traffic), hops, capture, ())
@@ -211,9 +212,9 @@ impl Plan<'_> {
     fn any_transport(self, watch: Watch<'_>) -> Box<dyn Simulation> {
         let Plan { spec, seed, traffic, hops, .. } = self;
         let hops = hops.into_iter();
-        if let Watch::Explain(request) = watch {
-            let datagrams = QuicDatagrams::default();
-            return explained::<AnyTransport<Any>, _>((spec, seed, traffic), hops, request, datagrams);
+        if let Watch::Explain(sources, request) = watch {
+            let (run, datagrams) = ((spec, seed, traffic), QuicDatagrams::default());
+            return explained::<AnyTransport<Any>, _>(run, hops, (sources, request), datagrams);
         }
         let hops = hops.map(Hop::links).collect();
         over_links::<AnyTransport<Any>, _, _>((spec, seed, traffic), hops, None, QuicDatagrams::default())
@@ -232,11 +233,13 @@ impl Plan<'_> {
 fn explained<'a, S: Sender, I: Observer<S> + Send + 'static>(
     (spec, seed, traffic): (&Spec, u64, Traffic),
     hops: impl Iterator<Item = Hop<'a>>,
-    request: TimelineRequest,
+    (sources, request): (&[u8], TimelineRequest),
     inner: I,
 ) -> Box<dyn Simulation> {
     let paths = Paths::new(spec.links.hops().iter().map(|hop| &hop.link), paths(spec));
-    let explainer = Explainer::new(paths, request, inner);
+    let users = sources.is_empty().then_some(Owner::USERS);
+    let owners = users.into_iter().chain(sources.iter().map(|&number| Owner::source(number))).collect();
+    let explainer = Explainer::new(paths, owners, request, inner);
     let hops = hops.map(Hop::parked::<Tagged<I::PacketTag>>).collect();
     over_links::<S, _, _>((spec, seed, traffic), hops, None, explainer)
 }

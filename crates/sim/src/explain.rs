@@ -11,11 +11,12 @@
 //!   Over a chain of links these are sums over the links of its path.
 //! * A timer that expires inherits the attribution of the moment when it was last set, and adds the wait.
 //! * A new exchange on an old connection starts from zero: of an earlier cause only the time after its start counts.
+//! * An application that has an event of one end may write at the other, and may pause before it writes.
 //! * A page is one wait over all its connections: what a browser writes or opens when something has come over one connection
 //!   was caused by that, over any connection.
 //!
-//! Explained are the exchanges of web users, or their pages. The connections of other sources are watched too, since a packet
-//! is a packet, but their packets at the end of a pause have no cause here.
+//! Explained are the exchanges of web users, or their pages, or the exchanges of sources. All connections are watched, since a
+//! packet is a packet.
 //!
 //! Propagation is booked by the purpose of the packet: the handshake, the request and the first flight of the response, later
 //! flights, or repair. Events off the chain cost nothing: a segment that was lost while others were still on their way
@@ -61,6 +62,8 @@ pub(crate) struct Explainer<I> {
     pages: Vec<PageTrace>,
     /// By link and direction.
     drops: Vec<[Drops; 2]>,
+    /// The owners of what is explained.
+    owners: Vec<Owner>,
     timelines: Timelines,
 }
 
@@ -72,8 +75,6 @@ struct EndpointTrace {
     timers: TimerCauses,
     /// In this event its application has written this: what leaves now is the first flight.
     written: Option<Written>,
-    /// The application has not written its first request.
-    is_new: bool,
     /// The last acknowledgement that it sent.
     acked: Option<Seq>,
     /// One past the highest byte that it has sent, and the first byte of its request or response.
@@ -99,10 +100,15 @@ impl EndpointTrace {
 struct ConnectionTrace {
     owner: Owner,
     serves: ConnectionUse,
+    is_explained: bool,
+    /// Its application has not written yet.
+    is_new: bool,
     /// Its number among those of its page.
     number: u16,
     /// The exchange that it is at, or the page that it was opened for.
     epoch: Epoch,
+    /// Of an exchange: the last event that its application got.
+    now: Attribution,
     /// Its losses, marks and events.
     incidents: Incidents,
 }
@@ -124,7 +130,7 @@ impl Incidents {
 }
 
 impl<I> Explainer<I> {
-    pub(crate) fn new(paths: Paths, request: TimelineRequest, inner: I) -> Explainer<I> {
+    pub(crate) fn new(paths: Paths, owners: Vec<Owner>, request: TimelineRequest, inner: I) -> Explainer<I> {
         Explainer {
             inner,
             drops: (0..paths.links()).map(|_| Default::default()).collect(),
@@ -133,6 +139,7 @@ impl<I> Explainer<I> {
             ends: Vec::new(),
             connections: Vec::new(),
             pages: Vec::new(),
+            owners,
             timelines: Timelines::new(request),
         }
     }
@@ -141,8 +148,9 @@ impl<I> Explainer<I> {
     fn begin(&mut self, client: EndpointId, now: Time) {
         let connection = &mut self.connections[client.connection()];
         connection.epoch = Epoch { number: connection.epoch.number + 1, start: now };
+        connection.now = Attribution::nothing(connection.epoch);
         connection.incidents.clear();
-        self.ends[client.index()].now = Attribution::nothing(connection.epoch);
+        self.ends[client.index()].now = connection.now.clone();
     }
 
     fn epoch(&self, id: EndpointId) -> Epoch {
@@ -154,7 +162,7 @@ impl<I> Explainer<I> {
     fn incidents(&mut self, id: EndpointId, epoch: Epoch) -> Option<&mut Incidents> {
         let connection = &mut self.connections[id.connection()];
         match connection.serves {
-            ConnectionUse::Source => None,
+            _ if !connection.is_explained => None,
             ConnectionUse::Exchanges => (connection.epoch == epoch).then_some(&mut connection.incidents),
             ConnectionUse::Page(user) => {
                 let page = &mut self.pages[user.index()];

@@ -23,7 +23,7 @@ MAX_TIMELINES = 1000
 
 @dataclass(frozen=True)
 class Explanation:
-    """The response times, or the page load times, of a cell's users by cause."""
+    """The response times, or the page load times, of a cell by cause."""
 
     directory: Path
     """The directory of the cell."""
@@ -33,7 +33,8 @@ class Explanation:
     """The kind of wait that is explained: requests, or pages where users load pages of today."""
     waits: pl.DataFrame
     """Requests by number, ``request``, or pages by number, ``page``: times and parts in whole nanoseconds, sizes,
-    losses and marks; of requests also recovery, of pages the numbers of requests and connections."""
+    losses and marks; of requests also ``source`` (0: a web user; else the number of the source, from 1) and recovery,
+    of pages the numbers of requests and connections."""
     resources: pl.DataFrame
     """The resources of the pages with timelines, one per row: when the browser knew of each, requested it and had it,
     with the parts of this time; ``on_path`` for those whose times add up to the page load time."""
@@ -47,7 +48,7 @@ class Explanation:
         Raises
         ------
         SpecError
-            When the cell's users load pages.
+            When pages are explained.
         """
         return self._waits(REQUESTS)
 
@@ -58,7 +59,7 @@ class Explanation:
         Raises
         ------
         SpecError
-            When the cell's users do not load pages of today.
+            When requests are explained.
         """
         return self._waits(PAGES)
 
@@ -88,6 +89,7 @@ class Explanation:
 def explain(
     directory: Path | str,
     *,
+    source: str | None = None,
     request: int | None = None,
     page: int | None = None,
     slowest: int | None = None,
@@ -95,16 +97,19 @@ def explain(
 ) -> Explanation:
     """Run a cell again and attribute the time of its requests, or of its pages, to causes.
 
-    Where users load pages of today, the waits explained are those for whole pages.
+    Without ``source`` the requests are those of the web users, or of all sources if there are no web users. Where users
+    load pages of today, the waits explained are those for whole pages.
 
     Parameters
     ----------
     directory
         The directory of the cell, such as ``results/cells/0123456789abcdef``.
+    source
+        Explain the requests of the source of this name: its files, segments of videos, or exchanges.
     request
-        Explain only this request, with its timeline; the run ends when it is complete. Requests of web users are
+        Explain only this request, with its timeline; the run ends when it is complete. The requests explained are
         numbered from 0 in the order of their completion in the measurement window. This is their row in the table
-        ``exchanges`` without other sources.
+        ``exchanges`` without the rows of others.
     page
         Explain only this page, with its resources and its timeline; the run ends when it is loaded. Pages are numbered
         from 0 in the order in which they end in the measurement window, without those of which a resource was given up.
@@ -117,19 +122,15 @@ def explain(
     ------
     SpecError
         When the directory is not a cell, the cell is a live run or has another results number, or there is no such
-        request or page.
+        source, request or page.
 
     Examples
     --------
     >>> explanation = explain("results/cells/0123456789abcdef")  # doctest: +SKIP
     >>> by_band(explanation.requests)  # doctest: +SKIP
     """
-    cell = Rerun.read(Path(directory))
-    if cell.users_per_side == 0:
-        raise SpecError(f"cell: {directory} has no web users, whose requests are explained")
+    cell = Rerun.read(Path(directory), source)
     wait = cell.wait
-    if cell.completed == 0:
-        raise SpecError(f"cell: no {wait.singular} was completed in {directory}: there is nothing to explain")
     row = _row(cell, request=request, page=page)
     if slowest is not None and not 1 <= slowest <= MAX_TIMELINES:
         raise SpecError(f"slowest: must be from 1 to {MAX_TIMELINES}, got {slowest}")
@@ -169,8 +170,8 @@ def _row(cell: Rerun, **numbers: int | None) -> int | None:
         if number is None:
             continue
         if name != cell.wait.singular:
-            other = cell.wait.singular
-            raise SpecError(f"{name}: the users of this cell wait for {cell.wait.plural}: give the number of a {other}")
+            plural, other = cell.wait.plural, cell.wait.singular
+            raise SpecError(f"{name}: {plural} of this cell are explained: give the number of a {other}")
         if not 0 <= number < cell.completed:
             plural, last = cell.wait.plural, cell.completed - 1
             raise SpecError(f"{name}: must be from 0 to {last}, the {plural} of the cell, got {number}")

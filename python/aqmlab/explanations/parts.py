@@ -23,6 +23,7 @@ PARTS = {
     "queueing": "queueing",
     "transmission": "transmission",
     "interface": "server's interface",
+    "application": "application's pauses",
 }
 """The parts of a response time or page load time: the engine's columns, with their names in output."""
 
@@ -35,7 +36,7 @@ HALF_BAND = 0.005
 
 @dataclass(frozen=True)
 class Wait:
-    """A kind of wait of a user: for the response to a request, or for a page."""
+    """A kind of wait: for the response to a request, or for a page."""
 
     singular: str
     """The column of its number, and its name in output."""

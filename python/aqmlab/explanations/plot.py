@@ -29,8 +29,10 @@ COLOURS = {
     "queueing": "#009E73",
     "transmission": "#7FCFB6",
     "interface": "#999999",
+    "application": "#C9A66B",
 }
-"""After Okabe and Ito: round trips are blue, timers orange and yellow, the link green, loss recovery purple."""
+"""After Okabe and Ito: round trips are blue, timers orange and yellow, the link green, loss recovery purple,
+applications brown."""
 
 _WAITING = "#DDDDDD"
 """Other resources of a page before their requests."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -43,9 +43,11 @@ class Rerun:
     spec: Resolved
     seed: int
     wait: Wait
-    """The kind of wait of its users."""
+    """The kind of wait that is explained."""
     completed: int
     """The number of these waits."""
+    sources: tuple[int, ...]
+    """The numbers of the sources whose requests are explained, from 0; empty for waits of web users."""
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
@@ -64,16 +66,24 @@ class Rerun:
         """A description of the cell."""
         name, _ = self.queue
         where = "on each side" if self.resolved["users"].get("sides", 2) == 2 else "on one side"
-        return f"{name}, {pluralize(self.users_per_side, 'user')} {where}, seed {self.seed}"
-
-    @property
-    def users_per_side(self) -> int:
-        """The number of web users on each side."""
-        return int(self.resolved["users"]["per_side"])
+        owner = f"{pluralize(self.resolved['users']['per_side'], 'user')} {where}"
+        if self.sources:
+            names = [_name(self.resolved["sources"][number]) for number in self.sources]
+            owner = f"source {names[0]}" if len(names) == 1 else f"{len(names)} sources"
+        return f"{name}, {owner}, seed {self.seed}"
 
     @classmethod
-    def read(cls, directory: Path) -> Rerun:
-        """Read the cell in a directory; refuse what cannot be run again or has other results."""
+    def read(cls, directory: Path, source: str | None) -> Rerun:
+        """Read the cell in a directory; refuse what cannot be run again, has other results or has nothing to explain.
+
+        Parameters
+        ----------
+        directory
+            The directory of the cell.
+        source
+            The name of the source whose requests are explained. Without one they are those of the web users, or of all
+            sources if there are no web users.
+        """
         if not any(os.path.lexists(directory / name) for name in (METADATA, "spec.json")):
             raise SpecError(
                 f"cell: must be the directory of a cell, such as results/cells/0123456789abcdef, got {str(directory)!r}"
@@ -95,10 +105,16 @@ class Rerun:
             )
         spec = Resolved((directory / "spec.json").read_text())
         summary = pl.read_parquet(directory / "summary.parquet").row(0, named=True)
-        pages = summary["pages"]
-        if pages is not None:
-            return cls(directory, spec, metadata["seed"], PAGES, pages["pages"])
-        return cls(directory, spec, metadata["seed"], REQUESTS, summary["completed_requests"])
+        wait, completed = REQUESTS, summary["completed_requests"]
+        sources: tuple[int, ...] = ()
+        if source is not None or json.loads(spec.json)["users"]["per_side"] == 0:
+            sources = _completing(summary["sources"], source)
+            completed = sum(summary["sources"][number]["completed"] for number in sources)
+        elif summary["pages"] is not None:
+            wait, completed = PAGES, summary["pages"]["pages"]
+        if completed == 0:
+            raise SpecError(f"cell: no {wait.singular} was completed in {directory}: there is nothing to explain")
+        return cls(directory, spec, metadata["seed"], wait, completed, sources)
 
     def steps(self, row: int | None, slowest: int | None, watch: Watch) -> Iterator[Step]:
         """Run the cell; yield the waits that each step explains, and what was requested of some of them."""
@@ -106,7 +122,9 @@ class Rerun:
             makers = registry.makers(self.resolved), controls.makers(self.resolved)
         except ValueError as error:
             raise SpecError(str(error)) from None
-        simulation = Simulation.explained(self.spec, self.seed, *makers, row=row, slowest=slowest or 0)
+        simulation = Simulation.explained(
+            self.spec, self.seed, *makers, sources=list(self.sources), row=row, slowest=slowest or 0
+        )
         while simulation.now < simulation.end:
             simulation.advance(_STEP_S)
             watch(simulation.now, simulation.end)
@@ -122,6 +140,30 @@ class Rerun:
         """Name the rows of timelines after the kind of wait; a request has one connection, which needs no number."""
         named = timelines.rename({"row": self.wait.singular})
         return named.drop("connection") if self.wait is REQUESTS else named
+
+
+def _completing(summaries: Sequence[Mapping[str, Any]], name: str | None) -> tuple[int, ...]:
+    """Return the numbers of the sources that completed requests: all, or that of this name."""
+    names = [summary["name"] for summary in summaries]
+    if name is not None and name not in names:
+        raise SpecError(f"source: must be a source of the cell ({', '.join(names) or 'none'}), got {name!r}")
+    chosen = [number for number, known in enumerate(names) if name in (None, known)]
+    completing = tuple(number for number in chosen if summaries[number]["completed"])
+    if not completing:
+        if all(summaries[number]["datagrams"] for number in chosen):
+            raise SpecError(
+                f"source: {names[chosen[0]]} sends datagrams, and only requests over TCP or QUIC are explained"
+            )
+        raise SpecError(
+            f"source: {names[chosen[0]]} completed no request, and only completed ones are explained:"
+            " record.flows shows what its connections do"
+        )
+    return completing
+
+
+def _name(source: Mapping[str, Any]) -> str:
+    ((kind, parameters),) = source.items()
+    return str(parameters.get("name") or kind)
 
 
 def _frame(batch: RecordBatch) -> pl.DataFrame:

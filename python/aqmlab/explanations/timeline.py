@@ -158,12 +158,13 @@ def _join_packets(events: Iterable[Mapping[str, Any]]) -> list[_Packet | Mapping
     return joined
 
 
-def _event(event: Mapping[str, Any], sizes: Mapping[str, str]) -> str:
-    name, waited_ms = event["event"], event["waited_ns"] / 1e6
+def _event(event: Mapping[str, Any], sizes: dict[str, str]) -> str:
+    name, place, waited_ms = event["event"], event["place"], event["waited_ns"] / 1e6
     if name == "written":
-        return str(sizes[event["place"]])
+        # A source may write more before the response has come.
+        return sizes.pop(place, "further data")
     if name == "complete":
-        return "response complete"
+        return "response complete" if place == "client" else "request complete"
     if waited_ms:
         return f"{name} after {waited_ms:,.1f} ms"
     return f"{name}, cwnd {event['cwnd']:,} bytes" if event["cwnd"] else str(name)

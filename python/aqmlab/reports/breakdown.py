@@ -30,7 +30,7 @@ def compute(selection: Selection) -> Breakdown:
     Raises
     ------
     SpecError
-        When a cell cannot be explained: a live run, another results number, or no web users.
+        When a cell cannot be explained: a live run, another results number, or nothing that was completed.
     """
     directories = {result.cell.key: result.directory for result in selection.valid}
 
@@ -66,7 +66,7 @@ def table(times: Breakdown) -> ComparisonTable:
     parts = (whole, *_nonzero_parts(times.values()))
     names_by_part = {whole: wait.name, **PARTS}
     return ComparisonTable(
-        f"{wait.name.capitalize()}s of web users by cause, ms",
+        f"{wait.name.capitalize()}s by cause, ms",
         [Column("", names_by_part[part], Number(names_by_part[part], "ms", (part,))) for part in parts],
         [
             _row(label, bands.filter(band=band), part_name)

@@ -13,7 +13,7 @@ use super::connections::Opening;
 use super::content::{ApplicationId, Content};
 use super::observer::{ConnectionUse, Observer};
 use super::{ControlEvent, Engine, Event};
-use crate::capture::{ConnectionOrigin, NewConnection};
+use crate::capture::NewConnection;
 use crate::labels::label;
 use crate::link::Link;
 use crate::packet::EndpointId;
@@ -40,6 +40,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             // Servers close only after their client, and the client handles the loss of a connection.
             (TcpEvent::PeerClosed, false) | (TcpEvent::Aborted, true) => {}
             (TcpEvent::Received, _) | (TcpEvent::Opened | TcpEvent::Aborted, false) => {
+                self.observer.passed_to_application(id, self.now);
                 match self.connections.session(id).content {
                     Content::Exchanges(user, _) => user.on_event(self, id, event),
                     Content::Page(user, slot) => self.on_browser_event(user, slot, id, event),
@@ -68,10 +69,9 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     fn open_connection(&mut self, opening: Opening) -> EndpointId {
         let Opening { origin, host, stacks, .. } = opening;
         let id = self.connections.open(opening, &self.stacks, self.now);
-        let connection_use = match (&self.connections.session(id).content, origin) {
-            (&Content::Page(user, _), _) => ConnectionUse::Page(user),
-            (_, ConnectionOrigin::User(_)) => ConnectionUse::Exchanges,
-            _ => ConnectionUse::Source,
+        let connection_use = match self.connections.session(id).content {
+            Content::Page(user, _) => ConnectionUse::Page(user),
+            _ => ConnectionUse::Exchanges,
         };
         self.observer.opened(id, origin.owner(), connection_use, self.now);
         for link in &mut self.links {

@@ -12,10 +12,8 @@ use crate::record::{ExchangeRow, Tables};
 /// The use of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ConnectionUse {
-    /// The transfers of a source.
+    /// Exchanges of a web user or a source, one after another.
     #[default]
-    Source,
-    /// The exchanges of a web user.
     Exchanges,
     /// A page of this web user.
     Page(UserId),
@@ -38,14 +36,14 @@ pub(crate) trait Observer<S: Sender> {
     /// `connect()`: this client opens a connection.
     fn opened(&mut self, _client: EndpointId, _owner: Owner, _use: ConnectionUse, _now: Time) {}
 
-    /// The application at this end has written what a web user needs.
+    /// The application at this end has written.
     fn wrote(&mut self, _id: EndpointId, _what: Written, _now: Time) {}
 
     /// A user begins a page.
     fn began_page(&mut self, _user: UserId, _now: Time) {}
 
-    /// An event at an end of one of a browser's connections is passed to it.
-    fn passed_to_browser(&mut self, _user: UserId, _id: EndpointId, _now: Time) {}
+    /// An event at this end is passed to the application, which may write at either end.
+    fn passed_to_application(&mut self, _id: EndpointId, _now: Time) {}
 
     /// A resource of a user's page has come.
     fn fetched(&mut self, _user: UserId, _resource: &Fetched) {}
@@ -79,7 +77,7 @@ pub(crate) trait Observer<S: Sender> {
     /// This endpoint has sent all that it can send for now.
     fn settled(&mut self, _id: EndpointId, _tcp: &Endpoint<S>) {}
 
-    /// A user's exchange in the measurement window is complete at its client.
+    /// An exchange in the measurement window is complete: at its client, or of an upload at its server.
     fn completed(&mut self, _client: EndpointId, _row: &ExchangeRow<'_>, _tables: &mut Tables) {}
 }
 

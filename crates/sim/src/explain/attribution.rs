@@ -35,11 +35,13 @@ pub(crate) enum Part {
     Transmission,
     /// Waiting for the interface of the server's machine.
     Interface,
+    /// Waiting while an application pauses before it writes.
+    Application,
 }
 
 impl Part {
     /// Every part, in the order of its number.
-    pub(crate) const ALL: [Part; 14] = [
+    pub(crate) const ALL: [Part; 15] = [
         Part::Handshake,
         Part::SynTimeouts,
         Part::TlsHandshake,
@@ -54,6 +56,7 @@ impl Part {
         Part::Queueing,
         Part::Transmission,
         Part::Interface,
+        Part::Application,
     ];
 
     /// The name of its column.
@@ -73,6 +76,7 @@ impl Part {
             Part::Queueing => "queueing",
             Part::Transmission => "transmission",
             Part::Interface => "interface",
+            Part::Application => "application",
         }
     }
 }

@@ -6,7 +6,7 @@
 use aqmlab_units::Time;
 use aqmlab_workload::pages::{Fetched, PageLoad};
 
-use super::attribution::{Attribution, Epoch, Part, Parts};
+use super::attribution::{Attribution, Epoch, Parts};
 use super::{Explainer, Incidents};
 use crate::engine::UserId;
 use crate::packet::EndpointId;
@@ -63,15 +63,13 @@ impl<I> Explainer<I> {
         self.ends[client.index()].now = page.now.clone();
     }
 
-    /// The browser of `user` gets an event at `id`.
-    pub(super) fn reach_browser(&mut self, user: UserId, id: EndpointId, now: Time) {
-        let epoch = self.epoch(id);
+    /// The browser of `user` gets `event` at `id`.
+    pub(super) fn reach_browser(&mut self, user: UserId, id: EndpointId, event: Attribution) {
         let page = &mut self.pages[user.index()];
-        if page.epoch != epoch {
+        if !event.is_of(page.epoch) {
             return;
         }
-        // QUIC gives up an idle connection by a timer that it does not show.
-        page.now = self.ends[id.index()].now.clone().within(epoch).then(Part::DataTimeouts, now);
+        page.now = event;
         page.current_connection = self.connections[id.connection()].number;
     }
 

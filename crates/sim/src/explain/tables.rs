@@ -8,6 +8,7 @@ use super::attribution::{Part, Parts};
 use super::pages::{PageTrace, ResourceTrace};
 use super::timeline::TimelineEvent;
 use crate::engine::UserId;
+use crate::packet::Owner;
 use crate::record::{ExchangeRow, ExplainedPageTable, ExplanationTable, ResourceTable, TimelineTable};
 
 /// Adds a row of parts to their columns.
@@ -21,13 +22,14 @@ fn push_parts(columns: &mut Vec<(&'static str, Vec<u64>)>, parts: &Parts) {
 }
 
 impl ExplanationTable {
-    pub(super) fn push(&mut self, row: &ExchangeRow<'_>, parts: &Parts, incidents: &Incidents) {
+    pub(super) fn push(&mut self, row: &ExchangeRow<'_>, owner: Owner, parts: &Parts, incidents: &Incidents) {
         let size = |bytes: Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
         let ExchangeRow { exchange, side, recovery, .. } = row;
         self.start_ns.push(exchange.started.as_nanos());
         self.response_time_ns.push(exchange.response_time.as_nanos());
         self.request_bytes.push(size(exchange.request));
         self.response_bytes.push(size(exchange.response));
+        self.source.push(owner.number());
         self.side.push(side.number());
         self.first_on_connection.push(exchange.first);
         push_parts(&mut self.parts, parts);

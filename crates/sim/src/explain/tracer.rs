@@ -1,7 +1,7 @@
 //! The explainer's reaction to each event.
 
 use aqmlab_tcp::{CongestionControl, Endpoint, Flags, Sender, Seq, State, TimerKind};
-use aqmlab_units::{Duration, Time};
+use aqmlab_units::{Bytes, Duration, Time};
 use aqmlab_workload::pages::{Fetched, PageLoad};
 
 use super::attribution::Part;
@@ -60,11 +60,12 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
             self.ends.resize(places, EndpointTrace::default());
             self.connections.resize(places.div_ceil(2), ConnectionTrace::default());
         }
-        let end = EndpointTrace { is_new: true, base: Seq::new(1), ..EndpointTrace::default() };
+        let end = EndpointTrace { base: Seq::new(1), ..EndpointTrace::default() };
         self.ends[client.index()] = end.clone();
         self.ends[client.peer().index()] = end;
         let connection = &mut self.connections[client.connection()];
-        (connection.owner, connection.serves) = (owner, serves);
+        (connection.owner, connection.serves, connection.is_new) = (owner, serves, true);
+        connection.is_explained = self.owners.contains(&owner);
         if let ConnectionUse::Page(user) = serves {
             self.join_page(client, user);
         } else {
@@ -73,17 +74,23 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
     }
 
     fn wrote(&mut self, id: EndpointId, what: Written, now: Time) {
-        let is_new = std::mem::replace(&mut self.ends[id.index()].is_new, false);
-        if let ConnectionUse::Page(user) = self.connections[id.connection()].serves {
-            self.ends[id.index()].now = self.pages[user.index()].now.clone();
-        } else {
-            if !id.is_server() && !is_new {
-                self.begin(id, now);
+        let connection = &mut self.connections[id.connection()];
+        let is_new = std::mem::replace(&mut connection.is_new, false);
+        if connection.serves == ConnectionUse::Exchanges && !is_new && !id.is_server() {
+            self.begin(id, now);
+            for end in [id, id.peer()] {
+                let end = &mut self.ends[end.index()];
+                end.base = end.sent;
             }
-            let end = &mut self.ends[id.index()];
-            end.base = end.sent;
         }
-        self.ends[id.index()].written = Some(what);
+        let connection = &self.connections[id.connection()];
+        let last_event = match connection.serves {
+            ConnectionUse::Exchanges => &connection.now,
+            ConnectionUse::Page(user) => &self.pages[user.index()].now,
+        };
+        let end = &mut self.ends[id.index()];
+        end.now = last_event.clone().then(Part::Application, now);
+        end.written = Some(what);
         self.note(id, self.event(id, EventKind::Wrote));
     }
 
@@ -91,8 +98,13 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
         self.begin_page(user, now);
     }
 
-    fn passed_to_browser(&mut self, user: UserId, id: EndpointId, now: Time) {
-        self.reach_browser(user, id, now);
+    fn passed_to_application(&mut self, id: EndpointId, now: Time) {
+        // QUIC gives up an idle connection by a timer that it does not show.
+        let event = self.current(self.ends[id.index()].now.clone(), id).then(Part::DataTimeouts, now);
+        match self.connections[id.connection()].serves {
+            ConnectionUse::Exchanges => self.connections[id.connection()].now = event,
+            ConnectionUse::Page(user) => self.reach_browser(user, id, event),
+        }
     }
 
     fn fetched(&mut self, user: UserId, resource: &Fetched) {
@@ -100,7 +112,9 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
     }
 
     fn loaded(&mut self, user: UserId, load: &PageLoad, tables: &mut Tables) {
-        self.end_page(user, load, tables);
+        if self.owners.contains(&Owner::USERS) {
+            self.end_page(user, load, tables);
+        }
     }
 
     fn sent(
@@ -205,12 +219,17 @@ impl<S: Sender, I: Observer<S>> Observer<S> for Explainer<I> {
     }
 
     fn completed(&mut self, client: EndpointId, row: &ExchangeRow<'_>, tables: &mut Tables) {
-        let parts = self.ends[client.index()].now.parts();
-        let took = row.exchange.response_time;
+        let ConnectionTrace { is_explained, now, .. } = &self.connections[client.connection()];
+        if !is_explained {
+            return;
+        }
+        let (parts, took) = (now.parts(), row.exchange.response_time);
         assert_eq!(parts.sum(), took, "a part of a response time has no cause");
-        self.note(client, self.event(client, EventKind::Complete));
-        let incidents = &self.connections[client.connection()].incidents;
-        tables.explanations.push(row, &parts, incidents);
+        let is_upload = row.exchange.response == Bytes::ZERO;
+        let end = if is_upload { client.peer() } else { client };
+        self.note(end, self.event(end, EventKind::Complete));
+        let ConnectionTrace { owner, incidents, .. } = &self.connections[client.connection()];
+        tables.explanations.push(row, *owner, &parts, incidents);
         self.timelines.completed(took, &incidents.events, &mut tables.timelines);
     }
 }
@@ -257,7 +276,7 @@ mod tests {
             let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::clone(&waited));
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1_000)), &wire);
-            let mut explainer = Explainer::new(Paths::new([&spec], Vec::new()), TimelineRequest::default(), ());
+            let mut explainer = Explainer::new(Paths::new([&spec], Vec::new()), vec![Owner::USERS], TimelineRequest::default(), ());
             let profile = Profile::freebsd_4_5();
             let tcp: Endpoint = Endpoint::connect(&profile, Time::ZERO);
             let mut now = Time::ZERO;
@@ -289,8 +308,12 @@ mod tests {
             let wire = Wire { context: spec.context(), delay: spec.delay, device_fifo: 0, owners: 0 };
             let law = Stopwatch(Arc::default());
             let mut link = Queued::new(Fifo::new(law, Limit::Packets(1)), &wire);
-            let mut explainer =
-                Explainer::new(Paths::new([&spec], Vec::new()), TimelineRequest::default(), ());
+            let mut explainer = Explainer::new(
+                Paths::new([&spec], Vec::new()),
+                vec![Owner::USERS],
+                TimelineRequest::default(),
+                (),
+            );
             let (client, now) = (EndpointId::client(0, Side::default()), Time::ZERO);
             let tcp: Endpoint = Endpoint::connect(&Profile::freebsd_4_5(), now);
             Observer::<Basic>::opened(&mut explainer, client, Owner::USERS, ConnectionUse::Exchanges, now);

@@ -3,8 +3,8 @@
 use super::columns::table;
 
 table! {
-/// The time of each completed exchange by cause: one row each, in the order of `exchanges`. Times are whole nanoseconds,
-/// and the parts add up to the response time.
+/// The time of each completed exchange of the web users, or of the chosen sources, by cause: one row each, in the order of
+/// `exchanges`. Times are whole nanoseconds, and the parts add up to the response time.
 pub struct ExplanationTable {
     /// The start of the user's wait, since the start of the run.
     pub start_ns: Vec<u64>,
@@ -14,7 +14,9 @@ pub struct ExplanationTable {
     pub request_bytes: Vec<u32>,
     /// Size of the response.
     pub response_bytes: Vec<u32>,
-    /// The user's side of the link.
+    /// 0: a web user; else the number of the source, from 1.
+    pub source: Vec<u8>,
+    /// The side of the link of who asked.
     pub side: Vec<u8>,
     /// The first exchange of its connection.
     pub first_on_connection: Vec<bool>,

@@ -35,6 +35,7 @@ mod network {
 mod watched {
     pub(crate) mod capture;
     mod explain;
+    mod explain_sources;
     mod gauges;
 }
 

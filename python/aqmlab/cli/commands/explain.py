@@ -25,12 +25,19 @@ MAX_INCIDENTS = 40
 @app.command()
 def explain(
     cell: Annotated[Path, typer.Argument(metavar="CELL", help="The directory of a cell, below results/cells.")],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Explain the requests of this source. The default is the web users, or without any all sources.",
+        ),
+    ] = None,
     request: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Show the timeline of this request: its row in the table exchanges, from 0, in the order of completion"
-            " in the measurement window.",
+            help="Show the timeline of this request: its row in the table exchanges without those of other owners, from"
+            " 0, in the order of completion in the measurement window.",
         ),
     ] = None,
     page: Annotated[
@@ -65,7 +72,7 @@ def explain(
     check_figure(figure)
     check_table(table)
     with RunProgress(cell.name) as watch:
-        explanation = explain_cell(cell, request=request, page=page, slowest=slowest, watch=watch)
+        explanation = explain_cell(cell, source=source, request=request, page=page, slowest=slowest, watch=watch)
     if request is None and page is None and slowest is None:
         _show_parts(explanation, figure, table, as_json=as_json)
         return
@@ -109,7 +116,8 @@ def _show_timelines(explanation: Explanation) -> None:
     console.show(table.requests(rows))
     for row in rows:
         events = explanation.timeline(row["request"]).to_dicts()
-        print(f"Request {row['request']:,}")
+        source = f", source {row['source']}" if row["source"] else ""
+        print(f"Request {row['request']:,}{source}")
         console.show(table.timeline(timeline.lines(events, row["request_bytes"], row["response_bytes"])))
 
 

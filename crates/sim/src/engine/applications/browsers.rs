@@ -65,7 +65,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             TcpEvent::Received => BrowserEvent::AtClient(self.progress(id)),
             TcpEvent::Aborted | TcpEvent::PeerClosed => BrowserEvent::Closed,
         };
-        self.tell_browser(user, slot, id, event);
+        self.tell_browser(user, slot, event);
     }
 
     /// Streams of QUIC are complete at `id`.
@@ -76,7 +76,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
             } else {
                 BrowserEvent::ResponseComplete(stream)
             };
-            self.tell_browser(user, slot, id, event);
+            self.tell_browser(user, slot, event);
         }
     }
 
@@ -85,9 +85,8 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         self.connections.socket_mut(id).tcp.quic_mut()?.poll_complete()?.number()
     }
 
-    fn tell_browser(&mut self, user: UserId, slot: u16, id: EndpointId, event: BrowserEvent) {
+    fn tell_browser(&mut self, user: UserId, slot: u16, event: BrowserEvent) {
         let Some(mut users) = self.pages.take() else { return };
-        self.observer.passed_to_browser(user, id, self.now);
         let browser = &mut users.browsers[user.index()];
         users.model.on_event(browser, slot, event, self.now, &mut users.actions);
         users.concerned.push(slot);

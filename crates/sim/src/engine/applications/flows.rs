@@ -11,7 +11,7 @@ use crate::capture::ConnectionOrigin;
 use crate::engine::connections::{Connections, Opening};
 use crate::engine::content::{ApplicationId, Content, FlowId};
 use crate::engine::emulated::SourceFlow;
-use crate::engine::observer::Observer;
+use crate::engine::observer::{Observer, Written};
 use crate::engine::{ControlEvent, Engine, Event};
 use crate::link::Link;
 use crate::packet::{EndpointId, Owner};
@@ -183,8 +183,14 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     fn act_for_flow(&mut self, id: FlowId, action: VectorAction) {
         let Some(flow) = self.flows.get(id) else { return };
         match action {
-            VectorAction::Write(size) => flow.to_acceptor.add(size),
-            VectorAction::Answer(size) => flow.to_initiator.add(size),
+            VectorAction::Write(size) => {
+                flow.to_acceptor.add(size);
+                self.observer.wrote(flow.client, Written::Content, self.now);
+            }
+            VectorAction::Answer(size) => {
+                flow.to_initiator.add(size);
+                self.observer.wrote(flow.client.peer(), Written::Content, self.now);
+            }
             VectorAction::Withdraw(End::Initiator) => {
                 flow.to_acceptor.withdraw(&mut self.connections.socket_mut(flow.client).tcp);
             }
@@ -220,6 +226,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         if self.recorder.counts(self.now) {
             let row = ExchangeRow { exchange, side: flow.side, user: flow.number, recovery };
             self.recorder.completed(flow.owner(), &row);
+            self.observer.completed(flow.client, &row, &mut self.recorder.tables);
         }
     }
 

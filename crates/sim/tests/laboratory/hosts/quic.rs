@@ -124,7 +124,7 @@ fn the_parts_of_response_times_over_quic_add_up() {
     spec["protocol"]["duration"] = json!("30 s");
     spec["tcp"] = json!({"profile": "linux-6", "mix": [{"share": 0.5, "profile": "quic"}]});
     let plain = Run::to_the_end(&spec, 1);
-    let explain = Watch::Explain(TimelineRequest::default());
+    let explain = Watch::Explain(&[], TimelineRequest::default());
     let mut laboratory = build(&read(&spec), 1, None, explain).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let mut run = Run::result_of(&mut *laboratory);

@@ -79,7 +79,7 @@ fn each_link_of_a_chain_changes_its_rate_alone() {
 #[test]
 fn such_a_run_cannot_be_explained() {
     let spec = read(&changing(&json!([{"at": "4 s", "rate": "1 Mbit/s"}]), 8));
-    let refusal = build(&spec, 1, None, Watch::Explain(aqmlab_sim::TimelineRequest::default()))
+    let refusal = build(&spec, 1, None, Watch::Explain(&[], aqmlab_sim::TimelineRequest::default()))
         .err()
         .expect("a refusal");
     let refusal = refusal.to_string();

@@ -8,26 +8,28 @@ use aqmlab_units::Time;
 
 use crate::*;
 
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
 
 /// One response time, and where it went.
 #[derive(Clone, Debug)]
-struct Explained {
-    side: u8,
-    response_time: u64,
-    request: u32,
-    response: u32,
-    first: bool,
-    losses: u32,
+pub(super) struct Explained {
+    pub(super) source: u8,
+    pub(super) side: u8,
+    pub(super) response_time: u64,
+    pub(super) request: u32,
+    pub(super) response: u32,
+    pub(super) first: bool,
+    pub(super) losses: u32,
     marks: u32,
-    parts: BTreeMap<&'static str, u64>,
+    pub(super) parts: BTreeMap<&'static str, u64>,
 }
 
 impl Explained {
-    fn all(table: &ExplanationTable) -> Vec<Explained> {
+    pub(super) fn all(table: &ExplanationTable) -> Vec<Explained> {
         (0..table.start_ns.len())
             .map(|row| Explained {
+                source: table.source[row],
                 side: table.side[row],
                 response_time: table.response_time_ns[row],
                 request: table.request_bytes[row],
@@ -41,13 +43,19 @@ impl Explained {
     }
 
     /// The parts that are not nothing.
-    fn what_counts(&self) -> Vec<&'static str> {
+    pub(super) fn what_counts(&self) -> Vec<&'static str> {
         self.parts.iter().filter(|&(_, &nanos)| nanos > 0).map(|(&name, _)| name).collect()
     }
 }
 
 fn explained(spec: &Value, request: TimelineRequest) -> Run {
-    let mut laboratory = build(&read(spec), 1, None, Watch::Explain(request)).expect("the spec is sound");
+    explained_run(spec, &[], request)
+}
+
+/// The run with explanations of these sources, or of the web users.
+pub(super) fn explained_run(spec: &Value, sources: &[u8], request: TimelineRequest) -> Run {
+    let watch = Watch::Explain(sources, request);
+    let mut laboratory = build(&read(spec), 1, None, watch).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     Run::result_of(&mut *laboratory)
 }
@@ -101,7 +109,7 @@ fn the_parts_add_up_to_the_response_time_of_the_plain_run() {
         assert_eq!(marked > 0, known(plain.summary.mark_percent) > 0.0, "{name}");
     }
     let never: Vec<&str> = ever.iter().filter(|&(_, &nanos)| nanos == 0).map(|(&part, _)| part).collect();
-    assert_eq!(never, ["tls_handshake"], "requests of 2001 are not encrypted, and have anything else");
+    assert_eq!(never, ["application", "tls_handshake"], "requests of 2001 have anything else");
 }
 
 #[test]
@@ -150,7 +158,7 @@ fn without_loss_no_time_is_spent_on_timeouts_or_repair() {
 }
 
 /// One user on each side, 100 ms and twice 0.5 ms from the servers, on an idle link of 8 ns a byte.
-fn idle() -> Value {
+pub(super) fn idle() -> Value {
     json!({
         "link": {"rate": "1 Gbit/s", "device_fifo": 0},
         "queue": {"droptail": {"limit": 1000}},
@@ -163,7 +171,7 @@ fn idle() -> Value {
 }
 
 /// Flights of a response that begins with a window of two segments and doubles it.
-fn flights(response: u32) -> u64 {
+pub(super) fn flights(response: u32) -> u64 {
     let (mut window, mut sent, mut flights) = (2, 0, 0);
     while sent < response.div_ceil(1460) {
         sent += window;
@@ -278,7 +286,7 @@ fn first_without(out: Option<u32>, back: Option<u32>) -> (Explained, TimelineTab
     let laws = [back, out].map(|victim| Some(Box::new(Dropper { victim, seen: 0 }) as Box<dyn Aqm + Send>));
     let request = TimelineRequest { row: Some(0), slowest: 0 };
     let mut laboratory =
-        build(&read(&spec), 1, Some(laws), Watch::Explain(request)).expect("the spec is sound");
+        build(&read(&spec), 1, Some(laws), Watch::Explain(&[], request)).expect("the spec is sound");
     laboratory.advance(laboratory.end());
     let tables = Run::result_of(&mut *laboratory).tables;
     assert_eq!(tables.explanations.side[0], 1);
