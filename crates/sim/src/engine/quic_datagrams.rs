@@ -29,16 +29,16 @@ impl QuicDatagrams {
         Options::of_datagram(u32::try_from(number).expect("fewer than 2^32 packets"), datagram.len())
     }
 
-    /// Return the content of a packet that leaves the network.
-    fn take(&mut self, options: Options) -> AnyHeader {
-        let Some(number) = options.datagram() else { return AnyHeader::Tcp(options) };
+    /// Return a datagram whose packet leaves the network.
+    #[inline(never)]
+    fn take(&mut self, number: u32) -> Datagram {
         let entry = self.0.get_mut(number as usize);
         entry.packets -= 1;
         let Entry { datagram, packets } = *entry;
         if packets == 0 {
             self.0.take(number as usize);
         }
-        AnyHeader::Quic(datagram)
+        datagram
     }
 }
 
@@ -58,13 +58,21 @@ impl<C: CongestionControl> Observer<AnyTransport<C>> for QuicDatagrams {
         packet.with_options(options)
     }
 
-    #[inline]
+    /// The packet is put together for each transport by itself: one of TCP then leaves the room for a datagram untouched, where
+    /// else all of it would be copied.
+    #[inline(always)]
     fn arrived(&mut self, packet: Packet<Options>, _now: Time) -> Packet<AnyHeader> {
-        packet.with_options(self.take(packet.segment.options))
+        let options = packet.segment.options;
+        match options.datagram() {
+            None => packet.with_options(AnyHeader::Tcp(options)),
+            Some(number) => packet.with_options(AnyHeader::Quic(self.take(number))),
+        }
     }
 
     fn discarded(&mut self, packet: &Packet<Options>) {
-        self.take(packet.segment.options);
+        if let Some(number) = packet.segment.options.datagram() {
+            self.take(number);
+        }
     }
 
     fn copied(&mut self, packet: &Packet<Options>) {
@@ -100,13 +108,15 @@ mod tests {
         Observer::<AnyTransport<Any>>::copied(&mut datagrams, &first);
         Observer::<AnyTransport<Any>>::discarded(&mut datagrams, &second);
         for _ in 0..2 {
-            assert_eq!(datagrams.take(first.segment.options), AnyHeader::Quic(datagram));
+            let arrived = Observer::<AnyTransport<Any>>::arrived(&mut datagrams, first, now);
+            assert_eq!(arrived.segment.options, AnyHeader::Quic(datagram));
         }
         // Both numbers are free again.
         for _ in 0..2 {
             datagrams.put(datagram);
         }
         assert_eq!(datagrams.0.most(), 2);
-        assert_eq!(datagrams.take(Options::default()), AnyHeader::Tcp(Options::default()));
+        let segment = Observer::<AnyTransport<Any>>::arrived(&mut datagrams, packet(Options::default()), now);
+        assert_eq!(segment.segment.options, AnyHeader::Tcp(Options::default()));
     }
 }
