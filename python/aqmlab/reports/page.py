@@ -62,8 +62,8 @@ def report(
     experiment
         Select the newest comparison of this experiment. Schemes and variants are not part of an experiment.
     explain
-        Add response times of web users by cause, see :func:`aqmlab.explain`. Each cell is run again for it, which takes
-        a few times as long as the first run.
+        Add response times by cause, see :func:`aqmlab.explain`. Each cell is run again for it, which takes a few times
+        as long as the first run.
 
     Returns
     -------
