@@ -26,6 +26,11 @@ impl Intervals {
         self.0.as_ref().map_or(&[], |ranges| ranges)
     }
 
+    /// Return how many numbers are in the ranges.
+    pub(crate) fn total(&self) -> u32 {
+        self.ranges().iter().map(|&(start, end)| end - start).sum()
+    }
+
     /// Return how many numbers of `from..to` are in the ranges.
     pub(crate) fn covered(&self, from: Seq, to: Seq) -> u32 {
         let inside = self.ranges().iter().filter(|&&(start, end)| start < to && from < end);

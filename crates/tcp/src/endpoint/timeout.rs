@@ -18,6 +18,7 @@ impl<S: Sender> Endpoint<S> {
         }
         if self.core.delayed_ack_deadline() <= now {
             self.core.status.set(Status::ACK_DUE);
+            self.sender.on_timeout(TimerKind::DelayedAck, &mut self.core, now, profile);
         }
         for &timer in S::TIMERS {
             if self.sender.deadline(timer) <= now {

@@ -124,8 +124,10 @@ impl<C: CongestionControl, W: Scaling> Sender for Classic<C, W> {
     }
 
     #[inline(always)]
-    fn on_timeout(&mut self, _timer: TimerKind, core: &mut Core, _now: Time, profile: &Profile) {
-        self.go_back(core, profile);
+    fn on_timeout(&mut self, timer: TimerKind, core: &mut Core, _now: Time, profile: &Profile) {
+        if matches!(timer, TimerKind::Retransmission) {
+            self.go_back(core, profile);
+        }
     }
 }
 

@@ -178,7 +178,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
 
     fn on_data(&mut self, core: &mut Core, from: Seq, to: Seq) -> bool {
         if core.take_in_order(from, to) {
-            return from != to && self.receiver.quick_acks.take();
+            return from != to && self.receiver.quick_acks.is_due();
         }
         self.on_out_of_order(core, from, to);
         true
@@ -240,7 +240,7 @@ impl<C: CongestionControl> Sender for Modern<C> {
             TimerKind::Probe => self.send_probe(core, now, profile),
             TimerKind::Retransmission if self.is_classic => self.classic.go_back(core, profile),
             TimerKind::Retransmission => self.enter_loss(core, now, profile),
-            TimerKind::DelayedAck => {}
+            TimerKind::DelayedAck => self.receiver.quick_acks.on_due(),
         }
     }
 }

@@ -16,6 +16,11 @@ fn at(ms: u32) -> Time {
 
 /// The window of the last acknowledgement in each round trip, to a peer that sends these segments in each.
 fn windows(profile: &Profile, timestamps: bool, segments: &[u32]) -> Vec<u32> {
+    windows_from(1, profile, timestamps, segments)
+}
+
+/// The same if the data before `first` are lost.
+fn windows_from(first: u32, profile: &Profile, timestamps: bool, segments: &[u32]) -> Vec<u32> {
     let mut tcp = Endpoint::<Full<Any>>::connect(profile, Time::ZERO);
     let stamped = |now_ms: u32| {
         let stamps = Timestamps { value: now_ms, echo: now_ms - ROUND_TRIP_MS };
@@ -33,7 +38,7 @@ fn windows(profile: &Profile, timestamps: bool, segments: &[u32]) -> Vec<u32> {
     };
     tcp.handle_segment(&syn_ack, at(ROUND_TRIP_MS), profile);
     assert!(tcp.poll_transmit(at(ROUND_TRIP_MS), profile).is_some());
-    let mut next = 1;
+    let mut next = first;
     let mut of_each = Vec::new();
     for (round, count) in (2..).zip(segments) {
         let now_ms = round * ROUND_TRIP_MS;
@@ -63,6 +68,13 @@ fn a_window_grows_by_what_was_read_in_the_round_trip_before() {
     // for 40,000 over 20,000. Less asks for nothing. All in units of 1024.
     let expected = [84_992, 87_040, 146_432, 231_424, 271_360, 286_720];
     assert_eq!(windows(&prompt_receiver(), true, &[10, 20, 40, 44, 20, 20]), expected);
+}
+
+#[test]
+fn data_beyond_a_gap_take_room_that_a_window_could_grow_into() {
+    // By hand: with eight segments beyond the gap, the limit leaves 87,040 - 988 - 7,000 bytes, and less with each further one.
+    assert_eq!(windows_from(1001, &prompt_receiver(), true, &[10]), [79_872]);
+    assert_eq!(windows(&prompt_receiver(), true, &[10]), [84_992]);
 }
 
 #[test]

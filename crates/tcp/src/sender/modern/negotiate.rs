@@ -85,7 +85,7 @@ impl<C: CongestionControl> Modern<C> {
     /// Add the options of a segment after the handshake.
     #[inline(always)]
     pub(super) fn fill_in_options(&mut self, core: &Core, segment: &mut Segment<Options>, now: Time) {
-        self.receiver.last_ack_sent = core.rcv_nxt;
+        self.receiver.note_acknowledged(core.rcv_nxt);
         if self.negotiated.timestamps {
             let echo = self.receiver.ts_recent;
             segment.options = segment.options.with_timestamps(Timestamps { value: timestamp(now), echo });

@@ -1,9 +1,9 @@
 //! Quick acknowledgements: the segments that a receiver acknowledges at once (`tcp_event_data_recv`,
-//! `tcp_measure_rcv_mss` and `inet_csk_inc_pingpong_cnt` of Linux).
+//! `tcp_measure_rcv_mss`, `inet_csk_inc_pingpong_cnt` and `tcp_delack_timer_handler` of Linux).
 //!
 //! A receiver acknowledges the first segments at once, those after a pause, those for which its window grows, and one
-//! that has PSH or is shorter than others, since the sender may have no more. It does not while the connection is interactive: its
-//! answer follows and carries the acknowledgement.
+//! that has PSH or is shorter than others, since the sender may have no more. It does not while the connection is
+//! interactive: its answer follows and carries the acknowledgement, until one comes due without an answer.
 
 use aqmlab_units::{Duration, Time};
 
@@ -15,7 +15,7 @@ pub(super) struct QuickAcks {
     left: u8,
     /// The profile has them.
     is_enabled: bool,
-    /// This end has answered data before its acknowledgement was due.
+    /// This end has answered data before its acknowledgement was due, and no later one has come due.
     is_interactive: bool,
     /// The longest segment so far.
     longest: u16,
@@ -51,6 +51,16 @@ impl QuickAcks {
         self.is_interactive |= self.last_data.is_some_and(|last| now - last < profile.delayed_ack);
     }
 
+    /// A delayed acknowledgement has come due: no answer has carried it.
+    pub(super) fn on_due(&mut self) {
+        self.is_interactive = false;
+    }
+
+    /// Handle the departure of an acknowledgement of new data, alone or with an answer.
+    pub(super) fn on_acknowledged(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+
     /// The window has grown: this segment does not use up a quick acknowledgement of an even number (`quick |= 1`).
     pub(super) fn on_growth(&mut self) {
         self.left |= u8::from(self.is_enabled);
@@ -74,12 +84,7 @@ impl QuickAcks {
     }
 
     /// Return true if the latest segment is acknowledged at once.
-    pub(super) fn take(&mut self) -> bool {
-        if self.is_interactive {
-            return false;
-        }
-        let has_quick_ack = self.left > 0;
-        self.left -= u8::from(has_quick_ack);
-        has_quick_ack || self.is_pushed
+    pub(super) fn is_due(&self) -> bool {
+        !self.is_interactive && (self.left > 0 || self.is_pushed)
     }
 }

@@ -53,6 +53,15 @@ impl Receiver {
             self.ts_recent = value;
         }
     }
+
+    /// Record that a segment acknowledges all data before `next`.
+    #[inline(always)]
+    pub(super) fn note_acknowledged(&mut self, next: Seq) {
+        if next != self.last_ack_sent {
+            self.last_ack_sent = next;
+            self.quick_acks.on_acknowledged();
+        }
+    }
 }
 
 impl<C: CongestionControl> Modern<C> {
@@ -65,10 +74,15 @@ impl<C: CongestionControl> Modern<C> {
         profile: &Profile,
     ) {
         self.receiver.quick_acks.on_data(segment.len, segment.flags, now, core.rtt.rto(), profile);
+        if segment.seq + u32::from(segment.len) <= core.rcv_nxt {
+            // The sender repeats what has arrived: acknowledgements are late or lost (`tcp_data_queue`).
+            self.receiver.quick_acks.enforce(profile.quick_acks);
+        }
         if !self.receiver.window.may_grow(profile) {
             return;
         }
-        if self.receiver.window.grow(segment.len, self.segment_size()) {
+        let held = core.reassembly.total();
+        if self.receiver.window.grow(segment.len, self.segment_size(), held) {
             self.update_window_field(profile);
             self.receiver.quick_acks.on_growth();
         }

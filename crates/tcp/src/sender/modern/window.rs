@@ -94,9 +94,10 @@ impl ReceiveWindow {
         self.bytes < profile.receive_window
     }
 
-    /// Grow by two segments when one with `len` bytes arrives. Returns true if there was room, beside the segment itself.
-    pub(super) fn grow(&mut self, len: u16, mss: u32) -> bool {
-        let room = self.limit.saturating_sub(mss);
+    /// Grow by two segments when one with `len` bytes arrives. Returns true if there was room, beside the segment itself and the
+    /// `held` bytes beyond a gap.
+    pub(super) fn grow(&mut self, len: u16, mss: u32, held: u32) -> bool {
+        let room = self.limit.saturating_sub(mss + held);
         let grows = self.bytes < room && len >= SUBSTANTIAL;
         if grows {
             self.bytes = room.min(self.bytes + 2 * mss);
