@@ -94,6 +94,14 @@ impl<S: Sender> Endpoint<S> {
         self.core.snd_end += bytes;
     }
 
+    /// The bytes written and never sent; none over QUIC, where each stream has its own.
+    pub fn unsent(&self) -> u32 {
+        if self.sender.quic().is_some() {
+            return 0;
+        }
+        self.core.snd_end - self.core.snd_end.min(self.core.snd_max)
+    }
+
     /// Take back the data that were written and that TCP has not taken: all that it has not sent, or that are not in its send buffer
     /// if it has one. Returns their number.
     pub fn withdraw(&mut self) -> u32 {

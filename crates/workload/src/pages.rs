@@ -31,7 +31,7 @@ pub use self::config::{
     Http3Config, Http3RequestsConfig, KindConfig, KindsConfig, MeanConfig, PagesConfig, RequestsConfig,
     ShareConfig, SizesConfig, TlsConfig,
 };
-pub use self::connection::{NewConnection, Progress, QuicHandshake};
+pub use self::connection::{FULL_RECORD, NewConnection, Progress, QuicHandshake};
 pub use self::model::Pages;
 pub use self::multiplexer::FRAME;
 pub use self::page::{Kind, Priority, Version};

@@ -82,6 +82,24 @@ fn a_page_takes_three_round_trips_and_its_bytes() {
 }
 
 #[test]
+fn a_server_ends_each_tls_record_with_a_short_segment() {
+    let mut workload = plain(0.5, 1.0, 1.0);
+    workload["resources"]["html"]["kilobytes"]["per_resource"]["nodes"] = json!([[0, 33], [0.5, 33]]);
+    let mut spec = idle_spec(&workload);
+    spec["tcp"]["initial_window"] = json!(40);
+    let run = Run::to_the_end(&spec, 1);
+    // Two full records of 16,384 + 22 bytes, and the rest. As one stream they would have 23 segments.
+    let record = [&[1500; 11][..], &[16_406 - 11 * 1448 + 52]].concat();
+    let response = [&record[..], &record, &[33 * 1024 + 3 * 22 - 2 * 16_406 + 52]].concat();
+    assert_eq!(response.len(), 25);
+    let handshake = wire_ms(&[60, 60, 52, 517 + 52, 52, 250 + 52, 52]);
+    let expected = 3.0 * 20.0 + handshake + wire_ms(&[58 + 600 + 52]) + wire_ms(&response);
+    for &time in &run.tables.exchanges.response_time_ms {
+        assert!((time - expected).abs() < 1e-6, "{time} ms, expected {expected}");
+    }
+}
+
+#[test]
 fn twelve_images_take_one_round_trip_or_four() {
     // The document is there after 60 ms. Over HTTP/2 all twelve requests leave then. Over HTTP/1.1 its connection carries one
     // in each round trip; five others open within two round trips, when two images are there, and six go in each of the next.

@@ -54,6 +54,9 @@ const HANDSHAKE: ResourceId = ResourceId::MAX;
 /// Overhead of a TLS record: header, content type and authentication tag (RFC 8446, section 5.2).
 const RECORD: u32 = 5 + 1 + 16;
 
+/// The bytes of a full TLS record.
+pub const FULL_RECORD: u32 = FRAME + RECORD;
+
 /// The header of a frame of HTTP/2 (RFC 9113, section 4.1).
 const FRAME_HEADER: u32 = 9;
 

@@ -136,7 +136,7 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
                 BrowserAction::Answer(slot, bytes) => {
                     if let Some(client) = client(browser, slot) {
                         let what = written(browser, slot);
-                        self.write_page(client.peer(), what, bytes);
+                        self.write_records(client.peer(), what, bytes);
                     }
                     users.concerned.push(slot);
                 }
@@ -212,6 +212,23 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
     fn write_page(&mut self, id: EndpointId, what: Written, bytes: u32) {
         self.connections.socket_mut(id).tcp.write(bytes);
         self.observer.wrote(id, what, self.now);
+    }
+
+    /// A server writes a TLS record at a time, and TCP sends it at once as far as the windows permit: it ends with a short
+    /// segment then. Records that wait leave together.
+    fn write_records(&mut self, id: EndpointId, what: Written, bytes: u32) {
+        self.observer.wrote(id, what, self.now);
+        let mut left = bytes;
+        while left > 0 {
+            let tcp = &mut self.connections.socket_mut(id).tcp;
+            let room = pages::FULL_RECORD.checked_sub(tcp.unsent()).filter(|&room| room > 0);
+            let part = room.map_or(left, |room| room.min(left));
+            tcp.write(part);
+            left -= part;
+            if Some(part) == room {
+                self.transmit(id);
+            }
+        }
     }
 
     fn request_on_stream(&mut self, client: EndpointId, bytes: u32, priority: pages::Priority) {
