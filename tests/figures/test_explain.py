@@ -149,6 +149,19 @@ def test_of_many_undisturbed_flights_the_later_ones_share_a_line() -> None:
     assert text[-1].event == "14 flights, 42 segments 18,000-60,000: queue 1.0-3.0 ms; 42 ACKs queue 0.0 ms"
 
 
+def test_data_of_an_earlier_request_have_a_line_of_their_own() -> None:
+    again = {"offset": None, "bytes": 399}
+    ack = {"sender": "client", "segment": "ACK", "offset": None}
+    moments = in_order(
+        [moment(0, "sent again", **again), moment(20, "arrived", **again), moment(20, "sent", **ack)], flight(30, 0, 1)
+    )
+    assert [line.event for line in lines(moments, 300, 1000)] == [
+        "data of an earlier request again: queue 0.0 ms",
+        "ACK of an earlier request: still on its way",
+        "1 segment 0-1,000: queue 1.0 ms; its ACK queue 0.0 ms",
+    ]
+
+
 def test_what_goes_wrong_has_a_line_of_its_own() -> None:
     lost = {"offset": 2000, "bytes": 1000}
     moments = in_order(

@@ -36,8 +36,11 @@ class _Packet:
 
     sender: str
     segment: str
-    offset: int
-    """The number of its first byte, of an acknowledgement those acknowledged, of a packet of QUIC its own."""
+    offset: int | None
+    """The number of its first byte, of an acknowledgement those acknowledged, of a packet of QUIC its own.
+
+    None for a handshake, and for data of an earlier request, which are sent again while this one is under way.
+    """
     bytes: int
     is_retransmission: bool
     at_ms: float
@@ -47,7 +50,8 @@ class _Packet:
 
     @property
     def is_routine(self) -> bool:
-        return (self.is_data or self.is_ack) and not self.is_retransmission and not self.is_lost
+        is_regular = not self.is_retransmission and not self.is_lost and self.offset is not None
+        return is_regular and (self.is_data or self.is_ack)
 
     @property
     def is_data(self) -> bool:
@@ -62,18 +66,25 @@ class _Packet:
         return self.outcome.startswith(("dropped", "evicted"))
 
     @property
+    def first(self) -> int:
+        assert self.offset is not None, "asked of data and acknowledgements of the request alone"
+        return self.offset
+
+    @property
     def end(self) -> int:
-        return self.offset + self.bytes
+        return self.first + self.bytes
 
     def describe(self) -> str:
         """Describe the packet and its outcome."""
         text = self.segment
-        if self.segment == "data":
-            text += f" {_range(self.offset, self.end)}"
+        if self.offset is None:
+            text += " of an earlier request" if self.is_data or self.is_ack else ""
+        elif self.segment == "data":
+            text += f" {_range(self.first, self.end)}"
         elif self.segment == "ACK":
-            text += f" to {self.offset:,}"
+            text += f" to {self.first:,}"
         elif self.segment.startswith("QUIC"):
-            text += f" {self.offset:,}" + (f", {self.bytes:,} bytes" if self.bytes else "")
+            text += f" {self.first:,}" + (f", {self.bytes:,} bytes" if self.bytes else "")
         suffix = " again" if self.is_retransmission else ""
         outcomes = {"arrived": _queue([self]), "arrived marked": f"marked, {_queue([self])}"}
         return f"{text}{suffix}: {outcomes.get(self.outcome, self.outcome)}"
@@ -140,7 +151,7 @@ def _incidents_of_connection(events: Iterable[Mapping[str, Any]]) -> Iterator[Li
 def _join_packets(events: Iterable[Mapping[str, Any]]) -> list[_Packet | Mapping[str, Any]]:
     """Join the departure and the arrival or loss of each packet; other events stay as they are."""
     joined: list[_Packet | Mapping[str, Any]] = []
-    in_flight: dict[tuple[str, str, int, int], deque[int]] = defaultdict(deque)
+    in_flight: dict[tuple[str, str, int | None, int], deque[int]] = defaultdict(deque)
     for event in events:
         time_ms = event["time_ns"] / 1e6
         key = (event["sender"], event["segment"], event["offset"], event["bytes"])
@@ -195,7 +206,7 @@ def _starts_flight(packet: _Packet, flight: Sequence[_Packet]) -> bool:
 def _acknowledges(ack: _Packet, data: _Packet) -> bool:
     """Return true if an acknowledgement covers data. One of QUIC has its own number; it covers what had arrived."""
     if data.segment == "data":
-        return ack.offset > data.offset
+        return ack.first > data.first
     return data.until_ms is not None and data.until_ms <= ack.at_ms
 
 
@@ -218,7 +229,7 @@ def _describe(flights: Sequence[Sequence[_Packet]]) -> Line:
 def _content(data: Sequence[_Packet]) -> str:
     """Return the number of packets with their bytes: the range, or of QUIC, whose streams have their own, the sum."""
     if data[0].segment == "data":
-        content = _range(min(packet.offset for packet in data), max(packet.end for packet in data))
+        content = _range(min(packet.first for packet in data), max(packet.end for packet in data))
         return f"{pluralize(len(data), 'segment')} {content}"
     return f"{pluralize(len(data), 'QUIC packet')}, {sum(packet.bytes for packet in data):,} bytes"
 

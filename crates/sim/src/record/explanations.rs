@@ -118,7 +118,7 @@ pub struct TimelineTable {
     pub sender: Vec<&'static str>,
     /// Number of its first byte among those of its request or response, for a page of its connection; of an ACK, the bytes that
     /// it acknowledges; of a packet of QUIC its number.
-    /// Null for a handshake and where there is no segment.
+    /// Null for a handshake, for data of an earlier request, and where there is no segment.
     pub offset: Vec<u32>,
     /// Its bytes of data.
     pub bytes: Vec<u32>,
