@@ -221,11 +221,11 @@ impl<S: Sender, L: Link<O::PacketTag>, O: Observer<S>> Engine<S, L, O> {
         let mut left = bytes;
         while left > 0 {
             let tcp = &mut self.connections.socket_mut(id).tcp;
-            let room = pages::FULL_RECORD.checked_sub(tcp.unsent()).filter(|&room| room > 0);
-            let part = room.map_or(left, |room| room.min(left));
+            let room = pages::FULL_RECORD.saturating_sub(tcp.unsent());
+            let part = if room == 0 { left } else { left.min(room) };
             tcp.write(part);
             left -= part;
-            if Some(part) == room {
+            if part == room {
                 self.transmit(id);
             }
         }
